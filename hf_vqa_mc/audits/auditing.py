@@ -132,7 +132,7 @@ class Audit:
 
     def _caveat(self) -> str:
         """The limits of the figures, "" if there are none."""
-        sentences = [*filter(None, [self.benchmark.unread, self.sampled])]
+        sentences = [*(f"{note.rstrip('.')}." for note in self.benchmark.notes), *filter(None, [self.sampled])]
         if self.benchmark.train is None:
             sentences.append(
                 "There is no training split, so probes are fitted on other rows of this split. Only a model that has "

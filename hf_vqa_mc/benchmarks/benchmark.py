@@ -1,7 +1,7 @@
 """A benchmark with its splits and images."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.layouts.layout import Choices, Layout
+from hf_vqa_mc.dataset.allowed_images import AllowedImages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,8 +126,10 @@ class Benchmark:
     """the file or folder; None on the Hub or in memory"""
     read_as: str = ""
     """columns of the evaluated split: ``question=frage, choices=A to D, label=key (letters)``"""
-    unread: str = ""
-    """sentence about the rows that ``limit`` leaves out; "" if there are none"""
+    notes: tuple[str, ...] = ()
+    """sentences about rows that ``limit`` leaves out, and about images that are not read, with the remedy"""
+    allowed: AllowedImages = field(default_factory=AllowedImages)
+    """the images that cells may name"""
 
     @property
     def test(self) -> Split:
@@ -165,7 +168,7 @@ class Benchmark:
 
     def __repr__(self) -> str:
         config = f", {self.config}" if self.config else ""
-        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}", *filter(None, [self.unread])]
+        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}", *self.notes]
         for name, split in self.splits.items():
             evaluated = "; evaluated by default" if name == self.evaluated else ""
             lines.append(f"{split!r}{evaluated}")

@@ -40,6 +40,9 @@ class BenchmarkOptions(ReadOptions):
     split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
     limit: int | None = option("Read only the first rows of each split.", default=None, check=AT_LEAST_ONE)
     images: Path | None = option("Folder with the image files that a column names.", default=None)
+    allow_remote_images: bool = option(
+        "Fetch images that the rows name by http or https address, from public hosts.", default=False
+    )
     question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(
         "Column with a list of choices or of decoys, or several columns with one choice each: A,B,C,D.",

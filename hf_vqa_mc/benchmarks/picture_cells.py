@@ -6,14 +6,17 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import fsspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.stored_images import PROTOCOL
+from hf_vqa_mc.benchmarks.cells import is_list, is_text
+from hf_vqa_mc.dataset.allowed_images import NAME_FOLDER, AllowedImages, refusal, shortened
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.web import is_web_address
 
 MOST_NAME = 64
 """A text up to this length is not a base64 image, but a path or a reference to another row (VLMEvalKit's tables)."""
@@ -23,10 +26,6 @@ which may refer to the first question about the image."""
 LOOKED_AT = 1000
 """Number of images checked; if all are missing, the benchmark counts as one without images."""
 
-NAME_FOLDER = "give the folder that holds them with --images"
-"""Remedy, for messages."""
-
-_LONGEST_SHOWN = 80  # characters
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _DATA_URI = re.compile(r"data:[^,]{0,100};base64,")
 _LONGEST_PATH = 4096
@@ -38,18 +37,19 @@ class PictureCells:
     """The image columns of a table; if a row has several images, the first is read."""
 
     columns: Sequence[pa.ChunkedArray]
-    base: Path | None
-    """the folder to which paths are relative and which they must not leave"""
+    allowed: AllowedImages
+    """the only way to files and addresses that cells name"""
     location: str
     """location for messages"""
     references: Mapping[str, int] = field(default_factory=dict)
     """row by the reference that a cell may hold instead of an image"""
-    trusted: bool = False
-    """whether ``datasets`` wrote the paths, which then may be absolute"""
 
     def read(self, row: int) -> bytes | None:
-        """See `Images`."""
-        return next((self._content(value, row) for value in self._values(row)), None)
+        """See `Images`; None if the row's image is refused."""
+        value = next(self._values(row), None)
+        if value is None or (_is_named(value) and self.allowed.refuses(str(value))):
+            return None
+        return self._content(value, row)
 
     def identity(self, row: int) -> str:
         """Equal for rows with the same images: a path, else the sha256 of the bytes; "" without image."""
@@ -63,23 +63,36 @@ class PictureCells:
         names = [value for value in itertools.islice(self._every(), LOOKED_AT) if isinstance(value, str)]
         if not names:
             return ""
-        if "://" in names[0]:
-            return f"the images are web addresses, e.g. {shortened(names[0])}; download them, and {NAME_FOLDER}"
         number = f"the first {LOOKED_AT}" if len(names) == LOOKED_AT else f"{len(set(names))}"
+        if self.allowed.refuses(names[0]):
+            where, remedy = refusal(names[0])
+            return f"the images are {where} and are not read, e.g. {shortened(names[0])}; {remedy}"
         return f"none of {number} image paths exists, e.g. {shortened(names[0])}; {NAME_FOLDER}"
 
     def found(self) -> Iterator[bool]:
         """Whether each image of each row is available."""
         for value in self._every():
-            named = isinstance(value, str) and not self._is_stored(value) and _is_name(value)
-            yield not named or bool(self._file(str(value)))
+            yield not _is_named(value) or self.allowed.has(str(value))
+
+    def refused(self) -> Iterator[str]:
+        """Sentences that count the images that are not allowed and name the first, with the remedy."""
+        found: dict[bool, list[tuple[int, int, str]]] = {}
+        for column in self.columns:
+            for names, rows in _names(column):
+                distinct = [name for name in pc.unique(names).to_pylist() if name not in self.references]
+                for web in (False, True):
+                    some = [name for name in distinct if is_web_address(name) == web and self.allowed.refuses(name)]
+                    at = pc.is_in(names, pa.array(some, names.type)).to_numpy(zero_copy_only=False).nonzero()[0]
+                    if len(at):
+                        found.setdefault(web, []).append((len(at), int(rows[at[0]]), names[int(at[0])].as_py()))
+        for several in found.values():
+            count, (_, row, name) = sum(one[0] for one in several), min(several, key=lambda one: one[1])
+            where, remedy = refusal(name)
+            row_named = f"{self.location}, row {row}: {shortened(name)}"
+            yield f"{count:,} images are {where} and are not read, e.g. {row_named}; {remedy}"
 
     def _every(self) -> Iterator[bytes | str]:
         return (value for row in range(len(self.columns[0])) for value in self._values(row))
-
-    def _is_stored(self, value: str) -> bool:
-        """Whether a path is an address written by ``with_images``."""
-        return self.trusted and value.startswith(f"{PROTOCOL}://")
 
     def _values(self, row: int, hops: int = MOST_HOPS) -> Iterator[bytes | str]:
         """The images of a row: bytes, base64 text or a path."""
@@ -100,16 +113,10 @@ class PictureCells:
                 return _decoded(value)
             except ValueError as error:
                 raise InputError(f"{where}: the image is not base64 text ({error}): {shown(value)}") from error
-        if self._is_stored(value):
-            with fsspec.open(value, "rb") as stored:
-                return bytes(stored.read())
-        file = self._file(value)
-        if file is None:
-            raise InputError(f"{where}: no image {shown(value)} in {self.base}; give its folder with --images DIR")
         try:
-            return file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{where}: {file} cannot be read ({error.strerror or error})") from error
+            return self.allowed.read(value)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
 
     def _identity(self, value: bytes | str) -> str:
         if isinstance(value, str) and _is_name(value):
@@ -119,21 +126,6 @@ class PictureCells:
         except ValueError:
             content = str(value).encode()
         return hashlib.sha256(content).hexdigest()
-
-    def _file(self, name: str) -> Path | None:
-        """The file of this name, or None."""
-        if "\0" in name or "://" in name:
-            return None
-        if self.trusted and Path(name).is_absolute():
-            return Path(name) if Path(name).is_file() else None
-        if self.base is None:
-            return None
-        try:
-            base = self.base.resolve()
-            file = (base / name).resolve()
-            return file if file.is_relative_to(base) and file.is_file() else None
-        except OSError:  # the name is too long for a file
-            return None
 
 
 def _flat(value: Any) -> Iterator[bytes | str]:  # noqa: ANN401  any cell
@@ -147,9 +139,31 @@ def _flat(value: Any) -> Iterator[bytes | str]:  # noqa: ANN401  any cell
         yield value
 
 
-def shortened(name: str) -> str:
-    """A path or id for messages."""
-    return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
+def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+    """The texts in image cells that are no images but names of images, and their rows; by chunk."""
+    start = 0
+    for chunk in column.chunks:
+        rows = np.arange(start, start + len(chunk))
+        start += len(chunk)
+        while is_list(chunk.type):
+            rows = rows[pc.list_parent_indices(chunk).to_numpy()]
+            chunk = pc.list_flatten(chunk)
+        if pa.types.is_struct(chunk.type):
+            content, path = (pc.struct_field(chunk, part) for part in ("bytes", "path"))
+            lengths = pc.fill_null(pc.binary_length(content), 0) if not pa.types.is_null(content.type) else 0
+            chunk = pc.if_else(pc.equal(lengths, 0), path, content if is_text(content.type) else None)
+        if is_text(chunk.type):
+            chunk = chunk.cast(pa.large_string())
+            short = pc.less(pc.fill_null(pc.binary_length(chunk), _LONGEST_PATH), _LONGEST_PATH)
+            at = np.flatnonzero(pc.fill_null(short, False).to_numpy(zero_copy_only=False))
+            at = np.array(
+                [one for one, name in zip(at, chunk.take(at).to_pylist(), strict=True) if _is_name(name)], int
+            )
+            yield chunk.take(at), rows[at]
+
+
+def _is_named(value: bytes | str) -> bool:
+    return isinstance(value, str) and _is_name(value)
 
 
 def _is_name(text: str) -> bool:

@@ -22,6 +22,7 @@ from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout
 from hf_vqa_mc.benchmarks.opening import Opened, check_text, open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.row_images import Pictures, find_pictures
+from hf_vqa_mc.dataset.allowed_images import allowed_images
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -44,7 +45,9 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")
     progress("opening", 0, 1)
-    opened, unread = _limited(open_tables(options.dataset, options.config), options.limit)
+    opened, notes = _limited(open_tables(options.dataset, options.config), options.limit)
+    hub = opened.location if opened.base is None else None
+    allowed = allowed_images(opened.rows, opened.base, hub, options.images, remote=options.allow_remote_images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
@@ -53,7 +56,8 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
         check_text(table, opened.locations[name])
     progress("opening", 1, 1)
     evaluated, layout = _layout(opened, tables, options, left_out)
-    pictures = find_pictures(opened, options, lambda done, total: progress("images", done, total))
+    pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
+    notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}
     read_as: dict[str, str] = {}
     for done, (name, table) in enumerate(tables.items()):
@@ -68,18 +72,18 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
                 raise
             left_out[name] = str(error)
     progress("reading", len(tables), len(tables))
-    about = opened.path, read_as[evaluated], unread
+    about = opened.path, read_as[evaluated], notes, allowed
     return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, *about)
 
 
-def _limited(opened: Opened, limit: int | None) -> tuple[Opened, str]:
-    """The first rows of each split, and a sentence about the others; "" if there are none."""
+def _limited(opened: Opened, limit: int | None) -> tuple[Opened, tuple[str, ...]]:
+    """The first rows of each split, and a sentence about the others, if there are any."""
     sizes = {name: table.num_rows for name, table in opened.tables.items()}
     if limit is None or max(sizes.values(), default=0) <= limit:
-        return opened, ""
+        return opened, ()
     longer = ", ".join(f"{limit:,} of {rows:,} in {name}" for name, rows in sizes.items() if rows > limit)
     tables = {name: table.slice(0, limit) for name, table in opened.tables.items()}
-    return replace(opened, tables=tables), f"Only the first rows of each split were read: {longer}."
+    return replace(opened, tables=tables), (f"Only the first rows of each split were read: {longer}.",)
 
 
 def _layout(

@@ -15,7 +15,9 @@ from hf_vqa_mc.benchmarks.cells import as_text, is_list, is_text
 from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, named, picture_columns
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.picture_cells import LOOKED_AT, MOST_NAME, NAME_FOLDER, PictureCells, shortened
+from hf_vqa_mc.benchmarks.picture_cells import LOOKED_AT, MOST_NAME, PictureCells
+from hf_vqa_mc.dataset.allowed_images import NAME_FOLDER, AllowedImages, shortened
+from hf_vqa_mc.dataset.image_files import leading_out
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
@@ -38,6 +40,8 @@ class Pictures:
     """columns with images or their paths"""
     id_column: str | None = None
     """column of ``ids``"""
+    notes: tuple[str, ...] = ()
+    """sentences on images that are not allowed"""
 
     def take(self, rows: NDArray[np.int64]) -> "Pictures":
         """The images of some rows."""
@@ -68,7 +72,7 @@ class NamedPictures:
 
 
 def find_pictures(
-    opened: Opened, columns: BenchmarkOptions, progress: Callable[[int, int], None]
+    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Callable[[int, int], None]
 ) -> dict[str, Pictures]:
     """The images of each split that has any.
 
@@ -82,7 +86,7 @@ def find_pictures(
     done, total = 0, sum(table.num_rows for table in opened.tables.values())
     found: dict[str, Pictures] = {}
     for name, table in opened.tables.items():
-        pictures = _pictures(table, opened, columns, opened.locations[name])
+        pictures = _pictures(table, columns, allowed, opened.locations[name])
         if pictures is not None and table.num_rows:
             found[name] = pictures
         done += table.num_rows
@@ -92,21 +96,17 @@ def find_pictures(
     if images is not None and not all(isinstance(one, PictureCells) and all(one.found()) for one in sources):
         return _in_folder(found, images)
     if found and not any(sources) and opened.rows is not None:
-        return _in_images_config(found, opened)
+        return _in_images_config(found, opened, allowed)
     return found
 
 
-def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, location: str) -> Pictures | None:
+def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
     """The images of one split; None without images."""
     names = _image_columns(table, columns)
     paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(table.schema.field(name).type)][:1]
     cells = {
         tuple(some): PictureCells(
-            [table[name] for name in some],
-            columns.images or opened.base,
-            f"{location}, {some[0]}",
-            _references(table, some),
-            opened.rows is not None and not any(is_text(table.schema.field(name).type) for name in some),
+            [table[name] for name in some], allowed, f"{location}, {some[0]}", _references(table, some)
         )
         for some in (names, paths)
         if some
@@ -125,7 +125,8 @@ def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, locati
     missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
     if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
         missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
-    return Pictures(ids, source, missing, used, id_column)
+    notes = dict.fromkeys(itertools.chain.from_iterable(one.refused() for one in cells.values()))
+    return Pictures(ids, source, missing, used, id_column, tuple(notes))
 
 
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
@@ -192,18 +193,25 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
     """Images in a folder by id."""
     wanted = _all_ids(found)
     folder = FolderImages(images, wanted)
+    outside = leading_out(images, folder.outside)
     if not any(image_id in folder for image_id in wanted) and not any(pictures.source for pictures in found.values()):
         some = f"such as {wanted[0]!r}" if wanted else "and the rows name none"
         raise InputError(
-            f"--images {images}: holds no image of the benchmark, {some}; give the folder with its images"
+            f"--images {images}: holds no image of the benchmark, {some}; give the folder with its images{outside}"
         )
-    return _stored_in(folder, str(images), found)
+    stored = _stored_in(folder, str(images), found)
+    lacking = [one for one in wanted if one not in folder]
+    note = f"--images {images}: {len(lacking):,} images of the benchmark are not there{outside}"
+    more = (note,) if outside and lacking else ()
+    return {name: replace(one, notes=one.notes + more) for name, one in stored.items()}
 
 
-def _in_images_config(found: dict[str, Pictures], opened: Opened) -> dict[str, Pictures]:
+def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> dict[str, Pictures]:
     """Images in the config ``<source>_images`` of the same folder, if there is one."""
     try:
         folder = images_folder(opened.rows, opened.location)
+        if opened.location is not None:
+            allowed.check_config(folder)
         stored = StoredImages(folder)
     except (InputError, FileNotFoundError):
         return found

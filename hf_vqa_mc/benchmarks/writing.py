@@ -8,8 +8,9 @@ import io
 import json
 import lzma
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
+from hf_vqa_mc.benchmarks.cells import is_list
 from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
+from hf_vqa_mc.dataset.allowed_images import AllowedImages, RefusedImage, shortened
 from hf_vqa_mc.dataset.card import dataset_info
 from hf_vqa_mc.dataset.folder import BUILT
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
@@ -25,12 +28,15 @@ from hf_vqa_mc.dataset.shards import GROUP_BYTES, WrittenSplit, readable_by_all,
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+from hf_vqa_mc.io.pictures import is_picture
 
 if TYPE_CHECKING:
     from datasets import Features
 
 MARK = b"hf_vqa_mc"
 """Key in the metadata of parquet files written by this package."""
+AT_ONCE = 1000
+"""Rows whose images are read at a time."""
 DEFAULT = "default"
 """Config name of a benchmark without configs."""
 
@@ -175,7 +181,11 @@ def _write_folder(
     with atomic_folder.new_folder(output, BUILT) as new:
         splits = {}
         for split, table in tables.items():
-            rows = _with_files(table.replace_schema_metadata(_description(table)))
+            rows, unread = _with_files(table.replace_schema_metadata(_description(table)), benchmark.allowed)
+            if unread:
+                kept = f"{len(unread):,} images of {split} could not be read and remain paths, e.g. {unread[0]}"
+                warnings.warn(kept, stacklevel=4)
+                note = f"{note} {kept}."
             sizes = rows.num_rows, rows.nbytes
             splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
         hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
@@ -212,21 +222,54 @@ def _check_no_build(output: Path) -> None:
         raise InputError(f"output {output} is a folder that vqa-mc build wrote; choose another")
 
 
-def _with_files(table: pa.Table) -> pa.Table:
-    """The table with the content of images that are paths; raises InputError if a file is missing."""
-    for field in table.schema:
-        if pa.types.is_struct(field.type) and {"bytes", "path"} == {part.name for part in field.type}:
-            contents, paths = (pc.struct_field(table[field.name], part) for part in ("bytes", "path"))
-            if pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
-                from datasets.table import embed_table_storage
+def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list[str]]:
+    """The table with the content of images that are paths or addresses, and why others remain as they are.
 
-                try:
-                    return embed_table_storage(table)
-                except OSError as error:
-                    raise InputError(
-                        f"column {field.name!r}: an image cannot be read ({error}); load it again"
-                    ) from error
-    return table
+    What the dataset may not name remains a path; reading it has counted and named it (`Benchmark.notes`).
+    """
+    unread: list[str] = []
+    for index, field in enumerate(table.schema):
+        kind = _nested(field.type)[-1]
+        if pa.types.is_struct(kind) and {"bytes", "path"} == {part.name for part in kind}:
+            chunks = [one.slice(at, AT_ONCE) for one in table[index].chunks for at in range(0, len(one), AT_ONCE)]
+            embedded = [_embedded(chunk, allowed, unread) for chunk in chunks]
+            if any(new is not old for new, old in zip(embedded, chunks, strict=True)):
+                table = table.set_column(index, field, pa.chunked_array(embedded, field.type))
+    return table, unread
+
+
+def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.Array:
+    """An array of images, or of lists of images, with the content of those that are paths."""
+    inner = array
+    for _ in _nested(array.type)[1:]:
+        inner = pc.list_flatten(inner)
+    contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
+    if not pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
+        return array
+
+    def filled(value: Any) -> Any:  # noqa: ANN401  a cell
+        if isinstance(value, list):
+            return [filled(one) for one in value]
+        if value is None or value["bytes"] is not None or not isinstance(value["path"], str):
+            return value
+        try:
+            content = allowed.read(value["path"])
+        except RefusedImage:
+            return value
+        except InputError as error:
+            unread.append(str(error))
+            return value
+        if not is_picture(content):
+            unread.append(f"{shortened(value['path'])} is not an image")
+            return value
+        return {"bytes": content, "path": PurePosixPath(value["path"]).name}
+
+    return pa.array([filled(value) for value in array.to_pylist()], array.type)
+
+
+def _nested(kind: pa.DataType) -> list[pa.DataType]:
+    """A type, and the types of its elements down to what is no list."""
+    return [kind, *_nested(kind.value_type)] if is_list(kind) else [kind]
 
 
 def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:

@@ -1,13 +1,15 @@
 """Load a dataset's splits with ``load_dataset``; check names, shorten errors, and hide its progress bars."""
 
 import contextlib
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.parquet import check_folder
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
@@ -25,16 +27,98 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
         InputError: there is no such dataset or config, or it cannot be read.
         ConnectionError: the Hub cannot be reached.
     """
-    from datasets import get_dataset_config_names, load_dataset
+    from datasets import load_dataset_builder
 
-    dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # load_dataset rejects "."
+    config = _config(dataset, config, config_names(dataset, expected))
+    dataset = _name(dataset)
+    with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
+        builder = load_dataset_builder(dataset, config)
+        _check_files(dataset, builder.config.data_files)
+        builder.download_and_prepare()
+        return config, builder.as_dataset()
+
+
+def config_names(dataset: str, expected: str = BUILT) -> list[str]:
+    """The names of a dataset's configs; raises as `load_splits`."""
+    from datasets import get_dataset_config_names
+
+    dataset = _name(dataset)
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
     if Path(dataset).is_dir():
         check_folder(Path(dataset))
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
-        config = _config(dataset, config, [str(name) for name in get_dataset_config_names(dataset)])
-        return config, load_dataset(dataset, config)
+        _check_card(dataset)
+        return [str(name) for name in get_dataset_config_names(dataset)]
+
+
+def _name(dataset: str) -> str:
+    return dataset if Path(dataset).name else str(Path(dataset).resolve())  # load_dataset rejects "."
+
+
+def _check_card(dataset: str) -> None:
+    """Raise InputError if the card names data outside of the dataset, which ``datasets`` would read or fetch."""
+    for card in _card_files(dataset):
+        text = card.read_text("utf-8", "replace")
+        configs = (_yaml(text, card.suffix == ".md") or {}).get("configs")
+        for one in configs if isinstance(configs, list) else ():
+            for name in _texts([one.get("data_files"), one.get("data_dir")] if isinstance(one, dict) else None):
+                if "://" in name or "::" in name or name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name):
+                    raise InputError(
+                        f"{dataset}, {card.name}: the config {one.get('config_name')!r} has data files outside of the "
+                        f"dataset, {name!r}; expected paths inside it, so download or copy the files into it"
+                    )
+
+
+def _card_files(dataset: str) -> Iterator[Path]:
+    """The files that tell ``datasets`` which data files a dataset has."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+
+    for name in ("README.md", ".huggingface.yaml"):
+        if Path(dataset).is_dir():
+            path = Path(dataset, name)
+            if path.is_file():
+                yield path
+            continue
+        # What cannot be downloaded here cannot be by datasets, which reports it
+        with contextlib.suppress(EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError, OSError):
+            yield Path(hf_hub_download(dataset, name, repo_type="dataset"))
+
+
+def _yaml(text: str, card: bool) -> Any:  # noqa: ANN401  any YAML value
+    """The metadata in a card, or in a YAML file; None if it is no mapping."""
+    import yaml
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    if card:
+        block = REGEX_YAML_BLOCK.search(text)
+        text = block[2] if block else ""
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise InputError(f"its card has invalid YAML ({first_line(error)})") from error
+    return found if isinstance(found, dict) else None
+
+
+def _texts(value: object, depth: int = 5) -> Iterator[str]:
+    """The texts in a YAML value, as deep as ``datasets`` reads them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list) and depth:
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(one, depth - 1)
+
+
+def _check_files(dataset: str, data_files: Mapping[str, list[str]] | None) -> None:
+    """Raise InputError if a data file, as ``datasets`` found it, is outside of the dataset."""
+    files = [file for files in (data_files or {}).values() for file in files]
+    if Path(dataset).is_dir():
+        check_links(Path(dataset), files)
+        return
+    for file in files:
+        if not file.lower().startswith(f"hf://datasets/{dataset}".lower()):
+            raise InputError(f"{dataset}: the data file {file} is outside of the dataset; expected paths inside it")
 
 
 def check_has_choices(columns: Collection[str], dataset: str, config: str | None) -> None:

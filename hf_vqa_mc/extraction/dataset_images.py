@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from hf_vqa_mc.dataset.allowed_images import AllowedImages, allowed_images
 from hf_vqa_mc.dataset.image_files import candidate_files, listed_files
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
@@ -62,10 +63,13 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     if directory is not None:
         return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
     rows = next(iter(splits.values()))
+    base = Path(dataset).absolute() if Path(dataset).is_dir() else None
+    allowed = allowed_images(rows, base, None if base else dataset)
     if "image" in rows.column_names:
-        return DatasetImages(location, RowImages(splits), image_ids)
+        return DatasetImages(location, RowImages(splits, allowed), image_ids)
     try:
         folder = images_folder(rows, dataset)
+        allowed.check_config(folder)
         return DatasetImages(folder, StoredImages(folder), image_ids)
     except (InputError, FileNotFoundError) as error:
         reason = str(error).removeprefix("with_images: ")
@@ -111,9 +115,10 @@ class FolderImages:
 class RowImages:
     """Images embedded in the rows, in columns ``image_id`` and ``image``, as by ``vqa-mc build --embed-images``."""
 
-    def __init__(self, splits: "DatasetDict") -> None:
+    def __init__(self, splits: "DatasetDict", allowed: AllowedImages) -> None:
         from datasets import Image
 
+        self._allowed = allowed
         self._splits = {name: rows.cast_column("image", Image(decode=False)) for name, rows in splits.items()}
         self._rows: dict[str, tuple[str, int]] = {}
         for name, rows in self._splits.items():
@@ -126,15 +131,10 @@ class RowImages:
         return image_id in self._rows
 
     def read(self, image_id: str) -> bytes:
-        """The content of the image file."""
-        import fsspec
-
+        """The content of the image file; raises InputError if the row names one that is not allowed or not there."""
         split, row = self._rows[image_id]
         stored = self._splits[split][row]["image"]
-        if stored["bytes"] is not None:
-            return bytes(stored["bytes"])
-        with fsspec.open(stored["path"], "rb") as file:
-            return bytes(file.read())
+        return self._allowed.read(stored["path"] or "") if stored["bytes"] is None else bytes(stored["bytes"])
 
 
 def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]) -> list[Path]:

@@ -51,6 +51,8 @@ def fetch(address: str, *, given_by_user: bool = False) -> bytes:
         with _slots, _opener(private).open(request, timeout=TIMEOUT) as answer:
             return _limited(answer)
     except (OSError, ValueError, http.client.HTTPException) as error:  # HTTPError and URLError are OSErrors
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         reason = error.reason if type(error) is urllib.error.URLError else error
         raise ConnectionError(str(reason)) from error
 

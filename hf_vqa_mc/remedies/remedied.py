@@ -32,7 +32,7 @@ class Remedied(NamedTuple):
 
     def write(self, published: Benchmark, path: Path) -> list[Path]:
         """Write it in the format of the published benchmark; see `benchmarks.write_benchmark`."""
-        note = " ".join([*in_words(self.statistics), published.unread])
+        note = " ".join([*in_words(self.statistics), *published.notes])
         return write_benchmark(published, self.tables, path, note, self.benchmark.config)
 
 

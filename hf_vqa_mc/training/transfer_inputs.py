@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.dataset.loading import BUILT, chosen_split, datasets_in_plain_words, load_splits, no_bars_of_datasets
+from hf_vqa_mc.dataset.loading import chosen_split, config_names, load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.extraction.dataset_images import image_ids_of
@@ -55,7 +55,7 @@ class Inputs:
 
 def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Progress) -> Inputs:
     """Check and open the inputs; arguments and errors are those of `training.transfer.transfer`."""
-    available = _configs(recipe.dataset)
+    available = set(config_names(recipe.dataset))
     wanted = list(dict.fromkeys([*([] if recipe.init_from else [recipe.config]), *targets]))
     if missing := [name for name in wanted if name not in available]:
         sources = sorted({source_of(name) or "SOURCE" for name in missing})
@@ -129,14 +129,6 @@ def _model(
     )
     weights = hashlib.sha256((checkpoint_folder(recipe.init_from) / WEIGHTS).read_bytes()).hexdigest()
     return named, model.config, processor, {"file of word vectors": text.sha256, "checkpoint": weights}
-
-
-def _configs(dataset: str) -> set[str]:
-    from datasets import get_dataset_config_names
-
-    dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # datasets takes no "."
-    with datasets_in_plain_words(dataset, BUILT), no_bars_of_datasets():
-        return {str(name) for name in get_dataset_config_names(dataset)}
 
 
 def _images(dataset: str, config: str) -> tuple[dict[str, list[str]], str]:

@@ -108,5 +108,5 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     benchmark = settings.read(progress)
     questions = exported_questions(benchmark, settings.name, settings.hide_answers)
     done = HARNESSES[settings.harness].write(questions, settings.output, progress)
-    done = replace(done, notes=[*filter(None, [benchmark.unread]), *done.notes])
+    done = replace(done, notes=[*benchmark.notes, *done.notes])
     return ExportResult(done, questions, settings)

@@ -65,6 +65,8 @@ class PreviewResult(Result):
     title: str
     examples: "list[Example]"
     settings: PreviewSettings
+    notes: tuple[str, ...] = ()
+    """on rows and images that were not read"""
     messages: tuple[str, ...] = ()
     """what was written"""
 
@@ -94,6 +96,7 @@ class PreviewResult(Result):
         from rich.text import Text
 
         yield from self.messages
+        yield from self.notes
         for question_id, reason in list(self.unreadable.items())[:1]:
             number = f"{len(self.unreadable):,} of {len(self.examples):,} images cannot be shown"
             yield f"{number}, for example that of question {question_id}: {reason}"
@@ -167,7 +170,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     examples = examples_of(split, drawn_rows(split, settings.rows, settings.seed), picked=picked)
     title = ", ".join(part for part in (shown_name(settings.dataset_name), benchmark.config, split.name) if part)
-    result = PreviewResult(title, examples, settings)
+    result = PreviewResult(title, examples, settings, benchmark.notes)
     messages = [f"wrote {path}" for path in wanted.values() if path is not None for path in result.save(path)]
     if card is not None:
         messages.append(_add_to_card(card, benchmark, examples))

@@ -134,7 +134,7 @@ class RemedyResult(Result):
         from hf_vqa_mc.remedies.remedied import in_words
 
         yield from in_words(self.statistics)
-        yield from filter(None, [self.benchmark.unread])
+        yield from self.benchmark.notes
         yield ""
         yield shortcut_table([self.before, self.after])
         yield " ".join(filter(None, [TABLE_NOTE, self.before.sampled]))

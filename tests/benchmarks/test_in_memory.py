@@ -140,8 +140,8 @@ def test_the_first_rows_of_each_split_can_be_read():
     given = DatasetDict(train=Dataset.from_dict(rows), test=Dataset.from_dict(rows).select([0, 2]))
     found = vm.read_benchmark(given, limit=2)
     assert [split.rows["question"].to_pylist() for split in found.splits.values()] == [["a", "b"], ["a", "c"]]
-    assert found.unread == "Only the first rows of each split were read: 2 of 3 in train."
-    assert found.unread in repr(found)
-    assert vm.read_benchmark(given, limit=3).unread == ""
+    assert found.notes == ("Only the first rows of each split were read: 2 of 3 in train.",)
+    assert found.notes[0] in repr(found)
+    assert vm.read_benchmark(given, limit=3).notes == ()
     with pytest.raises(InputError, match="--limit 0: expected 1 or more"):
         vm.read_benchmark(given, limit=0)

@@ -1,0 +1,146 @@
+"""The one rule for images that a dataset names: which files and addresses are read."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from hf_vqa_mc.dataset.stored_images import PROTOCOL, hub_repository, is_known_here, stored_images
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.inside import Inside
+from hf_vqa_mc.io.pictures import read_picture
+from hf_vqa_mc.io.web import fetch, is_web_address
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+NAME_FOLDER = "give the folder that holds them with --images DIR"
+"""Remedy, for messages."""
+
+_LONGEST_SHOWN = 80  # characters
+
+
+class RefusedImage(InputError):
+    """An image that the dataset may not name: outside of its folder, or at an address that is not fetched."""
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedImages:
+    """The images that a dataset may name.
+
+    A dataset comes from anyone, so it does not decide which files of the user are read or which hosts are asked.
+    Allowed are files inside its own folder or that of ``--images`` (links resolved, no hidden files), and addresses of
+    ``with_images`` if this process wrote them, or if they lead into these folders or into the dataset on the Hub.
+    """
+
+    folders: tuple[Path, ...] = ()
+    """relative paths start from each of them"""
+    repository: str | None = None
+    """the dataset's name on the Hub"""
+    remote: bool = False
+    """whether http and https addresses are fetched"""
+
+    @cached_property
+    def _inside(self) -> Inside:
+        return Inside(*self.folders, hidden=False)
+
+    def refuses(self, name: str) -> bool:
+        """Whether a name is not allowed, whatever is there."""
+        if is_web_address(name):
+            return not self.remote
+        if "://" in name:
+            return not self._allows_address(name)
+        return self._path(name) is None and (bool(self.folders) or Path(name).is_absolute())
+
+    def has(self, name: str) -> bool:
+        """Whether a name is allowed and there is such a file; addresses are not looked up."""
+        if "://" in name:
+            return not self.refuses(name)
+        path = self._path(name)
+        return path is not None and path.is_file()
+
+    def read(self, name: str) -> bytes:
+        """The content of an image file; raises RefusedImage if it is not allowed, InputError if it cannot be read."""
+        if self.refuses(name):
+            where, remedy = refusal(name)
+            raise RefusedImage(f"the image {shortened(name)} is {where} and is not read; {remedy}")
+        try:
+            if is_web_address(name):
+                return fetch(name)
+            if "://" in name:
+                folder, image_id = _address_parts(name)
+                return stored_images(folder).read(image_id)
+            path = self._path(name)
+            if path is None or not path.exists():
+                base = self.folders[0] if self.folders else "the dataset"
+                raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
+            return read_picture(path)
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"the image {shortened(name)} cannot be read ({reason})") from error
+
+    def check_config(self, folder: str) -> None:
+        """Raise InputError unless an images config, a folder or address, belongs to the dataset."""
+        if not self._allows_folder(folder):
+            raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
+
+    def _path(self, name: str) -> Path | None:
+        return None if "\0" in name else self._inside.path(name)
+
+    def _allows_address(self, name: str) -> bool:
+        if not name.startswith(f"{PROTOCOL}://"):
+            return False
+        folder, _ = _address_parts(name)
+        return is_known_here(folder) or self._allows_folder(folder)
+
+    def _allows_folder(self, folder: str) -> bool:
+        if "://" not in folder:
+            return self._path(folder) is not None
+        own = f"hf://datasets/{self.repository}"
+        return bool(self.repository) and folder.startswith((f"{own}/", f"{own}@")) and ".." not in folder
+
+
+def refusal(name: str) -> tuple[str, str]:
+    """Where a refused image is, and what to do."""
+    if is_web_address(name):
+        return "on the web", f"add --allow-remote-images, or download them and {NAME_FOLDER}"
+    return "outside of the dataset's folder", NAME_FOLDER
+
+
+def shortened(name: str) -> str:
+    """A path or id for messages."""
+    return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
+
+
+def _address_parts(address: str) -> tuple[str, str]:
+    folder, _, image_id = address.removeprefix(f"{PROTOCOL}://").partition("/")
+    return unquote(folder), unquote(image_id)
+
+
+def allowed_images(
+    rows: "Dataset | None", base: Path | None, hub: str | None, images: Path | None = None, *, remote: bool = False
+) -> AllowedImages:
+    """What a dataset may name.
+
+    Args:
+        rows: as ``datasets`` loaded them; None for a file or a data frame.
+        base: the dataset's folder, if it is local.
+        hub: its name, if it was loaded from the Hub.
+        images: the folder given by the user.
+        remote: see `AllowedImages`.
+    """
+    folders = [*filter(None, [images, base])]
+    if rows is not None:
+        from datasets import config
+        from huggingface_hub.constants import HF_HUB_CACHE
+        from huggingface_hub.file_download import repo_folder_name
+
+        hub = hub if base is not None or hub is not None else hub_repository(rows)
+        folders += dict.fromkeys(Path(file["filename"]).parent for file in getattr(rows, "cache_files", ()))
+        folders += [Path(config.DOWNLOADED_DATASETS_PATH), Path(config.EXTRACTED_DATASETS_PATH)]
+        if hub is not None and hub.count("/") == 1:
+            folders.append(Path(HF_HUB_CACHE, repo_folder_name(repo_id=hub, repo_type="dataset")))
+    return AllowedImages(tuple(path for path in folders if path.is_dir()), hub, remote)
