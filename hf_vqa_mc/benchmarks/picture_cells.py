@@ -79,7 +79,8 @@ class PictureCells:
         found: dict[bool, list[tuple[int, int, str]]] = {}
         for column in self.columns:
             for names, rows in _names(column):
-                distinct = [name for name in pc.unique(names).to_pylist() if name not in self.references]
+                unique = pc.unique(names).to_pylist()
+                distinct = [name for name in unique if name not in self.references and _is_name(name)]
                 for web in (False, True):
                     some = [name for name in distinct if is_web_address(name) == web and self.allowed.refuses(name)]
                     at = pc.is_in(names, pa.array(some, names.type)).to_numpy(zero_copy_only=False).nonzero()[0]
@@ -88,7 +89,7 @@ class PictureCells:
         for several in found.values():
             count, (_, row, name) = sum(one[0] for one in several), min(several, key=lambda one: one[1])
             where, remedy = refusal(name)
-            row_named = f"{self.location}, row {row}: {shortened(name)}"
+            row_named = f"{self.location.rpartition('/')[2]}, row {row}: {shortened(name)}"  # no folders of the user
             yield f"{count:,} images are {where} and are not read, e.g. {row_named}; {remedy}"
 
     def _every(self) -> Iterator[bytes | str]:
@@ -140,7 +141,7 @@ def _flat(value: Any) -> Iterator[bytes | str]:  # noqa: ANN401  any cell
 
 
 def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
-    """The texts in image cells that are no images but names of images, and their rows; by chunk."""
+    """The texts in image cells that are short enough for names of images, and their rows; by chunk."""
     start = 0
     for chunk in column.chunks:
         rows = np.arange(start, start + len(chunk))
@@ -156,9 +157,6 @@ def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64
             chunk = chunk.cast(pa.large_string())
             short = pc.less(pc.fill_null(pc.binary_length(chunk), _LONGEST_PATH), _LONGEST_PATH)
             at = np.flatnonzero(pc.fill_null(short, False).to_numpy(zero_copy_only=False))
-            at = np.array(
-                [one for one, name in zip(at, chunk.take(at).to_pylist(), strict=True) if _is_name(name)], int
-            )
             yield chunk.take(at), rows[at]
 
 

@@ -201,7 +201,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
         )
     stored = _stored_in(folder, str(images), found)
     lacking = [one for one in wanted if one not in folder]
-    note = f"--images {images}: {len(lacking):,} images of the benchmark are not there{outside}"
+    note = f"{len(lacking):,} images of the benchmark are not in the folder of --images{outside}"
     more = (note,) if outside and lacking else ()
     return {name: replace(one, notes=one.notes + more) for name, one in stored.items()}
 

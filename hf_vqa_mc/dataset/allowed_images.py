@@ -58,7 +58,7 @@ class AllowedImages:
         if "://" in name:
             return not self.refuses(name)
         path = self._path(name)
-        return path is not None and path.is_file()
+        return path is not None and Path(path).is_file()
 
     def read(self, name: str) -> bytes:
         """The content of an image file; raises RefusedImage if it is not allowed, InputError if it cannot be read."""
@@ -72,10 +72,10 @@ class AllowedImages:
                 folder, image_id = _address_parts(name)
                 return stored_images(folder).read(image_id)
             path = self._path(name)
-            if path is None or not path.exists():
+            if path is None or not Path(path).exists():
                 base = self.folders[0] if self.folders else "the dataset"
                 raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
-            return read_picture(path)
+            return read_picture(Path(path))
         except (OSError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -87,7 +87,7 @@ class AllowedImages:
         if not self._allows_folder(folder):
             raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
 
-    def _path(self, name: str) -> Path | None:
+    def _path(self, name: str) -> str | None:
         return None if "\0" in name else self._inside.path(name)
 
     def _allows_address(self, name: str) -> bool:

@@ -97,10 +97,8 @@ def leading_out(directory: Path, outside: list[Path]) -> str:
     """A sentence about links of an image folder that are not followed, to be appended; "" if there are none."""
     if not outside:
         return ""
-    return (
-        f"; {len(outside)} links are not followed, since they lead out of {directory}: "
-        f"{listed(list(map(str, outside)), NAMED)}"
-    )
+    names = [str(path.relative_to(directory)) for path in outside]
+    return f"; {len(names)} links are not followed, since they lead out of the folder: {listed(names, NAMED)}"
 
 
 def candidate_files(

@@ -29,14 +29,14 @@ class Inside:
         self._roots = tuple(str(path).rstrip(os.sep) + os.sep for path in (*real, *blobs))
         self._real_folder = lru_cache(4096)(os.path.realpath)
 
-    def path(self, name: str | Path) -> Path | None:
+    def path(self, name: str | Path) -> str | None:
         """The real path of a name, absolute or in the first of the folders where it exists; None if it is outside."""
         candidates = [self._real(os.path.join(folder, name)) for folder in self.folders]  # noqa: PTH118  absolute
         inside = [path for path in candidates if self._holds(path)]
         found = next((path for path in inside if os.path.exists(path)), None)  # noqa: PTH110
         if found is None and len(inside) < len(candidates):
             return None
-        return Path(found or inside[0]) if inside else None
+        return found or (inside[0] if inside else None)
 
     def _real(self, path: str) -> str:
         """The path without links; faster than ``realpath`` for many files in one folder."""
