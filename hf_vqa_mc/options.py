@@ -74,6 +74,15 @@ def option(
     return field(**given, kw_only=kw_only, metadata={"spec": Spec(help, **spec)})
 
 
+def overwrite_option(panel: str = "") -> Any:  # noqa: ANN401  as `option`
+    """The option of all verbs that write files."""
+    return option(
+        "Replace existing files, also changed ones; in a folder of vqa-mc, files that it did not write are kept.",
+        default=False,
+        panel=panel,
+    )
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 def settings(kind: type[T]) -> type[T]:
     """Make a class of `option` fields a frozen dataclass with keyword-only fields, validated by `check_options`."""

@@ -36,8 +36,12 @@ class Result(ABC):
         """The main table, one row per item."""
 
     @abstractmethod
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the result to a folder or file, atomically.
+
+        Args:
+            path: an existing file, or files changed after they were written to a folder, need ``overwrite``.
+            overwrite: replace them; files in a folder that the package did not write are kept.
 
         Returns:
             The files written.

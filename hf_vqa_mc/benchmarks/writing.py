@@ -2,14 +2,14 @@
 
 import csv
 import gzip
-import hashlib
 import html
 import io
 import json
 import lzma
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +21,13 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import is_list
 from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.dataset.allowed_images import AllowedImages, RefusedImage, shortened
-from hf_vqa_mc.dataset.card import dataset_info
-from hf_vqa_mc.dataset.folder import BUILT
+from hf_vqa_mc.dataset.card import CARD, dataset_info, loading
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
-from hf_vqa_mc.dataset.shards import GROUP_BYTES, WrittenSplit, readable_by_all, write_split
+from hf_vqa_mc.dataset.shards import GROUP_BYTES, measures, readable_by_all, write_split
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+from hf_vqa_mc.io.atomic_file import Staged, check_output_file, check_outside, new_file, publish_together
+from hf_vqa_mc.io.manifest import files_in
 from hf_vqa_mc.io.pictures import is_picture
 
 if TYPE_CHECKING:
@@ -39,29 +39,31 @@ AT_ONCE = 1000
 """Rows whose images are read at a time."""
 DEFAULT = "default"
 """Config name of a benchmark without configs."""
+REMEDIED = atomic_folder.FolderKind("vqa-mc remedy")
+"""Output of ``vqa-mc remedy``, which is extended by configs."""
 
 
-def check_output(dataset: object, output: Path) -> None:
+def check_output(dataset: object, output: Path, overwrite: bool = False) -> None:
     """Raise InputError unless the benchmark ``dataset``, as for `read_benchmark`, can be written to an output."""
     source = Path(dataset) if isinstance(dataset, str | Path) else None
     if source is None or not source.is_file():
-        if source is not None and source.exists():
-            old, new = source.resolve(), output.absolute().resolve()
-            if old.is_relative_to(new) or new.is_relative_to(old):
-                raise InputError(f"output {output} would replace or change an input, {source}; choose another path")
-        _check_no_build(output)
-        atomic_folder.check_output(output.absolute().resolve(), BUILT)
+        if source is not None:
+            check_outside(output, "output", [source])
+        atomic_folder.check_output(output, REMEDIED, overwrite)
         return
     form = file_form(source)
     if file_form(output) != form:
         raise InputError(f"output {output}: expected a .{form} file, as {source}; rename the output")
-    check_output_file(output, "output", [source])
-    if output.exists() and not (form == "parquet" and _is_ours(output)):
-        raise InputError(f"output {output} exists and was not written by vqa-mc; choose another file")
+    check_output_file(output, "output", [source], overwrite)
 
 
 def write_benchmark(
-    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str = "", config: str | None = None
+    benchmark: Benchmark,
+    tables: Mapping[str, pa.Table],
+    output: Path,
+    note: str = "",
+    config: str | None = None,
+    overwrite: bool = False,
 ) -> list[Path]:
     """Write splits atomically; ``load_dataset`` and ``read_benchmark`` read them as they read the original.
 
@@ -69,9 +71,10 @@ def write_benchmark(
         benchmark: as read.
         tables: columns by split name, such as those of ``Benchmark.with_choices``.
         output: a file of the same type if the benchmark is one file; else a folder with README.md and, in a folder of
-            the config's name, parquet files of about 500 MB.
+            the config's name, parquet files of about 500 MB. Other configs that were written there are kept.
         note: paragraph for README.md; not written to single files.
         config: name of the written config; by default the benchmark's.
+        overwrite: replace an existing file, changed files in the folder, and the same config of another benchmark.
 
     Returns:
         The files.
@@ -81,19 +84,39 @@ def write_benchmark(
             this package.
         OSError: it cannot be written (disk full, no permission); the output is unchanged.
     """
+    with staged_benchmark(benchmark, tables, output, note, config, overwrite) as (staged, files):
+        publish_together(staged)
+    return files
+
+
+@contextmanager
+def staged_benchmark(
+    benchmark: Benchmark,
+    tables: Mapping[str, pa.Table],
+    output: Path,
+    note: str = "",
+    config: str | None = None,
+    overwrite: bool = False,
+) -> Iterator[tuple[Staged, list[Path]]]:
+    """As `write_benchmark`, except that the output appears only when the caller publishes it; it and its files."""
     if not tables:
         raise InputError(f"{benchmark.dataset}: there are no splits to write")
     for name in tables:
         if name not in benchmark.splits:
             raise unknown_name(f"split of {benchmark.dataset}", name, benchmark.splits)
     source = benchmark.path
-    check_output(source, output)
+    check_output(source, output, overwrite)
     if source is not None and source.is_file():
-        return [_write_file(source, pa.concat_tables(tables.values(), promote_options="default"), output)]
-    return _write_folder(benchmark, tables, output, note, config or benchmark.config or DEFAULT)
+        content = _file_content(source, pa.concat_tables(tables.values(), promote_options="default"), output)
+        with new_file(output, content) as new:
+            yield new, [output]
+    else:
+        name = config or benchmark.config or DEFAULT
+        with _staged_folder(benchmark, tables, output, note, name, overwrite) as found:
+            yield found
 
 
-def _write_file(source: Path, table: pa.Table, output: Path) -> Path:
+def _file_content(source: Path, table: pa.Table, output: Path) -> bytes:
     content = {
         "parquet": lambda: _parquet(table),
         "csv": lambda: _csv(table, ","),
@@ -102,18 +125,10 @@ def _write_file(source: Path, table: pa.Table, output: Path) -> Path:
         "json": lambda: _json(table, source),
     }[file_form(source) or ""]()
     if output.name.lower().endswith(".gz"):
-        content = gzip.compress(content, mtime=0)
-    elif output.name.lower().endswith(".xz"):
-        content = lzma.compress(content)
-    write_bytes(output, content)
-    return output
-
-
-def _is_ours(output: Path) -> bool:
-    try:
-        return MARK in (pq.read_schema(output).metadata or {})
-    except (pa.ArrowInvalid, OSError):
-        return False
+        return gzip.compress(content, mtime=0)
+    if output.name.lower().endswith(".xz"):
+        return lzma.compress(content)
+    return content
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -171,14 +186,17 @@ def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
             yield {**record, **{name: json.loads(record[name]) for name in packed}}
 
 
-def _write_folder(
-    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str, config: str
-) -> list[Path]:
+@contextmanager
+def _staged_folder(
+    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str, config: str, overwrite: bool
+) -> Iterator[tuple[Staged, list[Path]]]:
     if not re.fullmatch(r"\w[\w.+ -]*", config):
         raise InputError(
             f"the config {config!r} cannot be a folder's name; copy the benchmark under another name first"
         )
-    with atomic_folder.new_folder(output, BUILT) as new:
+    about = {"dataset": _name(benchmark), "config": benchmark.config}
+    _configs_before(output, config, about, overwrite)
+    with atomic_folder.new_folder(output, REMEDIED, overwrite) as new:
         splits = {}
         for split, table in tables.items():
             rows, unread = _with_files(table.replace_schema_metadata(_description(table)), benchmark.allowed)
@@ -188,16 +206,48 @@ def _write_folder(
                 note = f"{note} {kept}."
             sizes = rows.num_rows, rows.nbytes
             splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
-        hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
-        images = _keep_images(benchmark.path, config, new.tree)
-        card = _folder_card(benchmark, config, tables, splits, hashes, images, note)
-        (new.tree / "README.md").write_text(card, "utf-8")
-        name = benchmark.path.name if benchmark.path else benchmark.dataset  # without folders of the user
-        about = {"dataset": name, "config": benchmark.config, "files": hashes}
-        write_inventory(new.tree, {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "benchmark": about})
+        entry = {
+            **about,
+            **measures(config, splits),
+            "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
+            **_described(benchmark, config, tables, note),
+        }
+        made = {config: entry, **_keep_images(benchmark.path, config, new.tree)}
 
-        new.publish(lambda old: _check_no_build(output))  # again, while the output is locked
-    return [output / "README.md", *(output / name for name in hashes)]
+        def keep(old: Path | None, names: list[str]) -> None:
+            before, default = _configs_before(output, config, about, overwrite) if old else ({}, config)
+            configs = {**before, **made}
+            inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
+            write_inventory(new.tree, {**inventory, "configs": configs})
+            (new.tree / CARD).write_text(_folder_card(dict(sorted(configs.items())), default), "utf-8")
+            if old:
+                atomic_folder.carry_over(old, new.tree, names, leave_out=made.keys())
+
+        new.keep = keep
+        yield new, [output / CARD, *(output / name for name in entry["files"])]
+
+
+def _name(benchmark: Benchmark) -> str:
+    """The benchmark's name without folders of the user."""
+    return benchmark.path.name if benchmark.path else benchmark.dataset
+
+
+def _configs_before(
+    output: Path, config: str, about: Mapping[str, Any], overwrite: bool
+) -> tuple[dict[str, dict[str, Any]], str]:
+    """The configs written before into a folder, and the default one.
+
+    Raises InputError if one of this name is of another benchmark, unless it may be overwritten.
+    """
+    inventory = (read_inventory(output) if output.is_dir() else None) or {}
+    found = inventory.get("configs", {})
+    before = found.get(config)
+    if before and not overwrite and any(before[name] != about[name] for name in about):
+        raise InputError(
+            f"output {output} has the config {config} made from {before['dataset']}; replace it with --overwrite, or "
+            "choose another output"
+        )
+    return found, inventory.get("default", config)
 
 
 def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
@@ -205,21 +255,15 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
     inventory = read_inventory(source) if source else None
     if source is None or inventory is None:
         return {}
-    configs = configs_of(inventory)
+    configs = {**configs_of(inventory), **inventory.get("configs", {})}
     fitting = [
-        name for name in configs if configs[name]["variant"] == IMAGES and config.startswith(name[: -len(IMAGES)])
+        name for name in configs if configs[name].get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
     ]
     if not fitting:
         return {}
     name = max(fitting, key=len)
-    atomic_folder.carry_over(source, tree, leave_out={path.name for path in source.iterdir()} - {name})
+    atomic_folder.carry_over(source, tree, [file for file in files_in(source) if file.startswith(f"{name}/")])
     return {name: configs[name]}
-
-
-def _check_no_build(output: Path) -> None:
-    """Raise InputError if a build wrote the folder."""
-    if output.is_dir() and (read_inventory(output) or {}).get("sources"):
-        raise InputError(f"output {output} is a folder that vqa-mc build wrote; choose another")
 
 
 def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list[str]]:
@@ -276,49 +320,30 @@ def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
     return lambda start, stop: table.slice(start, stop - start)
 
 
-def _folder_card(
-    benchmark: Benchmark,
-    config: str,
-    tables: Mapping[str, pa.Table],
-    splits: Mapping[str, WrittenSplit],
-    hashes: Mapping[str, str],
-    images: Mapping[str, Any],
-    note: str,
-) -> str:
-    """README.md: YAML metadata for ``load_dataset``, a short text, and the note on one line.
+def _described(benchmark: Benchmark, config: str, tables: Mapping[str, pa.Table], note: str) -> dict[str, str]:
+    """What was changed, in a word and in a paragraph with the note on one line."""
+    name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (_name(benchmark), benchmark.layout.description))
+    pairs = [(table, benchmark.splits[split].original) for split, table in tables.items()]
+    fewer = any(table.num_rows < original.num_rows for table, original in pairs)
+    pruned = fewer or all(table is original for table, original in pairs)
+    rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
+    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
+    text = f"Written by hf_vqa_mc from {origin}: {layout}. {rest}"
+    if note.strip():
+        text += f"\n\n{html.escape(' '.join(note.split()), quote=False)}"
+    return {"title": f"{name}, {'pruned' if pruned else 'choices replaced'}", "text": text}
 
-    ``hashes`` are the sha256 by file, ``images`` inventory entries of images configs next to the config, by name.
-    """
-    from datasets import DatasetInfo, SplitInfo
+
+def _folder_card(configs: Mapping[str, dict[str, Any]], default: str) -> str:
+    """README.md: YAML metadata for ``load_dataset``, and a short text on each config that is not of images."""
     from datasets.info import DatasetInfosDict
-    from datasets.splits import SplitDict
     from datasets.utils.metadata import MetadataConfigs
     from huggingface_hub import DatasetCardData
 
     data = DatasetCardData()
-    info = DatasetInfo(
-        config_name=config,
-        features=features_of(next(iter(tables.values()))),
-        splits=SplitDict({split: SplitInfo(split, one.num_bytes, one.rows) for split, one in splits.items()}),
-        download_size=sum(one.file_bytes for one in splits.values()),
-        dataset_size=sum(one.num_bytes for one in splits.values()),
-    )
-    infos = {config: info, **{name: dataset_info(name, entry) for name, entry in images.items()}}
-    DatasetInfosDict(infos).to_dataset_card_data(data)
-    # load_dataset caches by a hash of this entry, which must therefore depend on the content of the files
-    content = hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
-    files = [{"split": split, "path": f"{config}/{split}-*"} for split in splits]
-    loading = {"data_files": files, "description": f"{config}, content {content}", "default": True}
-    others = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
-    MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
-    name = benchmark.path.name if benchmark.path else benchmark.dataset
-    name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
-    pairs = [(table, benchmark.splits[split].original) for split, table in tables.items()]
-    fewer = any(table.num_rows < original.num_rows for table, original in pairs)
-    pruned = fewer or all(table is original for table, original in pairs)
-    what = "pruned" if pruned else "choices replaced"
-    rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
-    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
-    return f"---\n{data}\n---\n\n# {name}, {what}\n\nWritten by hf_vqa_mc from {origin}: {layout}. {rest}\n" + (
-        f"\n{html.escape(' '.join(note.split()), quote=False)}\n" if note.strip() else ""
-    )
+    DatasetInfosDict({name: dataset_info(name, one) for name, one in configs.items()}).to_dataset_card_data(data)
+    MetadataConfigs({name: loading(name, one, default) for name, one in configs.items()}).to_dataset_card_data(data)
+    described = {name: one for name, one in configs.items() if "text" in one}
+    titles = list(dict.fromkeys(one["title"] for one in described.values()))
+    parts = [f"## {name}\n\n{one['text']}" if len(described) > 1 else one["text"] for name, one in described.items()]
+    return "\n\n".join([f"---\n{data}\n---", f"# {'; '.join(titles)}", *parts]) + "\n"

@@ -71,7 +71,7 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
     _check_folder_name(output.absolute().name)
-    check_output(output.absolute().resolve(), BUILT)
+    check_output(output, BUILT, settings.overwrite)
     _use_threads(settings.workers)
     with_choices = named is None or bool(named)
     if configs is None and source.open_ended:
@@ -98,6 +98,7 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
         open_ended=readings,
         images=found,
         embed_images=settings.embed_images,
+        overwrite=settings.overwrite,
         progress=progress,
     )
 

@@ -3,25 +3,17 @@
 import bisect
 import hashlib
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.dataset.card_text import card_text, choice_configs, title
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
-    INVENTORY,
-    PREVIEW,
     Inventory,
     configs_of,
     inventory_text,
     is_open,
-    read_inventory,
 )
-from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.atomic_file import write_bytes
-from hf_vqa_mc.io.atomic_folder import locked
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"
@@ -39,40 +31,6 @@ def card(inventory: Inventory) -> str:
     """The whole card; it does not depend on the order of keys, which `write_inventory` sorts."""
     inventory = json.loads(inventory_text(inventory))
     return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
-
-
-def put_picture(folder: Path, config: str, picture: bytes) -> Path:
-    """Add a preview picture to a built folder and show it on the card.
-
-    A later build of the config's source removes the picture, as its questions are outdated; builds of other sources
-    keep it.
-
-    Args:
-        folder: output of a build.
-        config: whose questions the picture shows.
-        picture: content of the PNG file.
-
-    Returns:
-        Path of the picture.
-
-    Raises:
-        InputError: the folder was not written by a build, or has no such config.
-        OSError: it cannot be written.
-    """
-    path = Path(os.path.realpath(folder))
-    with locked(path):  # against a build that replaces the folder
-        inventory = read_inventory(path)
-        if inventory is None:
-            raise InputError(
-                f"{folder}: vqa-mc build did not write this folder (it has no {INVENTORY} of vqa-mc build)"
-            )
-        if config not in configs_of(inventory):
-            raise unknown_name(f"config of {folder}", config, configs_of(inventory))
-        inventory = {**inventory, "preview": {"config": config}}
-        write_bytes(path / PREVIEW, picture)  # first: the card must not link to a missing picture
-        write_bytes(path / INVENTORY, inventory_text(inventory).encode())
-        write_bytes(path / CARD, card(inventory).encode())
-    return path / PREVIEW
 
 
 def _card_yaml(inventory: Inventory) -> str:
@@ -96,7 +54,7 @@ def _card_yaml(inventory: Inventory) -> str:
     )
     DatasetInfosDict({name: dataset_info(name, config) for name, config in configs.items()}).to_dataset_card_data(data)
     MetadataConfigs(
-        {name: _loading(name, config, inventory["default"]) for name, config in configs.items()}
+        {name: loading(name, config, inventory["default"]) for name, config in configs.items()}
     ).to_dataset_card_data(data)
     return str(data)
 
@@ -106,7 +64,9 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
     from datasets import DatasetInfo, Features, SplitInfo
     from datasets.splits import SplitDict
 
-    if is_open(config):
+    if "features" in config:
+        features = Features.from_dict(json.loads(config["features"]))
+    elif is_open(config):
         features = Features.from_dict(json.loads(config["open_ended"]["features"]))
     elif config["variant"] == IMAGES:
         features = image_features()
@@ -124,7 +84,7 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
     )
 
 
-def _loading(name: str, config: dict[str, Any], default: str) -> dict[str, Any]:
+def loading(name: str, config: dict[str, Any], default: str) -> dict[str, Any]:
     """The ``configs`` entry of a config, with a hash of its content in the description.
 
     ``load_dataset`` caches by a hash of this entry, without the content of the files; with the content's hash in it, a
@@ -133,9 +93,11 @@ def _loading(name: str, config: dict[str, Any], default: str) -> dict[str, Any]:
     hashes = "\n".join(f"{file} {sha256}" for file, sha256 in sorted(config["files"].items()))
     content = hashlib.sha256(hashes.encode()).hexdigest()
     files = [{"split": split, "path": f"{name}/{split}-*"} for split, _ in _ordered(config["splits"])]
-    loading: dict[str, Any] = {"data_files": files, "description": f"{name}, content {content}"}
-    return {**loading, "default": True} if name == default else loading
+    entry: dict[str, Any] = {"data_files": files, "description": f"{name}, content {content}"}
+    return {**entry, "default": True} if name == default else entry
 
 
 def _ordered(splits: dict[str, Any]) -> list[tuple[str, Any]]:
-    return sorted(splits.items(), key=lambda split: (*OPEN_SPLITS, IMAGES).index(split[0]))
+    """In the usual order; ``val`` and other names next to ``validation``."""
+    order = {name: index for index, name in enumerate((*OPEN_SPLITS, IMAGES))}
+    return sorted(splits.items(), key=lambda split: order.get(split[0], order["validation"]))

@@ -1,6 +1,7 @@
 """The dataset folder, which ``load_dataset`` reads from disk and which can be uploaded to the Hub unchanged."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -19,6 +20,7 @@ from hf_vqa_mc.dataset.inventory import (
     INVENTORY,
     PREVIEW,
     Inventory,
+    configs_of,
     pictured,
     read_inventory,
     with_source,
@@ -26,8 +28,9 @@ from hf_vqa_mc.dataset.inventory import (
 )
 from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, new_folder
+from hf_vqa_mc.io.manifest import Entry, sha256_of
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.open_ended import Reading
@@ -35,8 +38,19 @@ from hf_vqa_mc.sources.open_ended import Reading
 if TYPE_CHECKING:
     from hf_vqa_mc.dataset.variants import BuiltVariant
 
-BUILT = FolderKind("vqa-mc build", INVENTORY, lambda folder: read_inventory(folder) is not None)
-"""Output of ``vqa-mc build`` and ``vqa-mc remedy``, which replace no other folders."""
+
+def _downloaded(folder: Path) -> dict[str, Entry] | None:
+    """The files of a folder that was built and comes from the Hub, where the manifest is left out."""
+    inventory = read_inventory(folder)
+    if inventory is None or not inventory["sources"]:
+        return None
+    files = {name: sha256 for config in configs_of(inventory).values() for name, sha256 in config["files"].items()}
+    files |= {name: sha256_of(folder / name) for name in (CARD, INVENTORY, PREVIEW) if (folder / name).is_file()}
+    return {name: ((folder / name).stat().st_size, sha) for name, sha in files.items() if (folder / name).is_file()}
+
+
+BUILT = FolderKind("vqa-mc build", unlisted=_downloaded)
+"""Output of ``vqa-mc build``."""
 
 
 def write_folder(
@@ -49,6 +63,7 @@ def write_folder(
     open_ended: Iterable[Reading] = (),
     images: ImageFiles | None = None,
     embed_images: bool = False,
+    overwrite: bool = False,
     progress: Progress = silent,
 ) -> Inventory:
     """Write a source's configs into the dataset folder atomically.
@@ -65,6 +80,7 @@ def write_folder(
         open_ended: the open-ended configs, read while they are written.
         images: the image files; adds the config ``<source>_images``.
         embed_images: add the column ``image`` to every row instead.
+        overwrite: replace changed files, and keep files that no command wrote, instead of raising InputError.
         progress: called with (step, done, total).
 
     Returns:
@@ -86,10 +102,10 @@ def write_folder(
             configs[f"{source}_{IMAGES}"] = _write_images(tree, f"{source}_{IMAGES}", images, progress)
         return {"about": dict(about), "made_with": dict(made_with), "configs": configs}
 
-    return _publish_source(output, source, fill)
+    return _publish_source(output, source, fill, overwrite)
 
 
-def copy_source(folder: Path, source: str, output: Path) -> Inventory:
+def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False) -> Inventory:
     """Copy a source's configs from one dataset folder into another, as if built there."""
     inventory = read_inventory(folder)
     if inventory is None or source not in inventory["sources"]:
@@ -101,30 +117,74 @@ def copy_source(folder: Path, source: str, output: Path) -> Inventory:
             shutil.copytree(folder / name, tree / name)
         return entry
 
-    return _publish_source(output, source, fill)
+    return _publish_source(output, source, fill, overwrite)
 
 
-def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]]) -> Inventory:
+def put_picture(folder: Path, config: str, picture: bytes, overwrite: bool = False) -> Path:
+    """Add a preview picture to a built folder and show it on the card.
+
+    A later build of the config's source removes the picture, as its questions are outdated; builds of other sources
+    keep it.
+
+    Args:
+        folder: output of a build.
+        config: whose questions the picture shows.
+        picture: content of the PNG file.
+        overwrite: as for `write_folder`.
+
+    Returns:
+        Path of the picture.
+
+    Raises:
+        InputError: the folder was not written by a build, or has no such config.
+        OSError: it cannot be written; the folder is unchanged.
+    """
+
+    def keep(old: Path | None, names: list[str]) -> None:
+        inventory = read_inventory(old) if old else None
+        if old is None or inventory is None:
+            raise InputError(
+                f"{folder}: vqa-mc build did not write this folder (it has no {INVENTORY} of vqa-mc build)"
+            )
+        if config not in configs_of(inventory):
+            raise unknown_name(f"config of {folder}", config, configs_of(inventory))
+        (new.tree / PREVIEW).write_bytes(picture)
+        _write_card(new.tree, {**inventory, "preview": {"config": config}})
+        carry_over(old, new.tree, names)
+
+    with new_folder(folder, BUILT, overwrite) as new:
+        new.keep = keep
+        new.publish()
+    return Path(os.path.realpath(folder)) / PREVIEW
+
+
+def _write_card(tree: Path, inventory: Inventory) -> None:
+    """Write ``statistics.json`` and ``README.md``."""
+    write_inventory(tree, inventory)
+    (tree / CARD).write_text(card(inventory), "utf-8")
+
+
+def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]], overwrite: bool) -> Inventory:
     """Replace the output by a new tree with a source's configs and the rest of the old output.
 
     ``fill`` writes the configs into a folder and returns the source's inventory entry.
     """
-    with new_folder(output, BUILT) as new:
+    with new_folder(output, BUILT, overwrite) as new:
         entry = fill(new.tree)
         inventory: Inventory = {}
 
-        def complete(old: Path | None) -> None:
+        def keep(old: Path | None, names: list[str]) -> None:
             before = read_inventory(old) if old else None
             inventory.update(with_source(before, source, entry))
             if before and old:
                 earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
                 outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
-                carry_over(old, new.tree, leave_out={CARD, INVENTORY, *outdated, *(earlier - kept)})
-            write_inventory(new.tree, inventory)
-            (new.tree / CARD).write_text(card(inventory), "utf-8")
+                carry_over(old, new.tree, names, leave_out={CARD, INVENTORY, *outdated, *(earlier - kept)})
+            _write_card(new.tree, inventory)
 
-        new.publish(complete)
+        new.keep = keep
+        new.publish()
     return inventory
 
 

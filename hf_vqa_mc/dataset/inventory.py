@@ -10,6 +10,9 @@
 A config has ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, except
 for images, ``statistics`` and ``example`` (a row). An open-ended config also has ``open_ended`` (description, columns,
 features as JSON text, before). With ``preview`` (``{"config": ...}``) the card shows ``preview.png``.
+
+A folder of ``vqa-mc remedy`` has no sources but ``configs``: each with ``splits``, ``files`` and ``file_bytes``, its
+published ``dataset`` and ``config``, ``features`` as JSON text, and ``title`` and ``text`` for the card.
 """
 
 import json
@@ -48,6 +51,7 @@ def read_inventory(folder: Path) -> Inventory | None:
     is_complete = (
         isinstance(layout, int)
         and isinstance(sources, dict)
+        and isinstance(inventory.get("configs", {}), dict)
         and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
     )
     return inventory if is_complete else None
@@ -85,7 +89,7 @@ def pictured(inventory: Inventory) -> str | None:
 
 
 def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
-    """All configs, sorted by name."""
+    """All configs of sources, sorted by name."""
     found = {name: config for entry in inventory["sources"].values() for name, config in entry["configs"].items()}
     return dict(sorted(found.items()))
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, option, overwrite_option, settings
 from hf_vqa_mc.sources import SOURCES
 
 IMAGES, RUNNING = "Images", "Running"
@@ -67,6 +67,7 @@ class BuildSettings(DecoySettings, ReadOptions):
         default=None,
         cli_default=Path("vqa_mc"),
     )
+    overwrite: bool = overwrite_option()
     variants: tuple[str, ...] | None = option(
         "Such as iou,qou,iou_qou, or open-ended configs: balanced, all (gqa), open, tail (tdiuc), pairs (vqa2). By "
         "default all that the source supports.",

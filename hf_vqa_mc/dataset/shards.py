@@ -1,6 +1,5 @@
 """Rows to parquet files; equal rows give equal bytes."""
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hf_vqa_mc.io.manifest import sha256_of
 from hf_vqa_mc.sources.table import ROWS, regrouped
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def _write(
                 wrote(table.num_rows)
     for number, path in enumerate(unnamed):
         path = path.replace(folder / f"{split}-{number:05d}-of-{len(unnamed):05d}.parquet")
-        with path.open("rb") as content:
-            written.files[path.name] = hashlib.file_digest(content, "sha256").hexdigest()
+        written.files[path.name] = sha256_of(path)
         written.file_bytes += path.stat().st_size
     return written
 

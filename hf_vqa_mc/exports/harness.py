@@ -13,9 +13,8 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
-WRITTEN_BY = "hf_vqa_mc export"
 RECORD = "export.json"
-"""Record in an exported folder: the program that wrote it, and its contents."""
+"""What an exported folder holds."""
 
 
 @dataclass(frozen=True)
@@ -39,26 +38,17 @@ class Harness:
 
     name: str
     """name as typed by users"""
-    write: Callable[[Questions, Path, Progress], Exported]
-    """Write the tasks into a folder for the harness, created if missing.
+    write: Callable[[Questions, Path, Progress, bool], Exported]
+    """Write the tasks into a folder for the harness, created if missing; the last argument is ``--overwrite``.
 
     Raises InputError if the harness cannot present a row, an image cannot be opened, or the output is not an export;
     OSError if the disk is full or read-only (an earlier export is then unchanged)."""
 
 
-def record(harness: str, questions: int, hidden: bool, files: list[str]) -> dict[str, Any]:
-    """The record of an export, by which the next export recognises it."""
-    about: dict[str, Any] = {"written_by": WRITTEN_BY, "version": __version__, "harness": harness}
-    return {**about, "questions": questions, "answers": "hidden" if hidden else "in the data", "files": files}
-
-
-def read_record(path: Path) -> dict[str, Any] | None:
-    """The record of an earlier export; None if an export did not write the file."""
-    try:
-        found = read_json(path)
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.get("written_by") == WRITTEN_BY else None
+def record(harness: str, questions: int, hidden: bool) -> dict[str, Any]:
+    """What an export holds."""
+    answers = "hidden" if hidden else "in the data"
+    return {"version": __version__, "harness": harness, "questions": questions, "answers": answers}
 
 
 def made_folder(folder: Path) -> Path:
@@ -73,22 +63,17 @@ def made_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-EXPORTED = FolderKind(
-    "vqa-mc export",
-    RECORD,
-    lambda folder: read_record(folder / RECORD) is not None,
-    remedy="choose another --name or --output",
-)
+EXPORTED = FolderKind("vqa-mc export", remedy="choose another --name or --output")
 
 
 @contextlib.contextmanager
-def replaced_folder(folder: Path) -> Iterator[Path]:
+def replaced_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
     """An empty folder that replaces ``folder`` if the block succeeds.
 
     Raises:
         InputError: the folder exists and is not an export.
         OSError: the disk is full or read-only; an earlier export is unchanged.
     """
-    with new_folder(folder, EXPORTED) as new:
+    with new_folder(folder, EXPORTED, overwrite) as new:
         yield new.tree
         new.publish()

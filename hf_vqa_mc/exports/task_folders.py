@@ -76,7 +76,7 @@ class TaskFolder:
         )
         (tree / "README.md").write_text(readme, "utf-8")
         names = [*(f"{stem}.yaml" for stem in tasks), self.program, TABLE]
-        write_json(tree / RECORD, record(self.harness, len(self.questions), hidden, names), indent=1)
+        write_json(tree / RECORD, record(self.harness, len(self.questions), hidden), indent=1)
         return names
 
     def exported(self, output: Path, names: list[str], task: str, notes: list[str]) -> Exported:
@@ -86,7 +86,7 @@ class TaskFolder:
         return Exported(name, files, len(self.questions), [self.how(str(output), task)], notes)
 
 
-def write_lm_eval(questions: Questions, output: Path, progress: Progress) -> Exported:
+def write_lm_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write the tasks ``<name>_blind`` and ``<name>_answers`` into ``output/<name>``."""
     output, name, context = made_folder(output), questions.name, questions.others.context_column
     folder = TaskFolder(
@@ -103,7 +103,7 @@ def write_lm_eval(questions: Questions, output: Path, progress: Progress) -> Exp
         f"{name}_answers": "choices alone",
         name: "both",
     }
-    with replaced_folder(output / name) as tree:
+    with replaced_folder(output / name, overwrite) as tree:
         progress("writing questions", 0, len(questions))
         tasks = {stem: {"task": stem, "prompt": prompt} for stem, prompt in prompts.items()}
         names = folder.write(tree, question_table(questions), tasks, about, name)
@@ -111,7 +111,7 @@ def write_lm_eval(questions: Questions, output: Path, progress: Progress) -> Exp
     return folder.exported(output, names, name, [])
 
 
-def write_lmms_eval(questions: Questions, output: Path, progress: Progress) -> Exported:
+def write_lmms_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write the tasks ``<name>`` and ``<name>_blind`` into ``output/<name>``; without images only the second."""
     check_lettered(questions, "lmms-eval")
     output, name = made_folder(output), questions.name
@@ -124,7 +124,7 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress) -> E
         questions,
     )
     context = "context, " if questions.others.context_column else ""
-    with replaced_folder(output / name) as tree:
+    with replaced_folder(output / name, overwrite) as tree:
         files = _write_images(questions, tree, progress)
         shown = [files[image] if image >= 0 else "" for image in questions.images.tolist()]
         table = question_table(questions).append_column("image_file", pa.array(shown, pa.string()))

@@ -13,22 +13,25 @@ and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that
 
 import csv
 import io
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.exports.harness import Exported, Harness, made_folder, read_record, record
+from hf_vqa_mc.exports.harness import EXPORTED, Exported, Harness, made_folder, record
 from hf_vqa_mc.exports.images import Base64Images, base64_images
 from hf_vqa_mc.exports.questions import GROUP, LETTERS, Questions, check_lettered
-from hf_vqa_mc.io.atomic_file import replaced_file, write_json
+from hf_vqa_mc.io.atomic_file import NewFile, OldFile, new_file, publish_together
+from hf_vqa_mc.io.manifest import changed_files, manifest_text, read_manifest
 from hf_vqa_mc.io.progress import Progress
 
 HARNESS = "vlmevalkit"
 TURN = 1_000_000
 """Difference between the index of a question and that of its copy with choices rotated by one."""
-PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"
+KINDS = PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"
 """Suffixes of the file names."""
 TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")
 """Parts of names that VLMEvalKit reads, prompts or scores differently."""
@@ -43,7 +46,7 @@ GUARD = "\N{NO-BREAK SPACE}"
 Cells = Sequence[str | None]
 
 
-def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> Exported:
+def write_vlmevalkit(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write ``NAME.tsv``, ``NAME_CIRCULAR.tsv`` and ``NAME_TEXT.tsv`` (without images); without images only the last.
 
     If only some questions have an image, the others are left out of all files. The output is the folder that
@@ -56,24 +59,27 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> 
         )
     output = made_folder(output)
     log = output / f"{questions.name}.export.json"
-    earlier = _earlier_files([output / f"{questions.name}{kind}.tsv" for kind in (PLAIN, CIRCULAR, TEXT)], log)
+    _check_earlier_files(output, questions.name, log, overwrite)
     guards = 0
-    with base64_images(questions, output, progress) as images:
+    with base64_images(questions, output, progress) as images, ExitStack() as stack:
         rows = [row for row in range(len(questions)) if questions.images[row] in images]
         kinds, notes = _kinds(questions, len(rows))
         rows = rows or list(range(len(questions)))
         names = [f"{questions.name}{kind}" for kind in kinds]
-        files = [f"{name}.tsv" for name in names]
-        about = record(HARNESS, len(rows), questions.labels is None, files)
-        write_json(log, {**about, "files": sorted({*files, *earlier})}, indent=1)  # in case of a kill before the end
+        written: dict[str, NewFile | OldFile] = {
+            f"{questions.name}{kind}.tsv": OldFile(output / f"{questions.name}{kind}.tsv") for kind in KINDS
+        }
         for kind, name in zip(kinds, names, strict=True):
             most = max(len(questions.choices[row]) for row in rows) if kind == CIRCULAR else 1
             lines = [(row, turn) for turn in range(most) for row in rows if turn < len(questions.choices[row])]
             shown = None if kind == TEXT else images
-            guards = _write(questions, lines, shown, output / f"{name}.tsv", progress)
-    for file in set(earlier) - set(files):
-        (output / file).unlink()
-    write_json(log, about, indent=1)
+            written[f"{name}.tsv"] = new = stack.enter_context(new_file(output / f"{name}.tsv"))
+            guards = _write(questions, lines, shown, new, progress)
+        about = record(HARNESS, len(rows), questions.labels is None)
+        listed = {name: new.entry() for name, new in written.items() if isinstance(new, NewFile)}
+        text = manifest_text(EXPORTED.command, listed, about).encode()
+        publish_together(stack.enter_context(new_file(log, text)), *written.values())
+    files = list(listed)
     if guards:
         notes.append(
             f"{guards:,} cells such as None or 1.0 end in a no-break space, so that pandas does not change them"
@@ -101,17 +107,21 @@ def _kinds(questions: Questions, with_image: int) -> tuple[list[str], list[str]]
     return kinds, notes
 
 
-def _earlier_files(files: list[Path], log: Path) -> list[str]:
-    """The names of existing files; raises InputError unless an export wrote them all."""
-    ours = (read_record(log) or {}).get("files", [])
-    for file in files:
-        if file.exists() and file.name not in ours:
-            raise InputError(f"{file} exists and was not written by vqa-mc export; choose another --name or --output")
-    return [file.name for file in files if file.exists()]
+def _check_earlier_files(output: Path, name: str, log: Path, overwrite: bool) -> None:
+    """Raise InputError unless an export wrote all existing files, and with ``overwrite`` unless it wrote any."""
+    earlier, remedy = read_manifest(log), "choose another --name or --output"
+    ours = earlier.files if earlier else {}
+    names = [file for file in (f"{name}{kind}.tsv" for kind in KINDS) if os.path.lexists(output / file)]
+    if foreign := [file for file in names if file not in ours] or [log.name] * (log.exists() and earlier is None):
+        raise InputError(f"{output / foreign[0]} exists and was not written by vqa-mc export; {remedy}")
+    if not overwrite and (changed := changed_files(output, names, ours)):
+        raise InputError(
+            f"{output / changed[0]} was changed after vqa-mc export wrote it; replace it with --overwrite, or {remedy}"
+        )
 
 
 def _write(
-    questions: Questions, lines: list[Line], images: Base64Images | None, path: Path, progress: Progress
+    questions: Questions, lines: list[Line], images: Base64Images | None, new: NewFile, progress: Progress
 ) -> int:
     """Write one file; return the number of its cells guarded against pandas."""
     columns, guards = guarded(_texts(questions, lines), questions.location)
@@ -122,16 +132,15 @@ def _write(
             LETTERS[(questions.labels[row] + turn) % len(questions.choices[row])] for row, turn in lines
         ]
     cells = _image_cells(questions, lines, images) if images else None
-    with replaced_file(path) as file:
-        file.write(tsv_header([*columns, "image"] if cells else [*columns]).encode())
-        for start in range(0, len(lines), LINES):
-            rows = range(start, min(start + LINES, len(lines)))
-            if cells is None:
-                file.write(tsv_lines(columns, rows).encode())
-            else:
-                for row in rows:
-                    file.write(f"{tsv_lines(columns, [row])[:-1]}\t{next(cells)}\n".encode())
-            progress(f"writing {path.name}", rows.stop, len(lines))
+    new.file.write(tsv_header([*columns, "image"] if cells else [*columns]).encode())
+    for start in range(0, len(lines), LINES):
+        rows = range(start, min(start + LINES, len(lines)))
+        if cells is None:
+            new.file.write(tsv_lines(columns, rows).encode())
+        else:
+            for row in rows:
+                new.file.write(f"{tsv_lines(columns, [row])[:-1]}\t{next(cells)}\n".encode())
+        progress(f"writing {new.path.name}", rows.stop, len(lines))
     return guards
 
 

@@ -17,6 +17,7 @@ from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.pictures import BrokenImage
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
@@ -78,7 +79,7 @@ class FeaturesResult(Result):
         rows += [(image_id, "", why) for image_id, why in skipped.items()]
         return pd.DataFrame(rows, columns=["image_id", "sha256", "skipped"])
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy these features to another folder, which ``output`` of `features` could be."""
         return ImageFeatures(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
 
@@ -100,6 +101,7 @@ def extract_features(
 
     Computed features are kept if a run fails or is killed. Arguments and errors are those of ``hf_vqa_mc.features``.
     """
+    check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
     found = find_images(dataset, config, images)
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:

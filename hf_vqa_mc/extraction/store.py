@@ -207,7 +207,7 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, created if it does not exist, and remove what killed processes left in it."""
+    """Lock a folder, created if it does not exist."""
     for path in (folder, *folder.parents):
         if path.is_file():
             raise InputError(f"{path} is a file; choose another folder with --output")
@@ -216,6 +216,4 @@ def _locked(folder: Path) -> Iterator[None]:
         with tempfile.TemporaryFile(dir=folder):  # in a read-only folder FileLock may wait forever
             pass
     with FileLock(folder / ".lock"):
-        for leftover in [*folder.glob(".*.partial"), *folder.glob("*/.*.partial")]:
-            leftover.unlink()
         yield

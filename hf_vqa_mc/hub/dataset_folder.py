@@ -1,12 +1,12 @@
 """A folder that ``vqa-mc build`` wrote, as a dataset repository."""
 
-import hashlib
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
+from hf_vqa_mc.io.manifest import MANIFEST, sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -26,7 +26,7 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     if not inventory["sources"]:
         raise InputError(
             f"{folder} is a remedied benchmark, not a folder of vqa-mc build; share it with: "
-            f"hf upload {name} {folder} --repo-type dataset"
+            f"hf upload {name} {folder} --repo-type dataset --exclude {MANIFEST}"
         )
     checksums = files_of(inventory, str(folder))
     if not checksums:
@@ -73,7 +73,8 @@ def outdated_files(shipment: Shipment, before: Inventory, existing: Collection[s
     if lost and not replace:
         raise InputError(
             f"{name} also has {', '.join(lost)}, which a push of this folder would remove: build into a "
-            f"downloaded copy (hf download {name} --repo-type dataset --local-dir FOLDER), or add --replace"
+            f"downloaded copy (hf download {name} --repo-type dataset --local-dir FOLDER; vqa-mc build ... --output "
+            "FOLDER --overwrite), or add --replace"
         )
     sent = {file.path for file in shipment.files}
     known = (*files_of(before, name), *_picture(before))
@@ -90,9 +91,7 @@ def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
     if not file.is_file():
         raise InputError(f"{folder}: {path} is missing; build it again")
     if sha256 is not None:
-        with file.open("rb") as content:
-            found = hashlib.file_digest(content, "sha256").hexdigest()
-        if found != sha256:
+        if sha256_of(file) != sha256:
             raise InputError(
                 f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again"
             )

@@ -1,6 +1,7 @@
 """A remedied benchmark: its rows, and statistics of the changes as JSON and as sentences."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,10 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks import Benchmark, write_benchmark
+from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.benchmarks.writing import staged_benchmark
 from hf_vqa_mc.dataset.decoy_sets import Choices
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.io.atomic_file import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 
 MOSTLY = 0.5
@@ -30,10 +33,12 @@ class Remedied(NamedTuple):
         """Split to table in the benchmark's layout, with kinds, fallbacks and origins of new choices."""
         return {name: split.original for name, split in self.benchmark.splits.items()}
 
-    def write(self, published: Benchmark, path: Path) -> list[Path]:
-        """Write it in the format of the published benchmark; see `benchmarks.write_benchmark`."""
+    def staged(
+        self, published: Benchmark, path: Path, overwrite: bool = False
+    ) -> AbstractContextManager[tuple[Staged, list[Path]]]:
+        """Write it in the format of the published benchmark, for `publish_together`; see `write_benchmark`."""
         note = " ".join([*in_words(self.statistics), *published.notes])
-        return write_benchmark(published, self.tables, path, note, self.benchmark.config)
+        return staged_benchmark(published, self.tables, path, note, self.benchmark.config, overwrite)
 
 
 def remedied_config(config: str | None, variant: str) -> str | None:

@@ -1,8 +1,9 @@
-"""The files of an audit: the report, all figures as JSON, and the scores of each row."""
+"""The folder of an audit: the report, all figures as JSON, and the scores of each row."""
 
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
-from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes
+from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
@@ -22,6 +23,7 @@ from hf_vqa_mc.report.report import report_html
 MOST_BYTES = 255
 """Maximum length of a file name."""
 AUDITS = Path("vqa_mc_audit")
+AUDITED = FolderKind("vqa-mc audit", remedy="choose another folder")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
 """Maximum number of example rows per reason."""
@@ -42,41 +44,31 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
     return file_name("-".join(part for part in (local or dataset, config, split) if part))
 
 
-def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) -> None:
-    """Raise InputError unless the folder is new, empty, or the output of an earlier audit; names its option.
+def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
+    """Raise InputError unless the folder is new, empty, or the unchanged output of an earlier audit; names its option.
 
     No path of ``data``, the other inputs and outputs, may be inside the folder, nor the folder inside one of them.
     """
     target = Path(os.path.realpath(folder))
     if target.is_symlink() or len(os.fsencode(target.name)) > MOST_BYTES:
         raise InputError(f"{option} {folder} is a broken link, or its name is too long; choose another folder")
-    check_folder(target.parent if folder.parent.name == AUDITS.name else target, option)  # AUDITS is also created
-    for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
-        inside = one.is_dir() and target.is_relative_to(one)
-        if inside or one.is_relative_to(target):
-            raise InputError(f"{option} {folder} would change {one}; choose another folder")
-    if target.is_dir() and any(target.iterdir()) and not _is_audit(target):
-        raise InputError(f"{option} {folder} contains files that are not from an audit; choose another folder")
+    check_outside(folder, option, data)
+    if folder.parent.name == AUDITS.name and not target.parent.exists():  # it is also created
+        check_folder(target.parent, option)
+    else:
+        check_output(folder, AUDITED, overwrite, option)
 
 
-def _is_audit(folder: Path) -> bool:
-    """Whether `write_audit` wrote all files of the folder."""
-    paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    names = (REPORT, FIGURES, ROWS)
-    if any(path.name not in names or not path.is_file() or path.is_symlink() for path in paths):
-        return False
-    try:
-        figures = read_json(folder / FIGURES)
-    except (OSError, ValueError):
-        return False
-    two = {"before", "after"}
-    return isinstance(figures, dict) and (figures.keys() >= {"shortcuts", "verdict"} or figures.keys() == two)
-
-
-def write_audit(
-    folder: Path, done: Audit, after: Audit | None = None, progress: Progress = silent, remedy: str = ""
-) -> list[Path]:
-    """Write an audit, or the audits of a benchmark before and after its remedy.
+@contextmanager
+def staged_audit(
+    folder: Path,
+    done: Audit,
+    after: Audit | None = None,
+    progress: Progress = silent,
+    remedy: str = "",
+    overwrite: bool = False,
+) -> Iterator[tuple[Staged, list[Path]]]:
+    """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
     Args:
         folder: created if missing.
@@ -84,14 +76,14 @@ def write_audit(
         after: the audit after the remedy.
         progress: called with (step, done, total).
         remedy: command that replaces the decoys, for the report.
+        overwrite: replace changed files of an earlier audit.
 
     Returns:
-        The files: report.html, audit.json, rows.parquet (of ``after`` if given).
+        The staged folder and its files: report.html, audit.json, rows.parquet (of ``after`` if given).
 
     Raises:
-        OSError: they cannot be written.
+        OSError: they cannot be written; an earlier audit is unchanged.
     """
-    folder.parent.mkdir(exist_ok=True)
     progress("writing the report", 0, 1)
     notes, before = _shown_rows(done), done.as_json()
     figures, later, later_examples = before, None, []
@@ -103,11 +95,13 @@ def write_audit(
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
     page = report_html(before, _examples(done, notes), later, later_examples, remedy)
-    write_json(folder / FIGURES, figures, indent=1)
-    write_bytes(folder / ROWS, _row_scores(after or done))
-    write_bytes(folder / REPORT, page.encode())
+    folder.parent.mkdir(exist_ok=True)
+    with new_folder(folder, AUDITED, overwrite) as new:
+        contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}
+        for name, content in contents.items():
+            (new.tree / name).write_bytes(content)
+        yield new, [folder / name for name in contents]
     progress("writing the report", 1, 1)
-    return [folder / name for name in (REPORT, FIGURES, ROWS)]
 
 
 def _shown_rows(done: Audit) -> dict[int, str]:

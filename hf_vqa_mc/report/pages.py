@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.io.atomic_file import write_bytes
 from hf_vqa_mc.report import plain_text
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
@@ -117,20 +116,19 @@ def _preview_card(example: Example) -> dict[str, Any]:
     }
 
 
-def write_complementary_images(
-    path: Path, title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
-) -> None:
-    """Write a page of questions with similar images that may have another answer.
+def complementary_images_html(
+    title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
+) -> str:
+    """A page of questions with similar images that may have another answer.
 
     Args:
-        path: HTML file; replaced atomically.
         title: name of the dataset.
         rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, since images are embedded.
         image: image_id to the content of the image file, None if it is missing.
     """
     cards = [_complementary_card(row, image) for row in rows]
     values = {"title": plain(title, 200), "count": count(len(rows)), "cards": cards}
-    write_bytes(path, rendered("complementary.html.jinja", values).encode())
+    return rendered("complementary.html.jinja", values)
 
 
 def _complementary_card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[str, Any]:

@@ -138,8 +138,9 @@ class PredictResult(Result):
             }
         )
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the predictions as ``vqa-mc score`` reads them."""
+        check_output_file(Path(path), "output", overwrite=overwrite)
         self.found.write(Path(path))
         return [Path(path)]
 
@@ -153,6 +154,7 @@ def predict(
     features: Path | None = None,
     word_vectors: str | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     skip_missing: bool = False,
     progress: Progress = silent,
 ) -> PredictResult:
@@ -161,7 +163,8 @@ def predict(
     With several processes each scores its share; all return the same result.
     """
     if output is not None:
-        check_output_file(output, "--output", [Path(dataset), Path(checkpoint)])
+        paths = [Path(one) for one in (dataset, checkpoint, features, word_vectors) if one is not None]
+        check_output_file(output, "--output", paths, overwrite)
     model, processor = load_checkpoint(checkpoint)
     images = open_images(features, model.config, str(checkpoint))
     if images is not None:

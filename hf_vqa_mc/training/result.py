@@ -69,9 +69,9 @@ class TrainResult(Result):
         """The validation curve, see `history`."""
         return self.history
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the best checkpoint to a folder."""
-        return copy_checkpoint(self.model_folder, Path(path))
+        return copy_checkpoint(self.model_folder, Path(path), overwrite)
 
 
 def draw_curve(record: Mapping[str, Any], chance: float | None, path: Path) -> None:

@@ -115,13 +115,10 @@ class RunFolder:
 
     def replace(self, name: str, fill: Callable[[Path], None]) -> None:
         """Atomically replace a folder by one written by `fill`."""
-        kind = FolderKind("vqa-mc train", RECORD, lambda folder: True)
-        with new_folder(self.path / name, kind) as new, _os_errors_of_safetensors():
+        with new_folder(self.path / name, None) as new, _os_errors_of_safetensors():
             fill(new.tree)
             for file in new.tree.iterdir():
                 file.chmod(0o666 & ~umask())  # safetensors creates private files
-                with file.open("rb") as opened:
-                    os.fsync(opened.fileno())
             new.publish()
 
 
@@ -155,10 +152,9 @@ def damaged(path: Path, error: Exception) -> InputError:
     return InputError(f"{path} is damaged ({reason}); remove {path.parent}, or choose another --output")
 
 
-def copy_checkpoint(checkpoint: Path, output: Path) -> list[Path]:
+def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> list[Path]:
     """Copy a checkpoint to a folder atomically; return the new files."""
-    kind = FolderKind("vqa-mc train", RECORD, lambda folder: (folder / RECORD).is_file())
-    with new_folder(output, kind) as new:
+    with new_folder(output, FolderKind("vqa-mc train"), overwrite) as new:
         shutil.copytree(checkpoint, new.tree, dirs_exist_ok=True)
         new.publish()
     return sorted(output.iterdir())

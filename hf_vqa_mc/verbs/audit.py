@@ -11,7 +11,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import flag_of, option, settings, spec_of, subset, verb
+from hf_vqa_mc.options import flag_of, option, overwrite_option, settings, spec_of, subset, verb
 from hf_vqa_mc.result import Result, in_html
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         panel="Running",
         cli_default=default_folder,
     )
+    overwrite: bool = overwrite_option("Running")
     fail_above: float | None = option(
         "Exit with code 3 if the 95% interval of a shortcut's gain over random guessing is above this fraction, such "
         "as 0.05.",
@@ -117,14 +118,17 @@ class AuditResult(Result):
         headings = ("shortcut", "sees", "accuracy", "gain", "95% interval", "")
         return in_html(self.report(), _html_table(headings, [*rows, f"<tr>{chance}<td><td><td></tr>"]))
 
-    def save(self, path: str | Path, progress: Progress = silent) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
-        from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+        from hf_vqa_mc.io.atomic_file import publish_together
+        from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
         from hf_vqa_mc.report.plain_text import shown_name
 
-        check_audit_folder(Path(path), "output", self.settings.paths)
+        check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
         command = remedy_command(self.settings, self.audit.benchmark, shown_name)  # without folders of absolute paths
-        return write_audit(Path(path), self.audit, progress=progress, remedy=command)
+        with staged_audit(Path(path), self.audit, None, progress, command, overwrite) as (staged, files):
+            publish_together(staged)
+        return files
 
 
 @verb(AuditSettings, "vqa-mc audit vqa_mc easyvqa_iou_qou", "vqa-mc audit benchmark.tsv --fail-above 0.05")
@@ -141,9 +145,11 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
-        check_audit_folder(settings.output, "--output", settings.paths)
+        check_audit_folder(settings.output, "--output", settings.paths, settings.overwrite)
     done = AuditResult(audit_benchmark(settings.read(progress), subset(settings, ProbeSettings), progress), settings)
-    return done if settings.output is None else replace(done, written=tuple(done.save(settings.output, progress)))
+    if settings.output is None:
+        return done
+    return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))
 
 
 def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Callable[[str], str] = str) -> str:

@@ -141,7 +141,7 @@ class BuildResult(Result):
                 rows.append(row)
         return pd.DataFrame(rows)
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the source's configs into a dataset folder, new or of an earlier build.
 
         Returns:
@@ -153,7 +153,7 @@ class BuildResult(Result):
         """
         from hf_vqa_mc.dataset.folder import copy_source
 
-        copy_source(self.output, self.source, Path(path))
+        copy_source(self.output, self.source, Path(path), overwrite)
         return [Path(path) / file for config in self.configs.values() for file in config["files"]]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import option, settings, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class ExportSettings(BenchmarkOptions, HarnessOption):
     """
 
     output: Path = option("Folder to write: --include_path of lm-eval and lmms-eval, LMUData of VLMEvalKit.")
+    overwrite: bool = overwrite_option()
     hide_answers: bool = option("Do not write labels; the harness then saves predictions only.", default=False)
     name: str | None = option("Name of the task; by default of the dataset, config and split.", default=None)
 
@@ -80,9 +81,12 @@ class ExportResult(Result):
 
         return question_table(self.questions).to_pandas()
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the tasks to another folder."""
-        return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent).files
+        from hf_vqa_mc.io.atomic_file import check_outside
+
+        check_outside(Path(path), "output", self.settings.paths)
+        return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent, overwrite).files
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -104,9 +108,11 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
             output exists and is not an export.
     """
     from hf_vqa_mc.exports.questions import exported_questions
+    from hf_vqa_mc.io.atomic_file import check_outside
 
+    check_outside(settings.output, "--output", settings.paths)
     benchmark = settings.read(progress)
     questions = exported_questions(benchmark, settings.name, settings.hide_answers)
-    done = HARNESSES[settings.harness].write(questions, settings.output, progress)
+    done = HARNESSES[settings.harness].write(questions, settings.output, progress, settings.overwrite)
     done = replace(done, notes=[*benchmark.notes, *done.notes])
     return ExportResult(done, questions, settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, ReadOptions, check_options, option, settings, verb
+from hf_vqa_mc.options import SEED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class GenerateComplementarySettings(ReadOptions):
         default=None,
         cli_default=Path("complementary.jsonl"),
     )
+    overwrite: bool = overwrite_option()
     nearest: int = option(
         "Candidates per question; 24 in Goyal et al. 2017.",
         default=24,
@@ -122,11 +123,12 @@ class GenerateComplementaryResult(Result):
         frame = self.candidates.to_pandas()
         return frame.explode([name for name in lists if name in frame], ignore_index=True)
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the candidates as .jsonl or .parquet."""
-        from hf_vqa_mc.io.atomic_file import write_bytes
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
 
         _check_format(Path(path), "path")
+        check_output_file(Path(path), "path", overwrite=overwrite)
         write_bytes(Path(path), _content(self.candidates, Path(path).suffix))
         return [Path(path)]
 
@@ -154,6 +156,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
         read_instances,
     )
     from hf_vqa_mc.extraction.store import ImageFeatures
+    from hf_vqa_mc.io.atomic_file import write_together
 
     _check_files(settings)
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
@@ -172,10 +175,10 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     names = pa.array([split_of[one] for one in found["question_id"].to_pylist()])
     found = found.set_column(found.column_names.index("split"), "split", names)
     result = GenerateComplementaryResult(found, figures, settings.output, settings.page)
-    if settings.output is not None:
-        result.save(settings.output)
+    contents = {settings.output: _content(found, settings.output.suffix)} if settings.output else {}
     if settings.page is not None:
-        _write_page(settings.page, found, settings)
+        contents[settings.page] = _page(found, settings)
+    write_together(contents)
     return result
 
 
@@ -190,7 +193,7 @@ def _check_files(settings: GenerateComplementarySettings) -> None:
             folder = path.absolute().parent
             if not folder.exists():
                 raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
-            check_output_file(path, option_name, inputs)
+            check_output_file(path, option_name, inputs, settings.overwrite)
     if settings.output is not None:
         _check_format(settings.output, "--output")
 
@@ -250,10 +253,10 @@ def _content(found: "pa.Table", suffix: str) -> bytes:
     return "".join(lines).encode()
 
 
-def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySettings) -> None:
+def _page(found: "pa.Table", settings: GenerateComplementarySettings) -> bytes:
     from hf_vqa_mc.engines.rng import SeededRng
     from hf_vqa_mc.extraction.dataset_images import find_images
-    from hf_vqa_mc.report.pages import write_complementary_images
+    from hf_vqa_mc.report.pages import complementary_images_html
     from hf_vqa_mc.report.plain_text import shown_name
 
     source = find_images(settings.dataset, settings.config, settings.images).source
@@ -263,4 +266,4 @@ def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySe
 
     drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.rows]
     rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
-    write_complementary_images(page, f"{shown_name(settings.dataset)}, {settings.config}", rows, image)
+    return complementary_images_html(f"{shown_name(settings.dataset)}, {settings.config}", rows, image).encode()

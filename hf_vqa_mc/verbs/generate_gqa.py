@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, option, settings, subset, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class GenerateGqaSettings(GqaSettings, ReadOptions):
         kw_only=False,
     )
     output: Path = option("Folder to write.")
+    overwrite: bool = overwrite_option()
     objects: Path | None = option("GQA's ontology of objects (objects.txt); by default our own words.", default=None)
     attributes: Path | None = option("GQA's ontology of attributes (attributes.txt), with --objects.", default=None)
 
@@ -83,11 +84,11 @@ class GenerateGqaResult(Result):
         rows = [(part, *row) for part, of_part in self._counts().items() for row in of_part]
         return pd.DataFrame(rows, columns=["by", "name", "all", "balanced"])
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the generated folder."""
         from hf_vqa_mc.engines.generated_folder import copy_generated
 
-        return copy_generated(self.output, Path(path), "gqa")
+        return copy_generated(self.output, Path(path), "gqa", overwrite)
 
 
 @verb(
@@ -109,6 +110,11 @@ def generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateG
 
     ontology = read_ontology(settings.objects, settings.attributes)
     statistics = generate(
-        settings.scene_graphs, settings.output, subset(settings, GqaSettings), ontology=ontology, progress=progress
+        settings.scene_graphs,
+        settings.output,
+        subset(settings, GqaSettings),
+        ontology=ontology,
+        overwrite=settings.overwrite,
+        progress=progress,
     )
     return GenerateGqaResult(settings.output.resolve(), statistics)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, option, settings, subset, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class GenerateTdiucSettings(TdiucSettings, TdiucInputs, ReadOptions):
     """
 
     output: Path = option("Folder to write, in TDIUC's layout.")
+    overwrite: bool = overwrite_option()
 
     def __post_init__(self) -> None:
         """Convert and validate; names the option in an InputError."""
@@ -67,11 +68,11 @@ class GenerateTdiucResult(Result):
         rows = [{"type": name, **{key: one[key] for key in keys}, **one["splits"]} for name, one in types]
         return pd.DataFrame(rows)
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the generated folder."""
         from hf_vqa_mc.engines.generated_folder import copy_generated
 
-        return copy_generated(self.output, Path(path), "tdiuc")
+        return copy_generated(self.output, Path(path), "tdiuc", overwrite)
 
 
 @verb(
@@ -90,5 +91,7 @@ def generate_tdiuc(settings: GenerateTdiucSettings, progress: Progress) -> Gener
     """
     from hf_vqa_mc.engines.tdiuc.generate import generate
 
-    statistics = generate(subset(settings, TdiucInputs), settings.output, subset(settings, TdiucSettings), progress)
+    statistics = generate(
+        subset(settings, TdiucInputs), settings.output, subset(settings, TdiucSettings), progress, settings.overwrite
+    )
     return GenerateTdiucResult(settings.output.resolve(), statistics)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, arguments, option, settings, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.training.evaluation import PredictResult
@@ -38,6 +38,7 @@ class PredictSettings(ReadOptions):
         default=None,
         cli_default=default_output,
     )
+    overwrite: bool = overwrite_option()
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
 
 

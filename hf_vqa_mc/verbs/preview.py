@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, option, settings, verb
+from hf_vqa_mc.options import SEED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class PreviewSettings(BenchmarkOptions):
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=SHOWN_AS)
     output: Path | None = option("HTML file to write.", default=None, panel=SHOWN_AS, cli_default=Path("preview.html"))
+    overwrite: bool = overwrite_option(SHOWN_AS)
     picture: Path | None = option("PNG file for a picture of the first four questions.", default=None, panel=SHOWN_AS)
     card: bool = option(
         "Also add this picture to the dataset card: write preview.png and README.md in DATASET, a folder of vqa-mc "
@@ -126,15 +127,20 @@ class PreviewResult(Result):
             [[getattr(one, name) for name in columns] for one in self.examples], columns=columns, dtype=object
         )
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the page, or the picture of the first four questions if the name ends in .png."""
         from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-        from hf_vqa_mc.report.preview_picture import preview_picture
 
         path = Path(path)
-        check_output_file(path, "output", self.settings.paths)
-        write_bytes(path, preview_picture(self.examples) if path.suffix == ".png" else self.html.encode())
+        check_output_file(path, "output", self.settings.paths, overwrite)
+        write_bytes(path, self._content(path))
         return [path]
+
+    def _content(self, path: Path) -> bytes:
+        """The picture for a name that ends in .png, else the page."""
+        from hf_vqa_mc.report.preview_picture import preview_picture
+
+        return preview_picture(self.examples) if path.suffix == ".png" else self.html.encode()
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:640px;border:0"></iframe>'
@@ -155,7 +161,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     Raises:
         InputError: the benchmark or the predictions cannot be used, or the dataset has no card for ``card``.
     """
-    from hf_vqa_mc.io.atomic_file import check_output_file
+    from hf_vqa_mc.io.atomic_file import check_output_file, write_together
     from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
     from hf_vqa_mc.report.plain_text import shown_name
 
@@ -163,24 +169,28 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     wanted = {"--output": settings.output, "--picture": settings.picture}
     for flag, path in wanted.items():
         if path is not None:
-            check_output_file(path, flag, inputs)
+            check_output_file(path, flag, inputs, settings.overwrite)
     benchmark = settings.read(progress)
-    card = _card_folder(benchmark) if settings.card else None
+    card = _card_folder(benchmark, settings.overwrite) if settings.card else None
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     examples = examples_of(split, drawn_rows(split, settings.rows, settings.seed), picked=picked)
     title = ", ".join(part for part in (shown_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings, benchmark.notes)
-    messages = [f"wrote {path}" for path in wanted.values() if path is not None for path in result.save(path)]
+    paths = [path for path in wanted.values() if path is not None]
+    write_together({path: result._content(path) for path in paths})
+    messages = [f"wrote {path}" for path in paths]
     if card is not None:
-        messages.append(_add_to_card(card, benchmark, examples))
+        messages.append(_add_to_card(card, benchmark, examples, settings.overwrite))
     progress("writing", 1, 1)
     return replace(result, messages=tuple(messages))
 
 
-def _card_folder(benchmark: "Benchmark") -> Path:
+def _card_folder(benchmark: "Benchmark", overwrite: bool) -> Path:
     """The dataset's folder; raises InputError unless ``vqa-mc build`` wrote its card."""
+    from hf_vqa_mc.dataset.folder import BUILT
     from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
+    from hf_vqa_mc.io.atomic_folder import check_output
 
     folder = benchmark.path
     inventory = read_inventory(folder) if folder is not None else None
@@ -189,16 +199,17 @@ def _card_folder(benchmark: "Benchmark") -> Path:
             f"--card: {benchmark.dataset} is not a folder of vqa-mc build and has no dataset card to change; "
             "use --picture FILE.png instead"
         )
+    check_output(folder, BUILT, overwrite, "--card:")
     return folder
 
 
-def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]") -> str:
+def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]", overwrite: bool) -> str:
     """Put the picture on the card; returns a message."""
-    from hf_vqa_mc.dataset.card import put_picture
+    from hf_vqa_mc.dataset.folder import put_picture
     from hf_vqa_mc.report.preview_picture import preview_picture
 
     try:
         drawn = preview_picture([replace(one, picked=None) for one in examples])  # the card is not about a model
-        return f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn)}"
+        return f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn, overwrite)}"
     except (MissingExtra, OSError) as error:
         return f"no picture on the dataset card: {error}"

@@ -104,7 +104,7 @@ class PushResult(Result):
 
         return pd.DataFrame(self.to_dict()["files"], columns=["path", "bytes"])
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the files as they are sent, to a folder that does not exist yet or is empty."""
         from shutil import copyfile
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
@@ -50,6 +50,7 @@ class QuickstartSettings:
         default=None,
         cli_default=Path("vqa_mc"),
     )
+    overwrite: bool = overwrite_option()
     train: bool = option("Also train the papers' MLPs on each variant.", default=False)
     workers: int | None = option("Threads, at most one per core.", default=None, check=AT_LEAST_ONE)
     seed: int = option("Random seed.", default=0, check=SEED)
@@ -153,9 +154,9 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
 
         return pd.DataFrame([{"config": name, **found} for name, found in self.figures.items()])
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the dataset into a folder, as `BuildResult.save`."""
-        return self.built.save(path)
+        return self.built.save(path, overwrite)
 
 
 @verb(
@@ -180,13 +181,14 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
     to_build = BuildSettings(
         SOURCE,
         output=settings.output,
+        overwrite=settings.overwrite,
         images=package_folder(),
         seed=settings.seed,
         workers=settings.workers,
     )
     if settings.output is not None:
         report = settings.output.absolute().parent / AUDITS / f"{settings.output.name}-{SOURCE}"
-        check_audit_folder(report, "the report's folder", [settings.output])
+        check_audit_folder(report, "the report's folder", [settings.output], settings.overwrite)
     built = build.verb.run(to_build, progress)
     figures = {}
     for name, config in built.configs.items():
@@ -194,7 +196,7 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
             figures[name] = _blind_rules(built, name)
             progress("scoring blind heuristics", len(figures), len(built.configs) - 1)
     folder = built.output.parent / AUDITS / f"{built.output.name}-{SOURCE}"
-    report_page = _audit(built, folder, settings.seed, progress)
+    report_page = _audit(built, folder, settings, progress)
     models = _train_models(built, settings, progress) if settings.train else {}
     return QuickstartResult(settings, built, figures, report_page, models)
 
@@ -224,13 +226,14 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     }
 
 
-def _audit(built: BuildResult, folder: Path, seed: int, progress: Progress) -> Path:
+def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progress: Progress) -> Path:
     """Audit two configs into one report, and put some questions on the dataset's card."""
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-    from hf_vqa_mc.dataset.card import put_picture
-    from hf_vqa_mc.report.audit_folder import REPORT, write_audit
+    from hf_vqa_mc.dataset.folder import put_picture
+    from hf_vqa_mc.io.atomic_file import publish_together
+    from hf_vqa_mc.report.audit_folder import REPORT, staged_audit
     from hf_vqa_mc.report.examples import drawn_rows, examples_of
     from hf_vqa_mc.report.preview_picture import preview_picture
 
@@ -240,9 +243,11 @@ def _audit(built: BuildResult, folder: Path, seed: int, progress: Progress) -> P
             audit(BenchmarkOptions(str(built.output), name).read(silent), ProbeSettings(probe_rows=PROBE_ROWS))
         )
         progress("auditing", len(done), 2)
-    write_audit(folder, done[0], done[1])
+    with staged_audit(folder, done[0], done[1], overwrite=settings.overwrite) as (staged, _):
+        publish_together(staged)
     split = done[1].benchmark.test
-    put_picture(built.output, SHOWN, preview_picture(examples_of(split, drawn_rows(split, CARD_QUESTIONS, seed))))
+    shown = examples_of(split, drawn_rows(split, CARD_QUESTIONS, settings.seed))
+    put_picture(built.output, SHOWN, preview_picture(shown), settings.overwrite)
     return folder / REPORT
 
 

@@ -1,5 +1,6 @@
 """``hf_vqa_mc.remedy`` and ``vqa-mc remedy``: a benchmark with better decoys, or without its most biased rows."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
-from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, POSITIVE, SEED, check_options, option, settings, verb
+from hf_vqa_mc.options import (
+    AT_LEAST_ONE,
+    FRACTION,
+    POSITIVE,
+    SEED,
+    check_options,
+    option,
+    overwrite_option,
+    settings,
+    verb,
+)
 from hf_vqa_mc.result import Result, in_html
 from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, change_table, default_folder, shortcut_table
 
@@ -46,6 +57,7 @@ class RemedySettings(BenchmarkOptions):
     output: Path | None = option(
         "File to write, in the benchmark's format, or folder.", default=None, cli_default=_no_output
     )
+    overwrite: bool = overwrite_option()
     variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
     decoys_per_set: int = option(
         "Number of IoU decoys, and of QoU decoys, per row.", default=3, check=AT_LEAST_ONE, panel=DECOYS
@@ -166,13 +178,16 @@ class RemedyResult(Result):
     def _repr_html_(self) -> str:
         return in_html(self.report(), change_table(self.before, self.after))
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
         from hf_vqa_mc.benchmarks import check_output
+        from hf_vqa_mc.io.atomic_file import publish_together
         from hf_vqa_mc.remedies.remedied import Remedied
 
-        check_output(self.settings.dataset, Path(path))
-        return Remedied(self.remedied, self.statistics).write(self.benchmark, Path(path))
+        check_output(self.settings.dataset, Path(path), overwrite)
+        with Remedied(self.remedied, self.statistics).staged(self.benchmark, Path(path), overwrite) as (staged, files):
+            publish_together(staged)
+        return files
 
 
 @verb(
@@ -189,22 +204,23 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     Raises:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
     """
-    from hf_vqa_mc.audits.auditing import audit as audit_benchmark
-    from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks import check_output
     from hf_vqa_mc.decoys.settings import Settings
+    from hf_vqa_mc.io.atomic_file import check_outside, publish_together
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
     from hf_vqa_mc.remedies.prune import prune
-    from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+    from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
 
     if settings.prune is None:
         check_remedy(settings.variant, settings.word_vectors)
+    inputs = [*settings.paths, *([Path(settings.pool)] if settings.pool else [])]
     if settings.output is not None:
-        check_output(settings.dataset, settings.output)
+        check_output(settings.dataset, settings.output, settings.overwrite)
+        check_outside(settings.output, "--output", inputs)
     if settings.report is not None:
-        others = [Path(path) for path in (settings.output, settings.pool) if path is not None]
-        check_audit_folder(settings.report, "--report", [*settings.paths, *others])
+        others = [settings.output] if settings.output else []
+        check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
     benchmark = settings.read(progress)
     if settings.prune is not None:
         made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
@@ -215,10 +231,25 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         names = ("decoys_per_set", "wup_threshold", "ties", "seed")
         method = Settings(**{name: getattr(settings, name) for name in names})
         made = give_new_decoys(benchmark, settings.variant, settings.word_vectors, method, donors, progress)
-    written = [] if settings.output is None else made.write(benchmark, settings.output)
+    with contextlib.ExitStack() as stack:
+        outputs = []
+        if settings.output is not None:  # before the audits, so that a full disk is noticed at once
+            outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
+        before, after = _audits(settings, benchmark, made.benchmark, progress)
+        if settings.report is not None:
+            report = staged_audit(settings.report, before, after, progress, overwrite=settings.overwrite)
+            outputs.append(stack.enter_context(report))
+        publish_together(*(staged for staged, _ in outputs))
+    written = tuple(path for _, files in outputs for path in files)
+    return RemedyResult(benchmark, made.benchmark, made.statistics, before, after, settings, written)
+
+
+def _audits(
+    settings: RemedySettings, published: "Benchmark", remedied: "Benchmark", progress: Progress
+) -> "tuple[Audit, Audit]":
+    from hf_vqa_mc.audits.auditing import audit as audit_benchmark
+    from hf_vqa_mc.audits.settings import ProbeSettings
+
     audited = ProbeSettings(probe_rows=settings.probe_rows, time_limit=settings.time_limit, seed=settings.seed)
-    before = audit_benchmark(benchmark, audited, prefixed(progress, "before"))
-    after = audit_benchmark(made.benchmark, audited, prefixed(progress, "after"))
-    if settings.report is not None:
-        written += write_audit(settings.report, before, after, progress=progress)
-    return RemedyResult(benchmark, made.benchmark, made.statistics, before, after, settings, tuple(written))
+    before = audit_benchmark(published, audited, prefixed(progress, "before"))
+    return before, audit_benchmark(remedied, audited, prefixed(progress, "after"))

@@ -1,6 +1,5 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, check_options, option, settings, verb
+from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
@@ -74,6 +73,7 @@ class ScoreSettings(ReadOptions):
         panel=SCHEME,
     )
     output: Path | None = option("Write the results as JSON to this file.", default=None, panel=WRITING)
+    overwrite: bool = overwrite_option(WRITING)
     per_question: bool = option("Include each question's score.", default=False, panel=WRITING)
     official: Path | None = option(
         "Folder for files in the format of the official VQA, TDIUC or GQA evaluation program.",
@@ -198,11 +198,11 @@ class ScoreResult(Result):
         rows = [(name, *row) for name, result in self.results.items() for row in _scores(result)]
         return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr"])
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the scores as JSON to a file."""
         from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 
-        check_output_file(Path(path), "output", self.settings.paths)
+        check_output_file(Path(path), "output", self.settings.paths, overwrite)
         write_json(Path(path), self.to_dict(), indent=1)
         return [Path(path)]
 
@@ -217,30 +217,30 @@ class ScoreResult(Result):
         scheme = official_scheme(self.annotations)
         return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
 
-    def save_official(self, folder: str | Path) -> list[Path]:
-        """Write the files that the dataset's own program reads and, for VQA, writes to a folder, each atomically.
+    def save_official(self, folder: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write the files that the dataset's own program reads and, for VQA, writes to a folder.
 
         Raises:
             InputError: the dataset has no such files, the folder cannot be made, or one would replace what is read.
             OSError: the disk is full or read-only.
         """
-        from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, write_json
+        from hf_vqa_mc.io.atomic_file import write_together
 
-        folder, output = Path(folder), self.settings.output
-        files = {folder / name: content for name, content in self.official_files().items()}
+        contents = self._official_contents(Path(folder), overwrite)
+        write_together(contents)
+        return list(contents)
+
+    def _official_contents(self, folder: Path, overwrite: bool) -> dict[Path, bytes]:
+        """The content of each file in the folder; raises InputError unless they can be written there."""
+        from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, json_bytes
+
+        output = self.settings.output
+        files = {folder / name: json_bytes(content) for name, content in self.official_files().items()}
         check_folder(folder, "--official")
         for path in files:
-            check_output_file(path, "--official: its file", [*self.settings.paths, *([output] if output else [])])
-        is_new = not folder.exists()
-        try:
-            for path, content in files.items():
-                write_json(path, content)
-        except BaseException:
-            if is_new:
-                with contextlib.suppress(OSError):  # as when it is not empty
-                    folder.rmdir()
-            raise
-        return list(files)
+            others = [*self.settings.paths, *filter(None, [output])]
+            check_output_file(path, "--official: its file", others, overwrite)
+        return files
 
 
 def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float | None]]:
@@ -270,14 +270,14 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     Raises:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
-    from hf_vqa_mc.io.atomic_file import check_folder, check_output_file
+    from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, json_bytes, write_together
     from hf_vqa_mc.metrics.annotations import read_annotations
     from hf_vqa_mc.metrics.predictions import read_predictions
     from hf_vqa_mc.metrics.score import choose_schemes, match, official_scheme
     from hf_vqa_mc.scoring import SCHEMES
 
     if settings.output is not None:
-        check_output_file(settings.output, "--output", settings.paths)
+        check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     if settings.official is not None:
         check_folder(settings.official, "--official")
     inputs, declared = settings.input_files, {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
@@ -300,6 +300,8 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         results[scheme.name] = scheme.score(matched)
         progress("scoring", len(results), len(schemes))
     result = ScoreResult(settings, predictions, matched, results)
-    written = [] if settings.official is None else result.save_official(settings.official)
-    written += [] if settings.output is None else result.save(settings.output)
-    return replace(result, written=tuple(written))
+    contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
+    if settings.output is not None:
+        contents[settings.output] = json_bytes(result.to_dict(), indent=1)
+    write_together(contents)
+    return replace(result, written=tuple(contents))

@@ -154,10 +154,11 @@ class TransferResult(Result):
         ]
         return pd.DataFrame(rows)
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write all figures as JSON."""
-        from hf_vqa_mc.io.atomic_file import write_json
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 
+        check_output_file(Path(path), "path", overwrite=overwrite)
         write_json(Path(path), self.to_dict(), indent=1)
         return [Path(path)]
 

@@ -78,7 +78,7 @@ def test_csv_is_unchanged(delimiter, tmp_path):
     output = tmp_path / f"new{path.suffix}"
     write_benchmark(benchmark, rewritten(benchmark), output)
     check_again(benchmark, read_benchmark(str(output)))
-    with pytest.raises(InputError, match="exists and was not written by vqa-mc"):
+    with pytest.raises(InputError, match="exists; replace it with --overwrite, or choose another"):
         write_benchmark(benchmark, rewritten(benchmark), output)
 
 
@@ -90,8 +90,8 @@ def test_a_parquet_file_keeps_types_and_features(tmp_path):
     Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "test.parquet")
     benchmark = read_benchmark(str(tmp_path / "test.parquet"))
     output = tmp_path / "new.parquet"
-    for _ in range(2):  # what we wrote may be written again
-        write_benchmark(benchmark, rewritten(benchmark), output)
+    for overwrite in (False, True):
+        write_benchmark(benchmark, rewritten(benchmark), output, overwrite=overwrite)
     check_again(benchmark, read_benchmark(str(output)))
     assert Dataset.from_parquet(str(output), cache_dir=str(tmp_path / "cache")).features == features
     assert pq.read_schema(output).field("label").type == pa.int8()
@@ -253,3 +253,33 @@ def test_a_written_folder_contains_the_note(hub_like, tmp_path):
     card = (output / "README.md").read_text()
     assert card.endswith("labels are unchanged.\n\nDecoys by &lt;b&gt;iou&lt;/b&gt;: --- # 12 rows &amp; more.\n")
     assert load_dataset(str(output))["train"].num_rows == 2
+
+
+def test_a_folder_is_extended_by_configs(hub_like, tmp_path):
+    benchmark, output = read_benchmark(str(hub_like)), tmp_path / "remedied"
+    for config in ("one", "two"):
+        write_benchmark(benchmark, rewritten(benchmark), output, f"The note of {config}.", config)
+    first = {path: path.read_bytes() for path in (output / "one").iterdir()}
+    write_benchmark(benchmark, {"train": benchmark.train.original}, output, config="two")
+    assert {path: path.read_bytes() for path in (output / "one").iterdir()} == first
+    assert [path.name for path in (output / "two").iterdir()] == ["train-00000-of-00001.parquet"]
+    assert load_dataset(str(output), "one")["train"]["C"] == ["x", "u"]
+    assert list(load_dataset(str(output), "two")) == ["train"]
+    assert load_dataset(str(output)).keys() == {"train", "validation"}  # the first config is the default
+    card = (output / "README.md").read_text()
+    assert "## one" in card
+    assert "The note of one." in card
+    assert "The note of two." not in card  # that config was replaced
+    assert json.loads((output / "statistics.json").read_text())["configs"].keys() == {"one", "two"}
+
+
+def test_a_config_of_another_benchmark_is_replaced_only_if_asked_for(hub_like, tmp_path):
+    other, output = tmp_path / "other", tmp_path / "remedied"
+    shutil.copytree(hub_like, other)
+    benchmark = read_benchmark(str(hub_like))
+    write_benchmark(benchmark, rewritten(benchmark), output)
+    benchmark = read_benchmark(str(other))
+    with pytest.raises(InputError, match="has the config default made from theirs; replace it with --overwrite"):
+        write_benchmark(benchmark, rewritten(benchmark), output)
+    write_benchmark(benchmark, rewritten(benchmark), output, overwrite=True)
+    assert "# other, choices replaced" in (output / "README.md").read_text()

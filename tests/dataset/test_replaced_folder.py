@@ -17,7 +17,8 @@ from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.inventory import INVENTORY, configs_of, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_folder import NewFolder, check_output, exchange, new_folder
+from hf_vqa_mc.io.atomic_folder import FolderKind, NewFolder, check_output, exchange, new_folder
+from hf_vqa_mc.io.manifest import MANIFEST, read_manifest
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, tree_bytes
 from tests.dataset.one_build import POINTS, start, start_whole
 from tests.killed import finish
@@ -26,8 +27,9 @@ KILLS = int(os.environ.get("VQA_MC_KILLS", "4"))
 """How many builds are killed at random moments; the full run is VQA_MC_KILLS=30."""
 
 
-def build(output, source="made", seed=0):
-    return write_folder(output, source, made_variants("iou", seed=seed), about=ABOUT, made_with=MADE_WITH)
+def build(output, source="made", seed=0, **options):
+    variants = made_variants("iou", seed=seed)
+    return write_folder(output, source, variants, about=ABOUT, made_with=MADE_WITH, **options)
 
 
 def seed_of(output):
@@ -36,11 +38,15 @@ def seed_of(output):
     assert inventory
     listed = {name: sha for config in configs_of(inventory).values() for name, sha in config["files"].items()}
     found = {path: hashlib.sha256(content).hexdigest() for path, content in tree_bytes(output).items()}
-    assert set(found) == {*listed, INVENTORY, "README.md"}
+    assert set(found) == {*listed, INVENTORY, "README.md", MANIFEST}
     assert listed == {path: found[path] for path in listed}
     return {
         name: config["example"]["choices"] for name, config in configs_of(inventory).items() if "example" in config
     }
+
+
+def configs_in(output):
+    return configs_of(read_inventory(output))
 
 
 def siblings(output):
@@ -221,14 +227,93 @@ def test_the_output_may_be_a_link(output):
     assert {*seed_of(real)} == {"made_iou", "other_iou"}
 
 
-def test_files_of_others_in_the_folder_are_kept(output):
+def test_files_of_others_in_the_folder_are_never_removed(output):
     build(output)
+    foreign = {".gitattributes": b"lfs", "notes/mine.txt": b"mine", "made_iou/mine.txt": b"mine"}
+    for name, content in foreign.items():
+        (output / name).parent.mkdir(exist_ok=True)
+        (output / name).write_bytes(content)
+    (output / "link").symlink_to(output.parent)
+    before = tree_bytes(output)
+    with pytest.raises(InputError, match=r"did not write: \.gitattributes and 3 more; .* with --overwrite"):
+        build(output, "other")
+    assert tree_bytes(output) == before
+    for source in ("other", "made"):
+        build(output, source, seed=1, overwrite=True)
+    found = tree_bytes(output)
+    assert {name: found[name] for name in foreign} == foreign
+    assert (output / "link").is_symlink()
+    assert not foreign.keys() & read_manifest(output / MANIFEST).files.keys()
+    assert {"made_iou", "other_iou"} <= {path.name for path in output.iterdir()}
+
+
+def test_a_file_of_others_with_the_name_of_a_new_one_is_never_replaced(output):
+    build(output)
+    (output / "other_iou").mkdir()
+    (output / "other_iou" / "train-00000-of-00001.parquet").write_text("years of work")
+    before = tree_bytes(output)
+    with pytest.raises(InputError, match=r"other_iou/train.* would be replaced, but vqa-mc did not write it; move it"):
+        build(output, "other", overwrite=True)
+    assert tree_bytes(output) == before
+
+
+def test_changed_files_are_replaced_only_if_asked_for(output):
+    build(output)
+    card = output / "README.md"
+    text = card.read_text()
+    card.write_text(text.swapcase())  # of the same size
+    with pytest.raises(InputError, match=r"changed after vqa-mc build wrote them: README.md; .*--overwrite"):
+        build(output)
+    assert card.read_text() == text.swapcase()
+    build(output, overwrite=True)
+    assert card.read_text() == text
+
+
+def test_removed_files_are_no_reason_to_refuse(output):
+    build(output)
+    (output / "README.md").unlink()
+    build(output)
+    assert seed_of(output)
+
+
+def test_a_file_written_while_the_folder_is_replaced_is_kept(output, monkeypatch):
+    def exchange_late(one, other):
+        (output / "late.txt").write_text("late")
+        return exchange(one, other)
+
+    build(output)
+    monkeypatch.setattr(atomic_folder, "exchange", exchange_late)
+    build(output)
+    assert (output / "late.txt").read_text() == "late"
+
+
+def test_a_folder_from_the_hub_is_extended_though_it_has_no_manifest(output):
+    build(output)
+    (output / MANIFEST).unlink()
     (output / ".gitattributes").write_text("*.parquet filter=lfs")
-    (output / "notes").mkdir()
-    (output / "notes" / "mine.txt").write_text("mine")
-    build(output, "other")
-    assert (output / "notes" / "mine.txt").read_text() == "mine"
-    assert (output / ".gitattributes").exists()
+    build(output, "other", overwrite=True)
+    assert {*configs_in(output)} == {"made_iou", "other_iou"}
+    (output / MANIFEST).unlink()
+    (output / "made_iou" / "train-00000-of-00001.parquet").write_text("damaged")
+    (output / ".gitattributes").unlink()
+    with pytest.raises(InputError, match="changed after"):
+        build(output, "other")
+
+
+@pytest.mark.parametrize("manifest", ["", "{}", "[" * 100_000, '{"written_by": "hf_vqa_mc", "files": [1]}'])
+def test_a_damaged_manifest_lists_nothing(tmp_path, manifest):
+    (tmp_path / "report.html").write_text("mine")
+    (tmp_path / MANIFEST).write_text(manifest)
+    with pytest.raises(InputError, match="did not write"):
+        check_output(tmp_path, FolderKind("vqa-mc audit"))
+
+
+def test_a_folder_of_another_command_is_refused(output):
+    with new_folder(output, FolderKind("vqa-mc remedy")) as new:
+        (new.tree / "a").write_text("a")
+        new.publish()
+    with pytest.raises(InputError, match="is a folder that vqa-mc remedy wrote; choose another"):
+        build(output, overwrite=True)
 
 
 def test_kept_files_are_linked_or_copied(output, monkeypatch):

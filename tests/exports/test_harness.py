@@ -6,6 +6,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.exports.harness import replaced_folder
 from hf_vqa_mc.io.atomic_file import replaced_file
+from hf_vqa_mc.io.manifest import MANIFEST
 from tests.exports import small
 
 
@@ -23,7 +24,7 @@ def test_another_export_replaces_the_earlier(tmp_path):
     small.export(small.benchmark(), "lmms-eval", tmp_path / "tasks", name="small")
     small.export(small.benchmark(), "lm-eval", tmp_path / "tasks", name="small")
     names = {path.name for path in (tmp_path / "tasks" / "small").iterdir()}
-    assert names == {"blind.yaml", "answers.yaml", "rows.py", "questions.parquet", "README.md", "export.json"}
+    assert names == {"blind.yaml", "answers.yaml", "rows.py", "questions.parquet", "README.md", "export.json", MANIFEST}
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["small"]
 
 

@@ -21,7 +21,7 @@ from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic_file import check_outside, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.source import STATISTICS
@@ -37,6 +37,7 @@ def generate(
     settings: GqaSettings = DEFAULTS,
     *,
     ontology: Ontology | None = None,
+    overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Generate a GQA-style dataset from scene graphs, as ``vqa-mc generate gqa`` does.
@@ -47,6 +48,7 @@ def generate(
     Args:
         scene_graphs: files in GQA's layout, or folders with Visual Genome's files.
         output: folder to write, in the layout of GQA's files; one generated before is replaced.
+        overwrite: as for `generated_folder`.
         settings: by default those of the paper where it gives numbers.
         ontology: vocabulary; by default our own.
         progress: called with (step, done, total).
@@ -58,7 +60,8 @@ def generate(
         InputError: an input cannot be used; nothing was written.
         OSError: the output cannot be written (disk full, no permission); an older folder is unchanged.
     """
-    check_generated_folder(output, ENGINE)
+    check_generated_folder(output, ENGINE, overwrite)
+    check_outside(output, "output", scene_graphs)
     words = ontology or own_ontology()
     paths = ", ".join(map(os.fspath, scene_graphs))
     problems, rejected, images = Counter[str](), Counter[str](), dict[str, str]()
@@ -69,7 +72,7 @@ def generate(
         most = (+problems).most_common(5)
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no images"
         raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
-    with generated_folder(output, ENGINE) as folder, QuestionStore(folder) as store:
+    with generated_folder(output, ENGINE, overwrite) as folder, QuestionStore(folder) as store:
         for done, (_, graph) in enumerate(_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, settings, rejected))

@@ -27,7 +27,7 @@ from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions, settled, wi
 from hf_vqa_mc.engines.tdiuc.question import DOES_NOT_APPLY, NO, ORIGINS, SPLITS, Images, Made, Question
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic_file import check_outside, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
@@ -44,9 +44,13 @@ TOP_ANSWERS = 50  # answers of a type in the statistics: the paper's figure 3 ha
 
 
 def generate(
-    inputs: TdiucInputs, output: Path, settings: TdiucSettings | None = None, progress: Progress = silent
+    inputs: TdiucInputs,
+    output: Path,
+    settings: TdiucSettings | None = None,
+    progress: Progress = silent,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Generate a dataset in TDIUC's layout.
+    """Generate a dataset in TDIUC's layout; ``overwrite`` as for `generated_folder`.
 
     Returns:
         The content of its ``statistics.json``.
@@ -56,7 +60,10 @@ def generate(
         OSError: the output cannot be written.
     """
     settings = settings or TdiucSettings()
-    check_generated_folder(output, ENGINE)
+    check_generated_folder(output, ENGINE, overwrite)
+    check_outside(
+        output, "output", [*inputs.coco, *inputs.annotated, *filter(None, [inputs.visual_genome, inputs.vqa])]
+    )
     images, made = Images(settings.seed), Made()
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
     coco = CocoAnnotations(images)
@@ -93,7 +100,7 @@ def generate(
         **_statistics(questions, images),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
-    with generated_folder(output, ENGINE) as folder:
+    with generated_folder(output, ENGINE, overwrite) as folder:
         _write_questions(folder, questions, images, progress)
         write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
     return statistics
