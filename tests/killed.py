@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
@@ -14,6 +15,10 @@ PRELOAD = ("datasets", "gensim", "tests.dataset.one_build", "tests.engines.one_g
 """What the server of these processes imports once, for all that will come: it serves the tests of several rooms."""
 PUBLISHING = ("before exchange", "after exchange", "between renames", "after renames")
 """Where a folder replaces another."""
+
+
+CHANGES = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir"}
+"""Audit events of Python for changes of folders."""
 
 
 def started(work: Callable[..., None], *arguments: Any) -> ForkServerProcess:
@@ -44,6 +49,20 @@ def die_publishing(point: str) -> None:
         die_after(atomic_folder, "exchange")
     else:
         raise ValueError(point)
+
+
+def die_before(step: int) -> None:
+    """Kill this process before its so many-th change of a folder: a rename, a removal, a new link or folder."""
+    left = step
+
+    def count(event: str, _: Any) -> None:
+        nonlocal left
+        if event in CHANGES:
+            left -= 1
+            if left == 0:
+                _die()
+
+    sys.addaudithook(count)
 
 
 def die_after(owner: Any, name: str, times: int = 1) -> None:

@@ -17,11 +17,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.interruption import is_interruption, report_interruption
 from hf_vqa_mc.io.redaction import redacted
 from hf_vqa_mc.verbs import VERBS
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 3 is for `Result.exit_code`."""
+"""Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 143 is for SIGTERM, 3 for
+`Result.exit_code`."""
 LESS_MEMORY = "close other programs, or read less of the data (many commands have --limit)"
 """What to do without enough memory."""
 REMOVED = {
@@ -130,25 +132,30 @@ def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _print_line(f"warning: {message}")
                 code = run(*arguments, **options)
-        except (InputError, MissingExtra) as error:
-            code = _print_error(str(error), INPUT)
-        except OSError as error:
-            path = f" ({error.filename})" if error.filename else ""
-            code = _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
-        except KeyboardInterrupt:
-            code = _print_error("interrupted", INTERRUPTED)
-        except MemoryError as error:
-            code = _print_error(f"out of memory{f' ({error})' if str(error) else ''}: {LESS_MEMORY}", ENVIRONMENT)
-        except Exception as error:  # a fault of ours: also one line, which names the code
-            code = _print_error(_fault(error), ENVIRONMENT)
+        except (Exception, KeyboardInterrupt) as error:
+            code = _reported(error)
         if code != OK:
             raise typer.Exit(code)
 
     return wrapped
 
 
-def _fault(error: Exception) -> str:
-    """An unexpected error in one line, with the last lines of this package that it passed."""
+def _reported(error: BaseException) -> int:
+    """Print an exception in one line; return its exit code."""
+    if is_interruption(error):
+        return report_interruption()
+    if isinstance(error, InputError | MissingExtra):
+        return _print_error(str(error), INPUT)
+    if isinstance(error, OSError):
+        path = f" ({error.filename})" if error.filename else ""
+        return _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
+    if isinstance(error, MemoryError):
+        return _print_error(f"out of memory{f' ({error})' if str(error) else ''}: {LESS_MEMORY}", ENVIRONMENT)
+    return _print_error(_fault(error), ENVIRONMENT)
+
+
+def _fault(error: BaseException) -> str:
+    """An unexpected error, a fault of ours, in one line with the last lines of this package that it passed."""
     package = Path(__file__).parents[1]
     frames = [one for one in extract_tb(error.__traceback__) if Path(one.filename).is_relative_to(package)]
     passed = ", ".join(f"{Path(one.filename).relative_to(package)}:{one.lineno}" for one in frames[:0:-1][:3])

@@ -45,7 +45,11 @@ def _downloaded(folder: Path) -> dict[str, Entry] | None:
     if inventory is None or not inventory["sources"]:
         return None
     files = {name: sha256 for config in configs_of(inventory).values() for name, sha256 in config["files"].items()}
-    files |= {name: sha256_of(folder / name) for name in (CARD, INVENTORY, PREVIEW) if (folder / name).is_file()}
+    files |= {
+        name: sha256_of(folder / name)
+        for name in (CARD, INVENTORY, *([PREVIEW] if pictured(inventory) else []))
+        if (folder / name).is_file()
+    }
     return {name: ((folder / name).stat().st_size, sha) for name, sha in files.items() if (folder / name).is_file()}
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from hf_vqa_mc.exports.questions import Questions
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
-from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 

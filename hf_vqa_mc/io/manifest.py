@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.io.json_stream import read_json
+
 MANIFEST = ".vqa_mc.json"
 WRITTEN_BY = "hf_vqa_mc"
 SETTLED_SECONDS = 0.1
@@ -37,12 +39,12 @@ class Manifest:
 def read_manifest(path: Path) -> Manifest | None:
     """The manifest in a file; None if there is none, or it is damaged."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path)
         if found["written_by"] != WRITTEN_BY:
             return None
         files = {str(name): (int(size), str(sha256)) for name, (size, sha256) in found["files"].items()}
         return Manifest(str(found["command"]), files)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import SEED, ReadOptions, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:

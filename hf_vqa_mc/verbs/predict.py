@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ReadOptions, arguments, option, overwrite_option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.training.evaluation import PredictResult

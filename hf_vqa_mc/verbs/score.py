@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.io.manifest import MANIFEST
 from tests.audits.planted import planted
 
 
@@ -41,7 +42,7 @@ def test_a_planted_shortcut_is_found_and_the_report_written(run, tmp_path):
     assert strongest["name"].startswith("choice ")
     assert strongest["low"] <= 0.4 * 0.75 <= strongest["high"]
     folder = tmp_path / "vqa_mc_audit" / "b"
-    assert sorted(path.name for path in folder.iterdir()) == ["audit.json", "report.html", "rows.parquet"]
+    assert {path.name for path in folder.iterdir()} == {"audit.json", "report.html", "rows.parquet", MANIFEST}
     kept = json.loads((folder / "audit.json").read_text("utf-8"))
     assert kept == {name: value for name, value in json.loads(result.stdout).items() if name != "written"}
     scores = pq.read_table(folder / "rows.parquet")
@@ -91,9 +92,9 @@ def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
     for dataset in (folder / "rows.jsonl", folder):
         refused = run("audit", dataset, "--no-probes", "--output", folder)
         assert refused.exit_code == 2
-        assert "choose another folder" in refused.stderr
+        assert "would replace or change an input" in refused.stderr
     (folder / "rows.jsonl").unlink()
-    assert "not from an audit" in run("audit", "b.jsonl", "--no-probes", "--output", folder).stderr
+    assert "vqa-mc audit did not write" in run("audit", "b.jsonl", "--no-probes", "--output", folder).stderr
     assert (folder / "audit.json").read_text("utf-8") == "{}"
     (tmp_path / "nowhere").symlink_to(tmp_path / "nothing" / "here")
     nowhere = run("audit", "b.jsonl", "--no-probes", "--output", "nowhere")
@@ -101,6 +102,10 @@ def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
     assert "there is no folder" in nowhere.stderr
     for _ in range(2):  # its own it does replace
         assert run("audit", "b.jsonl", "--no-probes", "--output", "there").exit_code == 0
+    (tmp_path / "there" / "notes.txt").write_text("mine")
+    assert "did not write: notes.txt" in run("audit", "b.jsonl", "--no-probes", "--output", "there").stderr
+    assert run("audit", "b.jsonl", "--no-probes", "--output", "there", "--overwrite").exit_code == 0
+    assert (tmp_path / "there" / "notes.txt").read_text() == "mine"
 
 
 def test_probes_are_held_to_their_time_and_what_was_not_run_is_reported(run, tmp_path):
@@ -133,8 +138,8 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
         (["--time-limit", "nan"], "--time-limit nan: expected a number above 0"),
         (["--mlps"], "--mlps needs word vectors"),
         (["--question", "asked"], "unknown column of"),
-        (["--output", "b.jsonl"], "b.jsonl is a file; give a folder"),
-        (["--output", "."], "would change"),
+        (["--output", "b.jsonl"], "would replace or change an input"),
+        (["--output", "."], "would replace or change an input"),
         (["--split", "dev"], "dev"),
         (["--seed", "-1"], "--seed -1: expected 0 or more"),
         (["--features", "here"], "--features here is used only by probes"),

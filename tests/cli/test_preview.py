@@ -83,7 +83,7 @@ def test_a_models_picks_are_marked_on_the_page_but_not_on_the_card(run, tmp_path
     assert "model’s pick" not in (tmp_path / "preview.html").read_text("utf-8")
     rows = load_dataset("./vqa_mc", "cocoqa_iou")["test"]
     (tmp_path / "p.json").write_text(json.dumps(dict.fromkeys(rows["question_id"], 0)))
-    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json", "--card")
+    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json", "--card", "--overwrite")
     assert (tmp_path / "preview.html").read_text("utf-8").count("model’s pick</span>") == min(12, len(rows))
     assert (tmp_path / "vqa_mc/preview.png").read_bytes() == card
 
@@ -123,12 +123,12 @@ def test_what_cannot_be_is_rejected_before_anything_is_written(run, tmp_path, ar
 
 
 def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_path, monkeypatch):
-    from hf_vqa_mc.dataset import card
+    from hf_vqa_mc.dataset import folder
 
     def refused(*arguments):
         raise PermissionError(13, "Permission denied", "vqa_mc")
 
-    monkeypatch.setattr(card, "write_bytes", refused)
+    monkeypatch.setattr(folder, "write_inventory", refused)
     result = run("vqa_mc", "cocoqa_iou", "--card")
     assert result.exit_code == 0
     assert "wrote preview.html" in result.stdout
@@ -165,14 +165,14 @@ def test_unreadable_images_are_counted_with_the_first_reason(run, tmp_path):
     assert result.stdout.splitlines()[0] == "wrote preview.html"
     printed = " ".join(result.stdout.splitlines()[1:])
     assert printed == "3 of 4 images cannot be shown, for example that of question q1: the image cannot be read"
-    found = json.loads(run("some.jsonl", "--json").stdout)["unreadable_images"]
+    found = json.loads(run("some.jsonl", "--json", "--overwrite").stdout)["unreadable_images"]
     assert list(found) == ["q1", "q2", "q3"]
     assert found["q2"].startswith("some.jsonl, image, row 2: no image '2.png' in ")
     assert "--images DIR" in found["q2"]
     (tmp_path / "0.png").unlink()
     (tmp_path / "1.png").unlink()
     assert "4 of 4 images cannot be shown, for example that of question q0: none of 4 image paths exists" in " ".join(
-        run("some.jsonl").stdout.splitlines()
+        run("some.jsonl", "--overwrite").stdout.splitlines()
     )
 
 

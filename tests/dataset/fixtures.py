@@ -9,6 +9,7 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.decoys import kind_number
+from hf_vqa_mc.io.manifest import MANIFEST
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 
 ABOUT = {
@@ -125,5 +126,6 @@ def colour_of(image_id: str) -> tuple[int, int, int]:
 
 
 def tree_bytes(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Every file below a folder, except the list of them."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / MANIFEST)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}

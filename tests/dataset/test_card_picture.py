@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset.card import put_picture
+from hf_vqa_mc.dataset.folder import put_picture
 from hf_vqa_mc.errors import InputError
 from tests.dataset import raw_files
 from tests.sources import fixtures
@@ -23,11 +23,11 @@ def folder(tmp_path):
     return tmp_path / "vqa_mc"
 
 
-def build(folder, source):
+def build(folder, source, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         variants = ["iou"] if source == "cocoqa" else ["orig"]
-        vm.build(source, data_dir=folder / source, output=folder / "vqa_mc", variants=variants)
+        vm.build(source, data_dir=folder / source, output=folder / "vqa_mc", variants=variants, **options)
 
 
 def test_the_card_shows_the_picture_and_the_rows_stay_as_they_are(folder, tmp_path):
@@ -68,7 +68,7 @@ def test_a_build_of_another_source_keeps_it(folder, tmp_path):
 
 def test_a_picture_from_elsewhere_is_kept(folder, tmp_path):
     (folder / "preview.png").write_bytes(b"mine")
-    build(tmp_path, "cocoqa")
+    build(tmp_path, "cocoqa", overwrite=True)
     assert (folder / "preview.png").read_bytes() == b"mine"
     assert "preview.png" not in (folder / "README.md").read_text("utf-8")
 

@@ -6,11 +6,12 @@ import pytest
 
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.manifest import MANIFEST
 from hf_vqa_mc.sources.source import STATISTICS
 
 
-def write(output, text, engine="gqa"):
-    with generated_folder(output, engine) as folder:
+def write(output, text, engine="gqa", overwrite=False):
+    with generated_folder(output, engine, overwrite) as folder:
         (folder / "questions.json").write_text(text)
         (folder / STATISTICS).write_text(json.dumps({"engine": engine}))
 
@@ -27,8 +28,9 @@ def test_what_others_put_into_it_stays_and_old_files_of_the_engine_go(tmp_path):
         (folder / "challenge.json").write_text("{}")
         (folder / STATISTICS).write_text(json.dumps({"engine": "gqa"}))
     (tmp_path / "made" / "notes.txt").write_text("mine")
-    write(tmp_path / "made", "one")
-    assert {path.name for path in (tmp_path / "made").iterdir()} == {"notes.txt", "questions.json", STATISTICS}
+    write(tmp_path / "made", "one", overwrite=True)
+    names = {path.name for path in (tmp_path / "made").iterdir()}
+    assert names == {"notes.txt", "questions.json", STATISTICS, MANIFEST}
     assert (tmp_path / "made" / "notes.txt").read_text() == "mine"
 
 

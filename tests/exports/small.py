@@ -79,6 +79,7 @@ def benchmark(
     return Benchmark(dataset, config, "test", {"test": split}, layout, {})
 
 
-def export(benchmark, harness, output, name=None, hide_answers=False, progress=silent):
+def export(benchmark, harness, output, name=None, hide_answers=False, progress=silent, overwrite=False):
     """Export a benchmark as `vqa-mc export` does."""
-    return HARNESSES.find(harness).write(exported_questions(benchmark, name, hide_answers), output, progress)
+    questions = exported_questions(benchmark, name, hide_answers)
+    return HARNESSES.find(harness).write(questions, output, progress, overwrite)

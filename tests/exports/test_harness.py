@@ -24,7 +24,15 @@ def test_another_export_replaces_the_earlier(tmp_path):
     small.export(small.benchmark(), "lmms-eval", tmp_path / "tasks", name="small")
     small.export(small.benchmark(), "lm-eval", tmp_path / "tasks", name="small")
     names = {path.name for path in (tmp_path / "tasks" / "small").iterdir()}
-    assert names == {"blind.yaml", "answers.yaml", "rows.py", "questions.parquet", "README.md", "export.json", MANIFEST}
+    assert names == {
+        "blind.yaml",
+        "answers.yaml",
+        "rows.py",
+        "questions.parquet",
+        "README.md",
+        "export.json",
+        MANIFEST,
+    }
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["small"]
 
 

@@ -140,7 +140,19 @@ def test_files_of_others_in_the_data_folder_are_left_alone(tmp_path):
         exported(tmp_path, name="mine")
     assert [path.name for path in theirs.parent.iterdir()] == [theirs.name]
     assert exported(tmp_path, name="other").files == exported(tmp_path, name="other").files
+    with pytest.raises(InputError, match="was not written by vqa-mc export"):
+        exported(tmp_path, name="mine", overwrite=True)
     assert theirs.read_text() == "theirs"
+
+
+def test_a_changed_file_is_replaced_only_if_asked_for(tmp_path):
+    changed = exported(tmp_path, name="mine").files[0]
+    content = changed.read_bytes()
+    changed.write_bytes(content[:-2] + b"?\n")
+    with pytest.raises(InputError, match=r"mine\.tsv was changed after vqa-mc export wrote it; .*--overwrite"):
+        exported(tmp_path, name="mine")
+    exported(tmp_path, name="mine", overwrite=True)
+    assert changed.read_bytes() == content
 
 
 def test_what_vlmevalkit_keeps_of_an_earlier_export_is_reported(tmp_path):
@@ -175,6 +187,6 @@ def test_too_many_questions_for_circular_indices_leave_that_file_out(tmp_path, m
 
 def test_the_record_names_the_files(tmp_path):
     result = exported(tmp_path, name="small")
-    assert json.loads((tmp_path / "LMUData" / "small.export.json").read_text())["files"] == [
-        path.name for path in result.files
-    ]
+    about = json.loads((tmp_path / "LMUData" / "small.export.json").read_text())
+    assert list(about["files"]) == sorted(path.name for path in result.files)
+    assert about["answers"] == "in the data"

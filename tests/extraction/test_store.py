@@ -142,6 +142,6 @@ def test_a_file_where_the_folder_should_be_is_named(tmp_path):
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
-    (tmp_path / ".features-00000.safetensors.abc.partial").write_bytes(b"half of")
+    (tmp_path / ".features-00000.safetensors.abcdefgh.partial").write_bytes(b"half of")
     filled(tmp_path, POOLED, 1)
     assert not list(tmp_path.glob(".*.partial"))

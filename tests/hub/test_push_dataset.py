@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset.card import put_picture
+from hf_vqa_mc.dataset.folder import put_picture
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from tests.dataset.fixtures import tree_bytes

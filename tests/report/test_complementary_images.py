@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.engines.complementary.premise import PREMISES
-from hf_vqa_mc.report.pages import SHOWN, write_complementary_images
+from hf_vqa_mc.report.pages import SHOWN, complementary_images_html
 from tests.report import hostile
 from tests.report.test_report import Elements
 
@@ -45,11 +45,11 @@ def image(image_id):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("complementary") / "page.html"
-    write_complementary_images(path, "a dataset", [ROW] * 3, image)
+    path.write_text(complementary_images_html("a dataset", [ROW] * 3, image))
     return path
 
 
-def test_each_premise_is_said_in_words_that_are_true_of_it(tmp_path):
+def test_each_premise_is_said_in_words_that_are_true_of_it():
     for premise, label in (
         ("holds", "premise of the question holds"),
         ("fails", "premise of the question fails"),
@@ -57,15 +57,13 @@ def test_each_premise_is_said_in_words_that_are_true_of_it(tmp_path):
         ("unknown", None),
     ):
         row = {**ROW, "candidates": ["i1"], "differs": [0.5], "premise": [premise]}
-        write_complementary_images(tmp_path / "page.html", "", [row], image)
-        text = Elements((tmp_path / "page.html").read_text("utf-8")).text
+        text = Elements(complementary_images_html("", [row], image)).text
         assert f"50% different answer {label + ' ' if label else ''}image i1" in text
 
 
-def test_hostile_text_stays_text(tmp_path):
+def test_hostile_text_stays_text():
     rows = [{**ROW, "question": text, "answer": text, "question_id": text} for text in hostile.TEXTS]
-    write_complementary_images(tmp_path / "page.html", hostile.TEXTS[0], rows, lambda image_id: None)
-    html = (tmp_path / "page.html").read_text("utf-8")
+    html = complementary_images_html(hostile.TEXTS[0], rows, lambda image_id: None)
     assert "<script" not in html
     assert html.count("no image") == len(rows) * (1 + SHOWN)
 

@@ -1,0 +1,47 @@
+"""Ctrl-C and SIGTERM in commands: both raise KeyboardInterrupt, so that temporary files are removed.
+
+Any exception after such a signal counts as an interruption: libraries that are interrupted while they are imported
+raise others.
+"""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_received: list[signal.Signals] = []
+_reported: set[signal.Signals] = set()
+
+
+def handle_signals() -> None:
+    """Raise KeyboardInterrupt in the main thread on Ctrl-C and, in a single process, on SIGTERM.
+
+    torchrun ends its processes itself, also those that wait for others.
+    """
+    process = os.getpid()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != process:  # a forked worker
+            os._exit(128 + number)
+        _received.append(signal.Signals(number))
+        sys.unraisablehook = lambda unraisable: None  # interrupted destructors and callbacks
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        signal.signal(signal.SIGTERM, interrupt)
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether an exception is a consequence of Ctrl-C or SIGTERM."""
+    return isinstance(error, KeyboardInterrupt) or bool(_received)
+
+
+def report_interruption() -> int:
+    """Print a line, once per signal; return the exit code: 130 after Ctrl-C, 143 after SIGTERM."""
+    number = _received[0] if _received else signal.SIGINT
+    if number not in _reported:
+        print(f"vqa-mc: {_WORDS[number]}", file=sys.stderr)  # noqa: T201  this is the command line
+    _reported.update(_received)
+    return 128 + number
