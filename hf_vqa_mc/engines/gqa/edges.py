@@ -201,10 +201,11 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
     for one, name, other in edges:
         if name in RULES.carries:
             carried[one].add(other)
+    found = set(pairs)
     for owner, things in carried.items():
         near = {owner}.union(things, *(pair for pair in pairs if owner in pair))
-        pairs |= {frozenset((thing, other)) for thing in things for other in near if thing != other}
-    return pairs
+        found |= {frozenset((thing, other)) for thing in things for other in near if thing != other}
+    return found
 
 
 def _touches(name: str) -> bool:

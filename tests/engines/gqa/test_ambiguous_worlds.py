@@ -5,10 +5,12 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.cleaning import plain
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.edges import in_cycles, touching
+from hf_vqa_mc.engines.gqa.edges import Edge, in_cycles, touching
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
@@ -17,6 +19,10 @@ from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 
 ONTOLOGY = own_ontology()
+EDGES = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.sampled_from(["wearing", "holding", "riding"]), st.sampled_from("abcd")),
+    max_size=6,
+)
 Thing = tuple[str, tuple[int, int, int, int], list[str], list[tuple[str, str]]]
 
 LUNCH: dict[str, Thing] = {
@@ -87,6 +93,13 @@ def test_a_rider_and_his_clothes_are_not_left_or_right_of_the_horse() -> None:
     sides = {(key, target) for key, thing in graph.objects.items() for name, target in thing.relations if name == LEFT}
     assert sides == {("2", "4")} and problems["relation: a side of what it touches"] == 2
     assert touching({("man", "looking at", "dog"), ("man", "sitting near", "dog")}) == set()
+
+
+@given(edges=EDGES)
+@example(edges=[("a", "holding", "b"), ("a", "riding", "c"), ("b", "wearing", "d")])
+def test_what_touches_does_not_depend_on_the_order_of_relations(edges: list[Edge]) -> None:
+    found = touching(dict.fromkeys(edges).keys())
+    assert found == touching(dict.fromkeys(edges[::-1]).keys()) == touching(dict.fromkeys(sorted(edges)).keys())
 
 
 def test_behind_and_inside_of_one_thing_contradict() -> None:
