@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,9 +23,16 @@ LONGEST = 120.0
 """Seconds after which a request fails even if it makes progress."""
 AT_ONCE = 8
 """Maximum number of simultaneous requests."""
+TRIES = 5
+"""Consecutive requests to a host without an answer, after which it is not asked any more."""
 
+_unanswered: Counter[str] = Counter()
 _slots = threading.BoundedSemaphore(AT_ONCE)
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64 (RFC 6052): an IPv4 address, possibly a private one
+
+
+class _PrivateHost(OSError):
+    """A host that is not public."""
 
 
 def is_web_address(name: str) -> bool:
@@ -45,15 +53,23 @@ def fetch(address: str, *, given_by_user: bool = False) -> bytes:
     Raises:
         ConnectionError: it cannot be fetched, its host is not public, or it is too large or too slow.
     """
+    host = ""
     try:
-        private = urlsplit(address).hostname if given_by_user else None
+        host = urlsplit(address).hostname or ""
+        if _unanswered[host] >= TRIES and not given_by_user:
+            raise OSError(f"{host} did not answer {TRIES} times in a row")
         request = urllib.request.Request(address, headers={"User-Agent": f"hf_vqa_mc/{__version__}"})
-        with _slots, _opener(private).open(request, timeout=TIMEOUT) as answer:
-            return _limited(answer)
-    except (OSError, ValueError, http.client.HTTPException) as error:  # HTTPError and URLError are OSErrors
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()
-        reason = error.reason if type(error) is urllib.error.URLError else error
+        with _slots, _opener(host if given_by_user else None).open(request, timeout=TIMEOUT) as answer:
+            content = _limited(answer)
+        _unanswered[host] = 0
+        return content
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise ConnectionError(str(error)) from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        if not given_by_user and not isinstance(reason, _PrivateHost):
+            _unanswered[host] += 1
         raise ConnectionError(str(reason)) from error
 
 
@@ -122,7 +138,7 @@ def _connected(host: str, port: int, timeout: float | None, private: bool) -> so
     failed: OSError | None = None
     for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         if not private and not is_public(str(address[0])):
-            raise OSError(f"{host} ({address[0]}) is not a public host")
+            raise _PrivateHost(f"{host} ({address[0]}) is not a public host")
         connection = socket.socket(family, kind, protocol)
         try:
             connection.settimeout(timeout)

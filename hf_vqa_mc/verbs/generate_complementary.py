@@ -256,13 +256,17 @@ def _content(found: "pa.Table", suffix: str) -> bytes:
 def _page(found: "pa.Table", settings: GenerateComplementarySettings) -> bytes:
     from hf_vqa_mc.engines.rng import SeededRng
     from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.report.examples import UNREADABLE
     from hf_vqa_mc.report.pages import complementary_images_html
     from hf_vqa_mc.report.plain_text import shown_name
 
     source = find_images(settings.dataset, settings.config, settings.images).source
 
     def image(image_id: str) -> bytes | None:
-        return source.read(image_id) if image_id in source else None
+        try:
+            return source.read(image_id) if image_id in source else None
+        except (InputError, OSError):
+            return UNREADABLE
 
     drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.rows]
     rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]

@@ -115,6 +115,7 @@ class PreviewResult(Result):
             "title": self.title,
             "questions": self.to_pandas().to_dict("records"),
             "unreadable_images": self.unreadable,
+            "notes": list(self.notes),
             "written": [message.rpartition(": ")[2].removeprefix("wrote ") for message in self.messages],
         }
 

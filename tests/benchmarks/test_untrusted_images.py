@@ -282,3 +282,16 @@ def test_truncated_images_are_counted_by_every_export(tmp_path):
     for harness in ("lmms-eval", "vlmevalkit"):
         with pytest.raises(InputError, match=r"1 of 2 images cannot be opened: question_id '0' \(.*truncated"):
             vm.export(harness, str(folder), output=tmp_path / "export", name="a")
+
+
+def test_a_snapshot_in_the_cache_of_the_hub_is_read_through_its_links(tmp_path):
+    blobs, snapshot = tmp_path / "datasets--a--b" / "blobs", tmp_path / "datasets--a--b" / "snapshots" / "1234"
+    blobs.mkdir(parents=True)
+    snapshot.mkdir(parents=True)
+    pq.write_table(rows(["1.png", "../../../secret.png"]), blobs / "table")
+    (blobs / "image").write_bytes(RED)
+    (tmp_path / "secret.png").write_bytes(BLUE)
+    for name, blob in {"test.parquet": "table", "1.png": "image"}.items():
+        (snapshot / name).symlink_to(Path("..", "..", "blobs", blob))
+    split = read_benchmark(str(snapshot)).test
+    assert [split.images.read(row) for row in range(2)] == [RED, None]

@@ -145,3 +145,17 @@ def test_no_more_requests_run_at_once_than_allowed(monkeypatch):
         for thread in threads:
             thread.join()
     assert most[0] == 2
+
+
+def test_a_host_that_does_not_answer_is_not_asked_for_ever(monkeypatch):
+    asked = []
+
+    def unknown(*arguments, **options):
+        asked.append(arguments)
+        raise socket.gaierror("unknown host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    for number in range(20):
+        with pytest.raises(ConnectionError, match=r"unknown host|did not answer 5 times in a row"):
+            fetch(f"http://down.example/{number}.png")
+    assert len(asked) == web.TRIES
