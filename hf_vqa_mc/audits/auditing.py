@@ -226,7 +226,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     split = benchmark.test
     vectors = None
     if settings.word_vectors is not None:
-        vectors = load_word_vectors(settings.word_vectors, lambda: _sentences(split), settings.seed)
+        vectors = load_word_vectors(settings.word_vectors, lambda: _sentences(split), settings.seed, progress)
     progress("counting", 0, 4)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows, train = numbered[split.name], benchmark.train

@@ -157,9 +157,7 @@ def gather(
         if name not in possible:
             raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
     if similar and wanted == CORPUS:
-        progress("training word vectors", 0, 1)
-        vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed)
-        progress("training word vectors", 1, 1)
+        vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed, progress)
     return VariantInputs(triplets, tuple(variants or possible), vectors, method, orig_made)
 
 

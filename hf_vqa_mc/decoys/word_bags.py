@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import WordVectors
 
@@ -158,7 +160,7 @@ def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionG
 
 def _known_words(texts: dict[str, None], vectors: WordVectors) -> dict[str, list[str]]:
     """The words of each text that have a vector; words with equal vectors are replaced by the first of them."""
-    bags = {text: words(text) for text in texts}
+    bags = dict(zip(texts, word_lists(pa.array(texts, pa.large_string())), strict=True))
     vocabulary = list(dict.fromkeys(word for bag in bags.values() for word in bag))
     rows, found = vectors.rows(vocabulary)
     found &= rows.any(axis=1)

@@ -17,14 +17,13 @@ from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_word_vectors
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, kind_number
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, remedied_config
-from hf_vqa_mc.schema import TRIPLETS
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 
@@ -64,7 +63,7 @@ def give_new_decoys(
     vectors = None
     if word_vectors is not None and needs_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
-        vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed)
+        vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
     material = Material.of(triplets, settings, vectors, skip_same_question=True)
     made = make_sets([recipe], material, progress)
@@ -72,11 +71,11 @@ def give_new_decoys(
     ordered = all(split.ordered for split in benchmark.splits.values())
     arrangement = Arrangement(recipe, choices, material, target_first=not ordered)
     own = [
-        f"question {question_id}, {name}"
+        pc.binary_join_element_wise("question ", split.rows["question_id"].combine_chunks(), f", {name}", "")
         for name, split in benchmark.splits.items()
-        for question_id in split.rows["question_id"].to_pylist()
     ]
-    origins = pa.array(own + [donor.origin for donor in donors], pa.string())
+    origins = pa.concat_arrays([*own, pa.array([donor.origin for donor in donors], pa.string())])
+    progress("arranging choices", 0, material.size - len(donors))
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
         rows = np.arange(first, first := first + split.rows.num_rows)
@@ -121,23 +120,24 @@ def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
     parts = []
     counted = "train" if "train" in benchmark.splits else None
     for name, split in benchmark.splits.items():
-        columns = ("choices", "label", "image_id", "question_id", "answers")
-        choices, labels, images, ids, answers = (split.rows[column].to_pylist() for column in columns)
-        ids = [f"{name}/{question_id}" for question_id in ids]
-        targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
+        columns = ("choices", "label", "image_id", "question_id", "question", "answers")
+        choices, labels, images, ids, questions, answers = (split.rows[column].combine_chunks() for column in columns)
+        ids = pc.binary_join_element_wise(name, ids, "/")
+        is_target = np.zeros(len(choices.flatten()), np.bool_)
+        sizes = choices.value_lengths().to_numpy()
+        is_target[starts(sizes)[:-1] + labels.to_numpy()] = True
+        targets = choices.flatten().filter(pa.array(is_target))
+        decoys = choices.flatten().filter(pa.array(~is_target))
         parts.append(
             triplet_table(
                 question_id=ids,
-                image_id=[image or f"\0{row}" for image, row in zip(images, ids, strict=True)],
-                split=[_COUNTED if counted in (None, name) else _OTHERS] * len(ids),
-                question=split.rows["question"].to_pylist(),
+                image_id=pc.if_else(pc.equal(images, ""), pc.binary_join_element_wise("\0", ids, ""), images),
+                split=pa.repeat(_COUNTED if counted in (None, name) else _OTHERS, len(ids)),
+                question=questions,
                 target=targets,
-                answers=pa.array([found or [target] for found, target in zip(answers, targets, strict=True)]),
-                orig_decoys=pa.array(
-                    [texts[:label] + texts[label + 1 :] for texts, label in zip(choices, labels, strict=True)],
-                    TRIPLETS.field("orig_decoys").type,
-                ),
-                image_file=[""] * len(ids),
+                answers=_or_target(answers, targets),
+                orig_decoys=pa.ListArray.from_arrays(pa.array(starts(sizes - 1), pa.int32()), decoys),
+                image_file=pa.repeat("", len(ids)),
             )
         )
     if donors:
@@ -152,6 +152,19 @@ def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
             )
         )
     return pa.concat_tables(parts).combine_chunks()
+
+
+def _or_target(answers: pa.ListArray, targets: pa.StringArray) -> pa.ListArray:
+    """The answers of each row, or its target where there are none."""
+    sizes, flat = answers.value_lengths().to_numpy(), answers.flatten()
+    ends = starts(np.maximum(sizes, 1))
+    value = np.full(ends[-1], MISSING)
+    none = np.flatnonzero(sizes == 0)
+    value[ends[none]] = len(flat) + none
+    value[value == MISSING] = np.arange(len(flat))
+    return pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()), pa.concat_arrays([flat, targets]).take(pa.array(value))
+    )
 
 
 def _new_split(

@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.vector_files import VectorTable, check_finite, read_vector_file, table_checksum
 
 CORPUS = "corpus"
 DIM, WINDOW, EPOCHS = 100, 5, 5
 """Skip-gram with gensim's own defaults for vectors from the corpus; the paper has no vectors of this kind."""
+_TRAINING, _REPORTED = "training word vectors", 10_000
+"""Name of the step, and sentences after which its progress is reported."""
 PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
 """The first two bytes of a pickle."""
 _NUMBERS = {kind: f"<{kind}" for kind in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")}
@@ -59,7 +62,10 @@ class WordVectors:
 
 
 def load_word_vectors(
-    name: str, corpus: Callable[[], Iterable[list[str]]] | None = None, seed: int = 0
+    name: str,
+    corpus: Callable[[], Iterable[list[str]]] | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> WordVectors:
     """Load or train word vectors.
 
@@ -69,6 +75,7 @@ def load_word_vectors(
             or ``corpus``, trained on ``corpus``.
         corpus: returns the sentences of a dataset as lists of words; called several times, for ``corpus`` only.
         seed: random seed for ``corpus``.
+        progress: called with (step, done, total) while vectors are trained on ``corpus``.
 
     Raises:
         InputError: there is no such file or name, or it does not hold word vectors; names file and location.
@@ -76,7 +83,7 @@ def load_word_vectors(
     if name == CORPUS:
         if corpus is None:
             raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; give a file")
-        return _indexed(CORPUS, _train_on_corpus(_Restartable(corpus), seed))
+        return _indexed(CORPUS, _train_on_corpus(_Restartable(corpus, progress), seed))
     path = Path(name).expanduser()
     if path.is_dir():
         raise InputError(f"word vectors {name}: expected a file, this is a folder")
@@ -111,14 +118,24 @@ def _logging_only(level: int) -> Iterator[None]:
         log.setLevel(before)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Restartable:
     """A corpus that gensim iterates over once to count and once per epoch."""
 
     corpus: Callable[[], Iterable[list[str]]]
+    progress: Progress
+    done: int = 0
+    total: int = 0
+    """sentences of all epochs; 0 before they are counted"""
 
     def __iter__(self) -> Iterator[list[str]]:
-        return iter(self.corpus())
+        number = 0
+        for number, sentence in enumerate(self.corpus(), 1):
+            yield sentence
+            if self.total and number % _REPORTED == 0:
+                self.progress(_TRAINING, self.done + number, self.total)
+        self.done, self.total = (self.done + number, self.total) if self.total else (0, EPOCHS * number)
+        self.progress(_TRAINING, self.done, self.total)
 
 
 def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
