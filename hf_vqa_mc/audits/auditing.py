@@ -20,6 +20,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
@@ -91,10 +92,10 @@ class Audit:
         return f"Trained probes are evaluated on a random {sample} of {len(self.rows):,} rows." if few else ""
 
     def as_json(self) -> dict[str, Any]:
-        """All figures as fractions, as in audit.json."""
+        """All figures as fractions, as in audit.json; without the folders of the user."""
         split, chance = self.benchmark.test, float(self.rows.chance.mean())
         images, decoys = set(split.rows["image_id"].unique().to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
-        return {
+        figures = {
             "version": __version__,
             "dataset": self.benchmark.dataset,
             "config": self.benchmark.config,
@@ -129,6 +130,8 @@ class Audit:
             "bias": None if self.bias is None else _histogram(self.bias),
             "not_run": [vars(one) for one in self.not_run],
         }
+        public: dict[str, Any] = without_folders(figures, self.benchmark.dataset)
+        return public
 
     def _caveat(self) -> str:
         """The limits of the figures, "" if there are none."""

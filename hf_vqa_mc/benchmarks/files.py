@@ -83,17 +83,22 @@ def read_file(path: Path) -> pa.Table:
     try:
         table = READERS[form](path)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
-        raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]})") from error
+        raise InputError(f"{path}: cannot be read as {form} ({reason(error)})") from error
     except UnicodeError as error:
         raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
     except OSError as error:  # also of damaged pages
         remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"
-        raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]}); {remedy}") from error
+        raise InputError(f"{path}: cannot be read as {form} ({reason(error)}); {remedy}") from error
     names = table.column_names
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}: the column {name!r} occurs {names.count(name)} times; expected unique names")
     return table
+
+
+def reason(error: Exception) -> str:
+    """An exception of pyarrow on one line."""
+    return " ".join(str(error).split())[:300]
 
 
 def json_content(path: Path) -> tuple[Any, str | None]:

@@ -17,6 +17,7 @@ from hf_vqa_mc.benchmarks.columns import (
     question_column,
     type_column,
 )
+from hf_vqa_mc.benchmarks.files import reason
 from hf_vqa_mc.benchmarks.layouts import find_layout
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout
 from hf_vqa_mc.benchmarks.opening import Opened, check_text, open_tables
@@ -153,7 +154,7 @@ def _split(
         }
         rows = pa.table(found, schema=ROWS)
     except pa.ArrowInvalid as error:
-        raise InputError(f"{location}: {str(error).strip()[:300]}") from error
+        raise InputError(f"{location}: {reason(error)}") from error
     split = Split(name, location, rows, table, pictures.source, layout.ordered, pictures.missing)
     columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
     named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}

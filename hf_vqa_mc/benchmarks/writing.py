@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import html
 import io
 import json
 import lzma
@@ -29,6 +28,8 @@ from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import Staged, check_output_file, check_outside, new_file, publish_together
 from hf_vqa_mc.io.manifest import files_in
 from hf_vqa_mc.io.pictures import is_picture
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.text.markdown import plain
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -229,7 +230,7 @@ def _staged_folder(
 
 def _name(benchmark: Benchmark) -> str:
     """The benchmark's name without folders of the user."""
-    return benchmark.path.name if benchmark.path else benchmark.dataset
+    return benchmark.path.name if benchmark.path else public_name(benchmark.dataset)
 
 
 def _configs_before(
@@ -321,17 +322,15 @@ def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
 
 
 def _described(benchmark: Benchmark, config: str, tables: Mapping[str, pa.Table], note: str) -> dict[str, str]:
-    """What was changed, in a word and in a paragraph with the note on one line."""
-    name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (_name(benchmark), benchmark.layout.description))
+    """What was changed, as title, sentence and note; plain text, escaped on the card."""
+    name, layout = _name(benchmark), benchmark.layout.description
     pairs = [(table, benchmark.splits[split].original) for split, table in tables.items()]
     fewer = any(table.num_rows < original.num_rows for table, original in pairs)
     pruned = fewer or all(table is original for table, original in pairs)
     rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
-    text = f"Written by hf_vqa_mc from {origin}: {layout}. {rest}"
-    if note.strip():
-        text += f"\n\n{html.escape(' '.join(note.split()), quote=False)}"
-    return {"title": f"{name}, {'pruned' if pruned else 'choices replaced'}", "text": text}
+    title = f"{name}, {'pruned' if pruned else 'choices replaced'}"
+    return {"title": title, "text": f"From {origin}: {layout}. {rest}", "note": note}
 
 
 def _folder_card(configs: Mapping[str, dict[str, Any]], default: str) -> str:
@@ -344,6 +343,9 @@ def _folder_card(configs: Mapping[str, dict[str, Any]], default: str) -> str:
     DatasetInfosDict({name: dataset_info(name, one) for name, one in configs.items()}).to_dataset_card_data(data)
     MetadataConfigs({name: loading(name, one, default) for name, one in configs.items()}).to_dataset_card_data(data)
     described = {name: one for name, one in configs.items() if "text" in one}
-    titles = list(dict.fromkeys(one["title"] for one in described.values()))
-    parts = [f"## {name}\n\n{one['text']}" if len(described) > 1 else one["text"] for name, one in described.items()]
-    return "\n\n".join([f"---\n{data}\n---", f"# {'; '.join(titles)}", *parts]) + "\n"
+    titles = "; ".join(dict.fromkeys(one["title"] for one in described.values()))
+    parts = [f"---\n{data}\n---", f"# {plain(titles)}"]
+    for name, one in described.items():
+        parts += [f"## {plain(name)}"] if len(described) > 1 else []
+        parts += filter(None, ["Written by hf_vqa_mc. " + plain(one["text"]), plain(one.get("note", ""))])
+    return "\n\n".join(parts) + "\n"

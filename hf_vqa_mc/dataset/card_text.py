@@ -3,12 +3,16 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.inventory import IMAGES, PREFERRED, PREVIEW, Inventory, configs_of, is_open, pictured
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.source import OPEN_SPLITS
+from hf_vqa_mc.text.markdown import code, environment, plain
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Configs = dict[str, dict[str, Any]]
 
@@ -57,34 +61,29 @@ def card_text(inventory: Inventory) -> str:
 
 
 def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import StrictUndefined
+    from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent, encoding="utf-8"),
-        autoescape=False,  # Markdown: `plain` escapes the texts of a dataset
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
-        "plain": plain,
+    made = environment(Path(__file__).parent, undefined=StrictUndefined, keep_trailing_newline=True)
+    made.filters |= {
         "percent": percent,
         "count": "{:,}".format,
         "decimals": lambda value, digits=2: f"{value:.{digits}f}",
         "cell": _cell,
+        "example": lambda row: Markup(example_text(row)),
+        "quoted": lambda text: Markup(json.dumps(text, ensure_ascii=False).replace("```", "` ` `")),
     }
     functions = (
-        choice_counts, choices_text, example_json, example_text, lacks_images, measured_split, numeric_columns,
+        choice_counts, choices_text, example_json, lacks_images, measured_split, numeric_columns,
         per_set, rejections, set_label, shown_config, sorted,
     )  # fmt: skip
-    environment.globals |= {function.__name__: function for function in functions}
-    environment.globals |= {
+    made.globals |= {function.__name__: function for function in functions}
+    made.globals |= {
         "filters": FILTERS,
         "choices_of": lambda source: choice_configs(dict(sorted(source["configs"].items()))),
         "open_of": lambda source: {name: one for name, one in sorted(source["configs"].items()) if is_open(one)},
     }
-    return environment.get_template("card.md.jinja")
+    return made.get_template("card.md.jinja")
 
 
 def choice_configs(configs: Configs) -> Configs:
@@ -100,7 +99,10 @@ def title(inventory: Inventory) -> str:
 
 def example_text(example: dict[str, Any]) -> str:
     """A question with its choices and their kinds, as a quotation."""
-    lines = [f"> **{plain(example['question'])}** (image {example['image_id']}, {example['split']})", ">"]
+    lines = [
+        f"> **{plain(example['question'])}** (image {plain(example['image_id'])}, {plain(example['split'])})",
+        ">",
+    ]
     for position, choice in enumerate(example["choices"]):
         kind = list(CHOICE_KINDS)[example["choice_kinds"][position]]
         kind = "**target**" if position == example["label"] else kind
@@ -114,17 +116,12 @@ def example_json(row: str) -> str:
     fields = [
         f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(row).items()
     ]
-    return "{\n" + ",\n".join(fields).replace("```", "` ` `") + "\n}"
+    return "{\n" + ",\n".join(fields) + "\n}"
 
 
 def percent(share: float) -> str:
     """A share in [0, 1] as text."""
     return f"{100 * share:.1f}%"
-
-
-def plain(text: str) -> str:
-    """Text with Markdown's special characters escaped, on one line."""
-    return " ".join(re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text).split())
 
 
 def measured_split(statistics: dict[str, Any]) -> str | None:
@@ -180,10 +177,13 @@ def per_set(configs: Configs, key: str) -> dict[tuple[str, str], Any]:
     return figures
 
 
-def set_label(name: str, config: str = "") -> str:
-    """A set of decoys in words."""
+def set_label(name: str, config: str = "") -> "Markup":
+    """A set of decoys in words, as Markdown."""
+    from markupsafe import Markup
+
     known = methods()
-    return (known[name][1].label if name in known else name) + (f" in `{config}`" if config else "")
+    label = plain(known[name][1].label if name in known else name)
+    return Markup(label + (f" in {code(config)}" if config else ""))
 
 
 def rejections(configs: Configs) -> dict[str, Any]:
@@ -203,5 +203,5 @@ def numeric_columns(table: dict[str, Any]) -> list[bool]:
 
 def _cell(value: str | int | float) -> str:
     if isinstance(value, str):
-        return plain(value)
+        return value
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

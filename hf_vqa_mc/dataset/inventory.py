@@ -53,6 +53,7 @@ def read_inventory(folder: Path) -> Inventory | None:
         and isinstance(sources, dict)
         and isinstance(inventory.get("configs", {}), dict)
         and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
+        and all(isinstance(config, dict) for entry in sources.values() for config in entry["configs"].values())
     )
     return inventory if is_complete else None
 

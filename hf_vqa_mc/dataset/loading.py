@@ -149,22 +149,17 @@ def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> 
 @contextlib.contextmanager
 def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     """Turn errors of ``load_dataset`` into one-line InputErrors and ConnectionErrors."""
-    from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HFValidationError
-
     try:
         yield
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except ConnectionError as error:
         raise ConnectionError(
             f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
         ) from error
-    except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
-        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:  # of damaged files and cards, such as deeply nested metadata
+    except Exception as error:  # damaged files and cards raise various ones
+        if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
+            raise
         raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
 
 

@@ -15,11 +15,11 @@ from hf_vqa_mc.dataset.card_text import PAPER
 from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain
 from hf_vqa_mc.hub.shipment import check_name
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.text.markdown import environment, one_line
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -133,20 +133,18 @@ def model_card(record: Record, name: str) -> str:
 
 
 def _template() -> "Template":
-    from jinja2 import ChainableUndefined, Environment, FileSystemLoader
+    from jinja2 import ChainableUndefined
+    from markupsafe import Markup
 
-    folder = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(undefined=ChainableUndefined, trim_blocks=True, lstrip_blocks=True, loader=folder)
-    environment.filters |= {
-        **{"plain": plain, "code": code, "link": link, "block": block, "json": json.dumps},
-        "paragraph": lambda text: f"{one_line(text)}\n",
+    made = environment(Path(__file__).parent, undefined=ChainableUndefined)
+    made.filters |= {
+        "json": json.dumps,
+        "paragraph": lambda text: Markup(f"{one_line(text)}\n"),
         "percent": lambda share: f"{100 * share:.1f}%",
         "thousands": "{:,}".format,
-        "kind_label": lambda kind: plain(
-            CHOICE_KINDS[kind].label if kind in CHOICE_KINDS and kind != TARGET.name else kind
-        ),
+        "kind_label": lambda kind: CHOICE_KINDS[kind].label if kind in CHOICE_KINDS and kind != TARGET.name else kind,
     }
-    return environment.get_template("model_card_template.md")
+    return made.get_template("model_card_template.md")
 
 
 def _figures(record: Record, name: str) -> dict[str, Any]:

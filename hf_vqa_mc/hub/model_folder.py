@@ -4,12 +4,12 @@ from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import WORDS_FILE
-from hf_vqa_mc.hub.markdown import one_line
 from hf_vqa_mc.hub.model_card import RECORD, Record, model_card, read_record
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import CONFIG, WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
+from hf_vqa_mc.text.markdown import one_line
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)

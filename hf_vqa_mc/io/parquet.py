@@ -29,6 +29,10 @@ def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN40
     most = most_unpacked(size)
     with pq.ParquetFile(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        if sum(group.total_byte_size for group in groups) > most:
+            raise bomb(location, size)
+        for number in range(len(groups)):  # raises an exception for metadata whose columns would abort the process
+            next(file.iter_batches(1, [number]), None)
     chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
     decoded = sum(max(one.total_uncompressed_size, _INDEX_BYTES * one.num_values) for one in chunks)
     texts = [one for one in chunks if one.physical_type == "BYTE_ARRAY" and _DICTIONARIES & {*one.encodings}]

@@ -1,8 +1,10 @@
-"""Removal of access tokens from everything that is printed, logged or raised about the Hub."""
+"""Removal of access tokens from messages about the Hub, and of the user's folders from files that may be published."""
 
 import os
 import re
 import sys
+from pathlib import PurePath
+from typing import Any
 
 HIDDEN = "[token]"
 _TOKENS = re.compile(
@@ -31,3 +33,28 @@ def _in_use() -> set[str]:
     if hub := sys.modules.get("huggingface_hub"):
         found.add(hub.get_token() or "")
     return {token for token in found if len(token) >= 8}
+
+
+def public_name(path: str) -> str:
+    """The name of a dataset or file in published files: of a path outside the current folder the last part.
+
+    >>> public_name("/home/me/vqa_mc"), public_name("../data/x.csv"), public_name("NAMESPACE/vqa_mc")
+    ('vqa_mc', 'x.csv', 'NAMESPACE/vqa_mc')
+    """
+    pure = PurePath(path)
+    return pure.name if pure.name and (pure.is_absolute() or pure.parts[0] in ("..", "~")) else path
+
+
+def without_folders(value: Any, *paths: str) -> Any:  # noqa: ANN401  any json value
+    """A JSON value whose texts have the `public_name` of each path instead of the path.
+
+    >>> without_folders({"split": ["/home/me/x.csv, row 1"]}, "/home/me/x.csv")
+    {'split': ['x.csv, row 1']}
+    """
+    if isinstance(value, str):
+        for path in paths:
+            value = value.replace(path, public_name(path)) if path else value
+        return value
+    if isinstance(value, dict):
+        return {key: without_folders(one, *paths) for key, one in value.items()}
+    return [without_folders(one, *paths) for one in value] if isinstance(value, list) else value

@@ -8,6 +8,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import parsed
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
+from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.text.normalisation import comparable, words
 
 LONGEST_ANSWER = 4
@@ -57,7 +58,7 @@ def from_questions(pool: Benchmark) -> list[Donor]:
     found: list[Donor] = []
     for split in pool.splits.values():
         images, questions, ids = (split.rows[name].to_pylist() for name in ("image_id", "question", "question_id"))
-        origins = [f"question {name} of {pool.dataset}, {split.name}" for name in ids]
+        origins = [f"question {name} of {public_name(pool.dataset)}, {split.name}" for name in ids]
         found += map(Donor, images, questions, _targets(split), origins)
     return found
 

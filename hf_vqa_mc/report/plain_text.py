@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any
 
 LONGEST = 400
@@ -27,16 +26,6 @@ def plain(text: object, most: int = LONGEST) -> str:
     shown = _SPACE.sub(" ", _UNSHOWABLE.sub("\ufffd", whole[: 4 * most])).strip()
     cut = len(shown) > most or len(whole) > 4 * most
     return f"{shown[:most].rstrip()}\u2026 ({len(whole):,} characters)" if cut else shown
-
-
-def shown_name(dataset: str) -> str:
-    """The name of a dataset on a page: of an absolute path the last part, for privacy.
-
-    >>> shown_name("/home/me/vqa_mc"), shown_name("vqa_mc"), shown_name("NAMESPACE/vqa_mc")
-    ('vqa_mc', 'vqa_mc', 'NAMESPACE/vqa_mc')
-    """
-    path = PurePath(dataset)
-    return path.name if path.is_absolute() and path.name else dataset
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -5,6 +5,7 @@ from math import isfinite
 from typing import Any
 
 from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.figures import (
     SQUARE,
@@ -20,7 +21,7 @@ from hf_vqa_mc.report.figures import (
     width,
 )
 from hf_vqa_mc.report.pages import rendered
-from hf_vqa_mc.report.plain_text import count, percent, plain, shown_name
+from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
 
@@ -61,7 +62,7 @@ def report_values(sides: Sides) -> dict[str, Any]:
         for name, most in (("read_as", 600), ("caveat", 600), ("verdict", 1000))
     }
     return {
-        "title": plain(shown_name(before.get("dataset") or ""), 120) or "benchmark",
+        "title": plain(public_name(before.get("dataset") or ""), 120) or "benchmark",
         "config": before.get("config"),
         "split": before.get("split"),
         "version": before.get("version"),

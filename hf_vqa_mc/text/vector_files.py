@@ -30,7 +30,7 @@ BLOCK = 1 << 24
 LONGEST_LINE = 1 << 20
 """Bytes; the limit for a first line or a word of a vector file."""
 _ROWS_PER_BLOCK = 1 << 16
-_HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
+_HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 _ANY_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 

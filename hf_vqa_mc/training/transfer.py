@@ -21,6 +21,7 @@ from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_json
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted
 from hf_vqa_mc.training.loop import train
@@ -120,7 +121,7 @@ def transfer(
             "rows": [_row(inputs, name, image_ids, as_is, tuned, scratch) for name in targets],
             "unlisted": unlisted(inputs.trained, image_ids) if inputs.trained and image_ids is not None else 0,
         }
-        write_json(output / SUMMARY, done, indent=1)
+        write_json(output / SUMMARY, without_folders(done, checkpoint, recipe.dataset), indent=1)
     return done
 
 

@@ -256,9 +256,9 @@ def _content(found: "pa.Table", suffix: str) -> bytes:
 def _page(found: "pa.Table", settings: GenerateComplementarySettings) -> bytes:
     from hf_vqa_mc.engines.rng import SeededRng
     from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import UNREADABLE
     from hf_vqa_mc.report.pages import complementary_images_html
-    from hf_vqa_mc.report.plain_text import shown_name
 
     source = find_images(settings.dataset, settings.config, settings.images).source
 
@@ -270,4 +270,4 @@ def _page(found: "pa.Table", settings: GenerateComplementarySettings) -> bytes:
 
     drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.rows]
     rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
-    return complementary_images_html(f"{shown_name(settings.dataset)}, {settings.config}", rows, image).encode()
+    return complementary_images_html(f"{public_name(settings.dataset)}, {settings.config}", rows, image).encode()

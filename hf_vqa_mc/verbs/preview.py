@@ -164,7 +164,6 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     """
     from hf_vqa_mc.io.atomic_file import check_output_file, write_together
     from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
-    from hf_vqa_mc.report.plain_text import shown_name
 
     inputs = [*settings.paths, *filter(None, [settings.predictions])]
     wanted = {"--output": settings.output, "--picture": settings.picture}
@@ -176,7 +175,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     examples = examples_of(split, drawn_rows(split, settings.rows, settings.seed), picked=picked)
-    title = ", ".join(part for part in (shown_name(settings.dataset_name), benchmark.config, split.name) if part)
+    title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings, benchmark.notes)
     paths = [path for path in wanted.values() if path is not None]
     write_together({path: result._content(path) for path in paths})

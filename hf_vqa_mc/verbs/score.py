@@ -171,6 +171,7 @@ class ScoreResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All scores, unrounded; those of each question if ``per_question`` is set."""
+        from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.scoring import SCHEMES
         from hf_vqa_mc.version import __version__
 
@@ -181,8 +182,8 @@ class ScoreResult(Result):
                 results[name]["per_question"] = scores
         return {
             "version": __version__,
-            "predictions": self.predictions.location,
-            "dataset": about.get("dataset", annotations.location),
+            "predictions": public_name(self.predictions.location),
+            "dataset": public_name(about.get("dataset", annotations.location)),
             "config": about.get("config"),
             "split": about.get("split"),
             "kind": annotations.kind.name,

@@ -1,5 +1,7 @@
 """The dataset card: metadata and page."""
 
+import re
+
 import hypothesis.strategies as st
 import pytest
 import yaml
@@ -51,6 +53,22 @@ def page(configs):
 
 def test_a_card_rendered_again_from_the_folder_is_the_same(folder):
     assert whole_card(read_inventory(folder)) == (folder / "README.md").read_text("utf-8")
+
+
+def test_texts_of_an_inventory_stay_text(folder):
+    def spoilt(value, key=""):
+        if isinstance(value, dict):
+            return {name: one if name == "variant" else spoilt(one, name) for name, one in value.items()}
+        if isinstance(value, list):
+            return [spoilt(one) for one in value]
+        return f"{value}<b> [x](http://127.0.0.1)\n```\n<script>\n# y" if isinstance(value, str) else value
+
+    inventory = read_inventory(folder)
+    text = card_text({**inventory, "sources": spoilt(inventory["sources"])})
+    blocks = re.compile(r"^(`{3,})\w*$.*?^\1$", re.DOTALL | re.MULTILINE)
+    outside = re.sub(r"(?<!\\)`[^`\n]*`", "", blocks.sub("", text))
+    assert "script" in outside
+    assert re.search(r"(?<!\\)<|(?<!\\)\]\(http|[^(]https?://|^# y", outside, re.MULTILINE) is None, outside
 
 
 def test_datasets_reads_its_metadata(card):

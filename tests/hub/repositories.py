@@ -141,7 +141,7 @@ class Fault:
     path: str
     """a part of it"""
     status: int | None = None
-    """answer this"""
+    """answer this, with the request's Authorization header in the message"""
     cut: int | None = None
     """read so many bytes of the body and hang up"""
     first: Callable[[], Any] | None = None

@@ -61,7 +61,7 @@ class HubHandler(BaseHTTPRequestHandler):
             return
         try:
             if fault and fault.status:
-                raise Refused(fault.status, "Internal error - we are working on it")
+                raise Refused(fault.status, f"Internal error, Authorization: {self.headers.get('Authorization')}")
             self.account = hub.account(self.headers.get("Authorization"))
             for method, pattern, function in ROUTES:
                 found = pattern.fullmatch(address.path)

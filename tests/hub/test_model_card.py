@@ -12,8 +12,8 @@ from huggingface_hub import ModelCard
 from hypothesis import given, settings
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.markdown import block, code, link, plain
 from hf_vqa_mc.hub.model_card import default_name, main, model_card, read_record
+from hf_vqa_mc.text.markdown import block, code, link, plain
 from tests.hub.checkpoints import RECORD, write_record
 
 NAME = "ada/mlp-qa"

@@ -258,6 +258,21 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     assert sent(hub) == tree_bytes(built)
 
 
+@pytest.mark.parametrize("status", [400, 403, 500])
+def test_a_token_that_the_hub_repeats_is_not_printed(hub, built, vqa_mc, status):
+    every = [Fault(method, "/", status=status, times=99) for method in ("GET", "HEAD", "POST")]
+    hub.faults.extend(every)
+    commands = [
+        ("push", "dataset", NAME, "--folder", built),
+        ("audit", NAME),
+        ("predict", "ada/model", built, "cocoqa_iou"),
+    ]
+    for command in commands:
+        done = vqa_mc(*command)  # the fixture looks for tokens
+        assert done.returncode in (1, 2), done.stderr
+    assert any("[token]" in vqa_mc(*command).stderr for command in commands)
+
+
 @pytest.mark.slow
 def test_somebody_elses_commit_meanwhile_is_reported_and_kept(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)

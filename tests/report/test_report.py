@@ -284,8 +284,9 @@ def test_hostile_text_adds_no_element_and_no_attribute():
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_dataset_names_are_escaped(name):
+    from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.pages import rendered
-    from hf_vqa_mc.report.plain_text import plain, shown_name
+    from hf_vqa_mc.report.plain_text import plain
 
     values = {**report_values({"before": {"dataset": name}}), "has_examples": False, "remedy": ""}
     page = rendered("report.html.jinja", values, "report.js", {"examples": []})
@@ -294,7 +295,7 @@ def test_dataset_names_are_escaped(name):
     assert tags.count("script") == 2
     assert tags.count("h1") == 1
     heading = html.unescape(re.search(r"<h1><bdi>(.*?)</bdi></h1>", page, re.DOTALL)[1])
-    assert heading == (plain(shown_name(name), 120) or "benchmark")  # of an absolute path the last part
+    assert heading == (plain(public_name(name), 120) or "benchmark")  # of an absolute path the last part
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(st.characters(codec=None)),

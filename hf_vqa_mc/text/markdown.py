@@ -1,10 +1,36 @@
-"""Escaping of untrusted text in Markdown."""
+"""Markdown pages in which text of a dataset stays text: escaping, and templates that escape every value."""
 
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-_SIGNS = re.compile(r"([\\`*_\[\]<>|#&~$])")
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# also what GitHub makes a link: https://..., www....
+_SIGNS = re.compile(r"([\\`*_\[\]<>|#&~$]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[\w.~:/?#@!$&'()*+,;=%-]+", re.ASCII)
 _TICKS = re.compile(r"`+")
+
+
+def environment(folder: Path, **options: Any) -> "Environment":  # noqa: ANN401  as jinja2 has them
+    """Templates in a folder; values are escaped unless they come from `code`, `link`, `block` or a macro."""
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    def marked(function: Any) -> Any:  # noqa: ANN401
+        return lambda *values: Markup(function(*values))
+
+    def escaped(value: Any) -> Any:  # noqa: ANN401
+        return value if hasattr(value, "__html__") else Markup(_escaped(str(value)))
+
+    loader = FileSystemLoader(folder, encoding="utf-8")
+    made = Environment(
+        loader=loader, autoescape=True, finalize=escaped, trim_blocks=True, lstrip_blocks=True, **options
+    )
+    made.filters |= {one.__name__: marked(one) for one in (plain, code, link, block)}
+    made.filters["cells"] = lambda values: Markup(" | ".join(escaped(one) for one in values))
+    return made
 
 
 def plain(text: str) -> str:
@@ -13,7 +39,7 @@ def plain(text: str) -> str:
     >>> print(plain("a|b\n# *c*"))
     a\|b \# \*c\*
     """
-    return _SIGNS.sub(r"\\\1", one_line(text))
+    return _escaped(one_line(text))
 
 
 def code(text: str) -> str:
@@ -49,3 +75,7 @@ def one_line(text: str) -> str:
 
 def _shown(line: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in line)
+
+
+def _escaped(text: str) -> str:
+    return _SIGNS.sub(r"\\\1", _shown(text))
