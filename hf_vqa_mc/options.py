@@ -5,6 +5,7 @@ function of its instance into the public function; ``cli.command`` turns the sam
 """
 
 import contextlib
+import errno
 import inspect
 import math
 import types
@@ -156,6 +157,8 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
 
 
 def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  any setting
+    if isinstance(value, str | Path):
+        _check_path(flag_of(one), Path(value))
     if kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
     if kind is str and isinstance(value, Path):
@@ -166,6 +169,17 @@ def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  a
     if kind in names and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
         raise _wrong_type(one, value, names[kind])
     return value
+
+
+def _check_path(flag: str, path: Path) -> None:
+    """Raise InputError if a text cannot be a path: with a NUL character, or a link to itself."""
+    try:
+        path.expanduser().stat()
+    except ValueError:
+        raise InputError(f"{flag} {shown(str(path))}: it contains a NUL character; remove it") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: no such user
+        if getattr(error, "errno", None) == errno.ELOOP:
+            raise InputError(f"{flag} {path}: this link leads to itself; remove it or choose another path") from None
 
 
 def _wrong_type(one: "Field[Any]", value: object, expected: str) -> InputError:

@@ -68,9 +68,9 @@ def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
     made.filters |= {
         "percent": percent,
         "count": "{:,}".format,
-        "decimals": lambda value, digits=2: f"{value:.{digits}f}",
+        "decimals": _decimals,
         "cell": _cell,
-        "example": lambda row: Markup(example_text(row)),
+        "example": example_text,
         "quoted": lambda text: Markup(json.dumps(text, ensure_ascii=False).replace("```", "` ` `")),
     }
     functions = (
@@ -97,8 +97,10 @@ def title(inventory: Inventory) -> str:
     return f"VQA-MC: {titles}, {'remedied' if choice_configs(configs_of(inventory)) else 'open-ended'}"
 
 
-def example_text(example: dict[str, Any]) -> str:
-    """A question with its choices and their kinds, as a quotation."""
+def example_text(example: dict[str, Any]) -> "Markup":
+    """A question with its choices and their kinds, as a quotation in Markdown."""
+    from markupsafe import Markup
+
     lines = [
         f"> **{plain(example['question'])}** (image {plain(example['image_id'])}, {plain(example['split'])})",
         ">",
@@ -108,7 +110,11 @@ def example_text(example: dict[str, Any]) -> str:
         kind = "**target**" if position == example["label"] else kind
         kind += ", fallback" if example["choice_fallback"][position] else ""
         lines.append(f"> {position}. {plain(choice)} ({kind})")
-    return "\n".join(lines)
+    return Markup("\n".join(lines))  # its parts are escaped
+
+
+def _decimals(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}"
 
 
 def example_json(row: str) -> str:

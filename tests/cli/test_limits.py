@@ -88,6 +88,31 @@ def test_every_command_that_reads_files_has_the_option() -> None:
         assert ("--max-unpacked" in options) == (verb not in ("push", "quickstart")), verb
 
 
+@pytest.mark.parametrize("path", ["nul\0x", "loop"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit",),
+        ("audit", "rows.csv", "--output"),
+        ("remedy", "rows.csv", "--prune", "0.5", "--output"),
+        ("build", "easyvqa", "--variants", "iou", "--output"),
+        ("export", "lm-eval", "rows.csv", "--output"),
+        ("preview", "rows.csv", "--output"),
+        ("score", "predictions.json", "rows.csv", "--output"),
+    ],
+)
+def test_paths_that_cannot_be_are_one_line(
+    path: str, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    Path("rows.csv").write_text(ROWS)
+    Path("predictions.json").write_text(json.dumps({"1": "a"}))
+    done = CliRunner().invoke(app, [*arguments, path])
+    assert done.exit_code == 2, done.output
+    assert "NUL character" in done.stderr or "leads to itself" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
