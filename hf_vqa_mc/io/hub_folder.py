@@ -39,4 +39,5 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
 
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, without tokens."""
-    return redacted((str(error) or type(error).__name__).strip().split("\n")[0].rstrip("."))
+    line = (str(error) or type(error).__name__).strip().split("\n")[0].rstrip(".")
+    return redacted(line).encode("utf-8", "backslashreplace").decode()  # it may quote unpaired surrogates

@@ -163,6 +163,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
         InputError: the benchmark or the predictions cannot be used, or the dataset has no card for ``card``.
     """
     from hf_vqa_mc.io.atomic_file import check_output_file, write_together
+    from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
 
     inputs = [*settings.paths, *filter(None, [settings.predictions])]
