@@ -1,5 +1,6 @@
 """A folder that ``vqa-mc build`` wrote, as a dataset repository."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
