@@ -14,10 +14,12 @@ from hf_vqa_mc.io.parquet import check_folder
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
-    from datasets import DatasetDict
+    from datasets import DatasetBuilder, DatasetDict
 
 BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
 """Expected names of a dataset, for messages."""
+FORMS = ("arrow", "cache", "csv", "imagefolder", "json", "parquet", "text", "webdataset")
+"""Modules of ``datasets`` that read data files; others, such as hdf5, may follow references to other files."""
 
 
 def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:
@@ -33,7 +35,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     dataset = _name(dataset)
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         builder = load_dataset_builder(dataset, config)
-        _check_files(dataset, builder.config.data_files)
+        _check_files(dataset, builder)
         builder.download_and_prepare()
         return config, builder.as_dataset()
 
@@ -110,9 +112,12 @@ def _texts(value: object, depth: int = 5) -> Iterator[str]:
             yield from _texts(one, depth - 1)
 
 
-def _check_files(dataset: str, data_files: Mapping[str, list[str]] | None) -> None:
-    """Raise InputError if a data file, as ``datasets`` found it, is outside of the dataset."""
-    files = [file for files in (data_files or {}).values() for file in files]
+def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
+    """Raise InputError if a data file, as ``datasets`` found it, is outside of the dataset or of another form."""
+    form = type(builder).__module__.rpartition(".")[2]
+    if form not in FORMS:
+        raise InputError(f"{dataset}: {form} files are not read; convert them to parquet, json lines or csv")
+    files = [file for files in (builder.config.data_files or {}).values() for file in files]
     if Path(dataset).is_dir():
         check_links(Path(dataset), files)
         return

@@ -12,8 +12,10 @@ from datasets import Dataset, Features, Image, List, Value
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
+from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.stored_images import image_address
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.pictures import open_image
 from hf_vqa_mc.io import web
 from tests.benchmarks.shapes import picture
 from tests.sources.loopback import Publisher, serving
@@ -197,6 +199,15 @@ def test_files_that_a_card_names_outside_are_refused(tmp_path, secret):
         read_benchmark(str(folder))
 
 
+def test_files_that_may_refer_to_other_files_are_refused(tmp_path):
+    for ending in ("h5", "xml"):
+        folder = tmp_path / ending
+        folder.mkdir()
+        (folder / f"test.{ending}").write_bytes(b"content")
+        with pytest.raises(InputError, match=r"(hdf5|xml) files are not read; convert them to parquet"):
+            read_benchmark(str(folder))
+
+
 def test_an_images_config_that_leads_out_is_not_read(tmp_path, images_config):
     folder = tmp_path / "bench"
     (folder / "made_iou").mkdir(parents=True)
@@ -272,6 +283,12 @@ def test_postscript_starts_no_program_anywhere(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"1 of 1 broken, with image_id '0' \(not a readable image"):
         vm.features(str(folder), "default", backbone="pixels", output=tmp_path / "features")
     assert list(vm.preview(str(folder)).unreadable.values()) == ["the image cannot be read"]
+    triplets = pa.table({"image_id": ["0"], "image_file": ["a.png"]})
+    with pytest.raises(InputError, match=r"1 of 1 unreadable: .*a\.png \(not a readable image\)"):
+        find_images(triplets, folder)
+    for image in (eps, folder / "a.png"):
+        with pytest.raises(InputError, match="not a readable image"):
+            open_image(image)
 
 
 def test_truncated_images_are_counted_by_every_export(tmp_path):
