@@ -234,8 +234,8 @@ class ReadOptions:
     """Options of every verb that reads files; `verb` applies them."""
 
     max_unpacked: float | None = option(
-        "Limit in GB of the content of a compressed or Parquet file; by default 64 and, above 0.064, 50 times the "
-        "file's size.",
+        "Limit in GB of the content of a compressed or Parquet file; by default 64 and, above 0.064 (Parquet: 1), "
+        "50 times the file's size.",
         default=None,
         check=POSITIVE,
         panel="Running",

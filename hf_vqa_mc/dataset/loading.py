@@ -161,11 +161,12 @@ def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     except ConnectionError as error:
         raise ConnectionError(
             f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
-        ) from error
+        ) from None  # the Hub's answer may repeat the token
     except Exception as error:  # damaged files and cards raise various ones
         if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
             raise
-        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
+        cause = error if Path(dataset).is_dir() else None  # an answer of the Hub may repeat the token
+        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from cause
 
 
 @contextlib.contextmanager

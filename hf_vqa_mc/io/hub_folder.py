@@ -25,16 +25,16 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-    try:
+    try:  # errors are raised without their cause: the Hub's answer may repeat the token
         return Path(snapshot_download(name, allow_patterns=list(files), **of_hub))
-    except LocalEntryNotFoundError as error:
+    except LocalEntryNotFoundError:
         raise ConnectionError(
             f"{what} {name} is not a local folder, not in the cache, and the Hub cannot be reached; {expected}"
-        ) from error
+        ) from None
     except HFValidationError as error:
         raise InputError(f"{what} {name} is neither a local folder nor a valid Hub name; {expected}") from error
     except HfHubHTTPError as error:
-        raise InputError(f"{what} {name}: {first_line(error)}; {expected}") from error
+        raise InputError(f"{what} {name}: {first_line(error)}; {expected}") from None
 
 
 def first_line(error: BaseException) -> str:

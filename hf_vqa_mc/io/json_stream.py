@@ -166,10 +166,12 @@ class _Text:
     def peek(self) -> str:
         """The next non-space character, or "" at the end of the file."""
         while True:
-            if match := _SPACES.match(self._window, self._at):
-                self._at = match.end()
             if self._at < len(self._window):
-                return self._window[self._at]
+                if (found := self._window[self._at]) not in _SPACE:
+                    return found
+                if match := _SPACES.match(self._window, self._at):
+                    self._at = match.end()
+                continue
             if self._ended:
                 return ""
             self._read_on(CHUNK)

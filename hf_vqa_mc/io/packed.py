@@ -77,17 +77,17 @@ def reading(max_unpacked: float | None = None, progress: Progress = silent) -> I
         _READING.reset(token)
 
 
-def most_unpacked(packed: int) -> float:
-    """Maximum number of bytes that a file of ``packed`` bytes may hold."""
+def most_unpacked(packed: int, free: int | None = None) -> float:
+    """Maximum number of bytes that a file of ``packed`` bytes may hold; ``free`` at any ratio, by default `FREE`."""
     given = _READING.get().max_unpacked
-    return min(LARGEST, max(FREE, RATIO * packed)) if given is None else given * 10**9
+    least = FREE if free is None else free
+    return min(LARGEST, max(least, RATIO * packed)) if given is None else given * 10**9
 
 
-def bomb(location: str, packed: int) -> InputError:
+def bomb(location: str, packed: int, most: float) -> InputError:
     """The error for a file of ``packed`` bytes that holds more than it may."""
     return InputError(
-        f"{location}: refused, its {packed / 10**6:,.1f} MB unpack to more than "
-        f"{most_unpacked(packed) / 10**9:,.3g} GB; {REMEDY}"
+        f"{location}: refused, its {packed / 10**6:,.1f} MB unpack to more than {most / 10**9:,.3g} GB; {REMEDY}"
     )
 
 
@@ -218,7 +218,7 @@ class _Counted(io.RawIOBase):
         count = self._file.readinto(buffer)
         self._count += count
         if self._packed is not None and self._most is not None and self._count > self._most:
-            raise bomb(self._location, self._packed)
+            raise bomb(self._location, self._packed, self._most)
         if self._count - self._reported >= _REPORTED or (self._reported and not count):
             self._reported = self._count
             done, total = self._position(self._count)

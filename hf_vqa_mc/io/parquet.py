@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.io.packed import bomb, most_unpacked, unpacked
 
+FREE_DECODED = 10**9
+"""Decoded bytes at any ratio: columns with the same text in every row are common."""
 _INDEX_BYTES = 4
 """Minimum size of a decoded value."""
 _DICTIONARIES = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}
@@ -26,11 +28,11 @@ def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN40
         pyarrow.ArrowInvalid: it is not a Parquet file.
         OSError: it cannot be read, or is damaged.
     """
-    most = most_unpacked(size)
+    most = most_unpacked(size, FREE_DECODED)
     with pq.ParquetFile(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         if sum(group.total_byte_size for group in groups) > most:
-            raise bomb(location, size)
+            raise bomb(location, size, most)
         for number in range(len(groups)):  # raises an exception for metadata whose columns would abort the process
             next(file.iter_batches(1, [number]), None)
     chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
@@ -38,13 +40,13 @@ def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN40
     texts = [one for one in chunks if one.physical_type == "BYTE_ARRAY" and _DICTIONARIES & {*one.encodings}]
     columns = sorted({one.path_in_schema for one in texts if one.num_values * one.total_uncompressed_size > most})
     if decoded > most:
-        raise bomb(location, size)
+        raise bomb(location, size, most)
     with pq.ParquetFile(source, read_dictionary=columns) as file:
         for number in range(len(groups) if columns else 0):
             for column in columns:
                 decoded += sum(map(_text_bytes, file.read_row_group(number, [column]).itercolumns()))
                 if decoded > most:
-                    raise bomb(location, size)
+                    raise bomb(location, size, most)
 
 
 def _text_bytes(column: pa.Array | pa.ChunkedArray) -> int:
@@ -71,8 +73,9 @@ def check_folder(folder: Path) -> None:
                 check_parquet(path, str(path), path.stat().st_size)
         elif path.suffix == ".zip" and zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
-                if sum(one.file_size for one in archive.infolist()) > most_unpacked(path.stat().st_size):
-                    raise bomb(str(path), path.stat().st_size)
+                most = most_unpacked(path.stat().st_size)
+                if sum(one.file_size for one in archive.infolist()) > most:
+                    raise bomb(str(path), path.stat().st_size, most)
         elif path.suffix in _PACKED and path.is_file():
             with unpacked(path) as file:
                 while file.read(1 << 20):

@@ -9,7 +9,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io import packed
+from hf_vqa_mc.io import packed, parquet
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.parquet import check_parquet
 from hf_vqa_mc.metrics.predictions import read_predictions
@@ -35,7 +35,7 @@ def test_what_decodes_to_more_than_the_limit_is_refused(
     size = path.stat().st_size
     assert size < 20_000
     check_parquet(path, "x", size)
-    monkeypatch.setattr(packed, "FREE", 4_000_000)
+    monkeypatch.setattr(parquet, "FREE_DECODED", 4_000_000)
     with pytest.raises(InputError, match=r"x: refused, its 0\.0 MB unpack to more than 0\.004 GB"):
         check_parquet(path, "x", size)
     with reading(1):
@@ -48,7 +48,7 @@ def test_every_reader_of_parquet_refuses_it(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "x.parquet.gz").write_bytes(gzip.compress(path.read_bytes()))
     folder.mkdir()
     (folder / "test.parquet").write_bytes(path.read_bytes())
-    monkeypatch.setattr(packed, "FREE", 1_000_000)
+    monkeypatch.setattr(parquet, "FREE_DECODED", 1_000_000)
     for one in (path, tmp_path / "x.parquet.gz", folder):
         with pytest.raises(InputError, match=r"refused, its 0\.0 MB unpack to more"):
             vm.read_benchmark(one)

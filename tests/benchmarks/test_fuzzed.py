@@ -1,0 +1,79 @@
+"""Inputs that once failed in a fuzz of changed files: each is read, or refused in one line."""
+
+import base64
+import gzip
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub.dataset_folder import dataset_shipment
+from hf_vqa_mc.hub.shipment import Request
+from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.progress import silent
+from hf_vqa_mc.text.word_vectors import load_word_vectors
+
+ROWS = "question,image,A,B,answer\nWhich?,1.jpg,red,blue,A\n"
+ABORTING = zlib.decompress(
+    base64.b85decode(
+        "c-obc&r1S96vyAZUDr*dRD8n@NJ!LRppt^(L69z;JV^h+Dhmqhk9Mt~W2cVM-x8iWMd$ve-l&U`T^feB%X{-"
+        "a?>k>+aDCe#n=*9VCnP8Uq;diPdIVG;S><Go9CAu+sED2?digw8kIKjqg+SouB6)rOnC8s6Y4%MRGU1fYs$AI-hMw@(gp-aTSZJbc2@BW"
+        "9iirrf1l#pnhvz1h-JgWYAK62tDr|x0#G`RA^~nKpFVJ)E?t^$ana?huZ-"
+        "%zeOOM9$$tZ|<rql15obB1+Bwi9jvfPsn!eAQAmfIGxIhP9kVGx2uRZ?9ICCaK6I61W&Kqyg0@<}(fyKkp57J*>{-"
+        "w~n93`c1&!uLR(MAlkLB7vc{d=c_h=#|jVV&COMu&p$rx-p(_;r3SLM*dpjhmc=Ff1-ZF|G9lI?=rcDTv-"
+        "yeE59wMlox))mMm+d#iHg%(fqOe5JWK>RBpEGSM`SKvZ<R5@BESm{6v2M<kC`e"
+    )
+)
+"""A Parquet file whose statistics do not fit its column type: pyarrow aborts when its metadata are listed."""
+
+FILES = {
+    "aborting.parquet": ABORTING,
+    "aborting.parquet.gz": gzip.compress(ABORTING),
+    "long_image_name.csv": ROWS.replace("1.jpg", "x" * 300).encode(),
+    "line_break_in_message.tsv": b'question\tA\tB\tanswer\n"Which?\n\n',
+    "cut_page.parquet": ABORTING[:40] + b"\xff" * 20 + ABORTING[60:],
+    "names_of_columns.jsonl": b'{"\\ud800": 1, "question": "a"}\n',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_changed_file_is_read_or_refused_in_one_line(
+    name: str, in_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    path = tmp_path / "folder" / f"test_{name}"
+    path.parent.mkdir()
+    path.write_bytes(FILES[name])
+    try:
+        benchmark = vm.read_benchmark(path.parent if in_folder else path)
+    except InputError as error:
+        assert "\n" not in str(error)
+        str(error).encode()
+    else:
+        assert benchmark.test.rows.num_rows
+
+
+def test_a_header_of_thousands_of_digits_is_no_vector_file(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_bytes(b"9" * 5000 + b" 3\na 1 2 3\n")
+    with pytest.raises(InputError, match="line"):
+        load_word_vectors(str(tmp_path / "x.txt"))
+
+
+@pytest.mark.parametrize("config", [7, {"files": {"a/" + "x" * 300: "00"}}])
+def test_a_changed_inventory_is_refused(config: object, tmp_path: Path) -> None:
+    entry = {"about": {}, "configs": {"a": config}}
+    inventory = {"written_by": "hf_vqa_mc", "layout": 1, "default": "a", "sources": {"x": entry}}
+    (tmp_path / "statistics.json").write_text(json.dumps(inventory))
+    (tmp_path / "README.md").write_text("x")
+    with pytest.raises(InputError):
+        dataset_shipment(Request("ada/x", tmp_path), silent)
+    assert isinstance(config, dict) or read_inventory(tmp_path) is None
+
+
+def test_messages_of_libraries_can_be_printed() -> None:
+    assert first_line(ValueError("model type \ud800\nmore")) == r"model type \ud800"
