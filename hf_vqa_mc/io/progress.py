@@ -113,8 +113,9 @@ def _lines() -> Progress:
             finished.add(step)
             line = f"{step}{f' ({total:,})' if total > 1 else ''}"
         elif done < total and now - last >= LINE_SECONDS:
-            rate = f", {(done - first) / (now - start):,.3g}/s" if done > first else ""
-            line = f"{step}: {done:,} of {total:,}{rate}"
+            rate = (done - first) / max(now - start, 1e-9)
+            per_second = f", {rate:,.{0 if rate >= 10 else 2}f}/s" if rate else ""
+            line = f"{step}: {done:,} of {total:,}{per_second}"
         else:
             return
         last = now

@@ -304,3 +304,12 @@ def test_corpus_vectors_are_the_same_in_every_process():
     ]
     assert printed[0] == printed[1]
     assert printed[0][0] == printed[0][1] != printed[0][2]
+
+
+def test_training_reports_sentences_of_all_epochs(monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.text.word_vectors._REPORTED", 10)
+    steps = []
+    load_word_vectors("corpus", lambda: [["a", "cat"]] * 30, progress=lambda *step: steps.append(step))
+    assert steps[0] == ("training word vectors", 0, 150)
+    assert ("training word vectors", 40, 150) in steps
+    assert steps[-1] == ("training word vectors", 150, 150)
