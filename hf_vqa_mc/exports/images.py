@@ -82,14 +82,11 @@ def base64_images(questions: Questions, folder: Path, progress: Progress) -> Ite
         InputError: images cannot be opened.
         OSError: the disk is full or not writable.
     """
-    with in_plain_words(folder):
-        file = tempfile.TemporaryFile(dir=folder)
-    with file:
+    with in_plain_words(folder), tempfile.TemporaryFile(dir=folder) as file:
         images = Base64Images(file, {})
-        with in_plain_words(folder):
-            for image, found in enumerate(exported_images(questions, "reading images", progress)):
-                if found is not None:
-                    text = base64.b64encode(found[0])
-                    images.spans[image] = file.seek(0, 2), len(text)
-                    file.write(text)
+        for image, found in enumerate(exported_images(questions, "reading images", progress)):
+            if found is not None:
+                text = base64.b64encode(found[0])
+                images.spans[image] = file.seek(0, 2), len(text)
+                file.write(text)
         yield images

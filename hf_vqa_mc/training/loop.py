@@ -14,7 +14,7 @@ from accelerate.utils import broadcast
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.vision_model import quiet
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic_file import check_outside, write_json
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
@@ -67,6 +67,7 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> TrainResul
     Errors are those of ``hf_vqa_mc.train``.
     """
     check_run_folder(settings.output)
+    check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
     accelerator = accelerator_of(settings.mixed_precision, settings.track, settings.output / "trackers")
     wanted = accelerator.num_processes * settings.accumulate
     if settings.batch_size < wanted:

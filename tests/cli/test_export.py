@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.exports import HARNESSES
 from tests.dataset import raw_files
 from tests.exports import small
 
@@ -53,6 +54,14 @@ def test_a_file_becomes_tasks_and_the_command_to_run_them_is_reported(run, quest
     assert "blind_test: 4 questions" in result.stdout or "4 questions" in result.stdout
     assert "lm-eval run" in result.stdout
     assert "--include_path" in result.stdout
+
+
+def test_no_folder_of_the_benchmark_is_written_to(run, question_file):
+    for harness in HARNESSES:
+        result = run(harness, question_file.parent, "--output", question_file.parent / "tasks")
+        assert result.exit_code == 2
+        assert "would replace or change an input" in result.stderr
+    assert not (question_file.parent / "tasks").exists()
 
 
 def test_what_is_left_out_is_reported(run, question_file):

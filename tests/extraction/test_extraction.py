@@ -283,6 +283,10 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"choose another"):
         extract(dataset, pictures, output=tmp_path / "file")
+    for output in (dataset, dataset / "features", pictures / "features"):
+        with pytest.raises(InputError, match="would replace or change an input"):
+            extract(dataset, pictures, output=output)
+    assert not list(dataset.glob("**/*.safetensors"))
 
 
 def test_easy_vqa_s_images_are_found_by_split_and_number(tmp_path):
