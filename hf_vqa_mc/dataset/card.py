@@ -14,6 +14,8 @@ from hf_vqa_mc.dataset.inventory import (
     inventory_text,
     is_open,
 )
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"
@@ -28,9 +30,19 @@ _SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n
 
 
 def card(inventory: Inventory) -> str:
-    """The whole card; it does not depend on the order of keys, which `write_inventory` sorts."""
-    inventory = json.loads(inventory_text(inventory))
-    return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
+    """The whole card; it does not depend on the order of keys, which `write_inventory` sorts.
+
+    Raises:
+        InputError: the inventory is incomplete, such as a changed one of an earlier build.
+    """
+    try:
+        inventory = json.loads(inventory_text(inventory))
+        return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
+    except Exception as error:  # whatever a value of another type leads to
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError(
+            f"no card can be made of statistics.json ({reason}); build its sources into a new folder"
+        ) from error
 
 
 def _card_yaml(inventory: Inventory) -> str:

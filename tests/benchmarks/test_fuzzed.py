@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.dataset.card import card
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.dataset_folder import dataset_shipment
@@ -73,6 +74,13 @@ def test_a_changed_inventory_is_refused(config: object, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         dataset_shipment(Request("ada/x", tmp_path), silent)
     assert isinstance(config, dict) or read_inventory(tmp_path) is None
+
+
+@pytest.mark.parametrize("about", [{}, {"title": 7}, {"licence": None}])
+def test_a_card_of_a_changed_inventory_is_refused(about: dict[str, object]) -> None:
+    config = {"variant": "iou", "splits": {"test": {"rows": 1, "num_bytes": 2}}, "files": {}}
+    with pytest.raises(InputError, match="no card can be made of"):
+        card({"default": "a", "sources": {"x": {"about": about, "configs": {"a": config}}}})
 
 
 def test_messages_of_libraries_can_be_printed() -> None:
