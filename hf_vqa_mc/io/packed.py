@@ -22,7 +22,7 @@ from io import StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, TypeAlias, cast
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -238,6 +238,6 @@ def damaged(location: str, error: Exception) -> InputError:
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
     if len(names) != 1:
-        found = ", ".join(names) or "nothing"
+        found = listed(names) or "nothing"
         raise InputError(f"{path}: expected a zip with one file, found {found}; unpack it and give one of them")
     return names[0]
