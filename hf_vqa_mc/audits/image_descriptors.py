@@ -14,7 +14,7 @@ from PIL import Image
 from hf_vqa_mc.audits.shortcut import NotRun
 from hf_vqa_mc.benchmarks.benchmark import Images, Split
 from hf_vqa_mc.decoys.rng import text_hashes
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress, silent
 
@@ -61,11 +61,12 @@ def image_vectors(
             )
             if found is not None:
                 what = f"none of the {found.broken:,} images of {split.location}"
-                reason = f"{what} can be read; they are broken or too large"
+                reason = f"{what} can be read; they are missing, broken or too large"
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:
-            reason = f"{found.broken:,} could not be read, {found.left_out:,} were not sampled"
+            named = f" (the first has image_id {shown(found.first_broken)})" if found.broken else ""
+            reason = f"{found.broken:,} could not be read{named}, {found.left_out:,} were not sampled"
             missing.append(NotRun(f"some images of {split.name}", reason))
     return np.concatenate(vectors), missing
 
@@ -81,6 +82,8 @@ class Described(NamedTuple):
     """number of unreadable or too large images"""
     left_out: int
     """number of images that were not sampled"""
+    first_broken: str = ""
+    """image_id of the first that was not read"""
 
 
 def image_descriptors(
@@ -110,8 +113,9 @@ def image_descriptors(
             progress("images", min(first + AT_ONCE, len(chosen)), len(chosen))
     read = ~np.isnan(found[:, 0])
     found[~read] = found[read].mean(axis=0) if read.any() else 0.0
-    n_read = int(read.sum())
-    return Described(found[image], n_read, len(chosen) - n_read, len(rows) - len(chosen))
+    broken = chosen[~read[chosen]]
+    first_broken = ids[broken[0]] if len(broken) else ""
+    return Described(found[image], int(read.sum()), len(broken), len(rows) - len(chosen), first_broken)
 
 
 def _described(images: Images, row: int) -> NDArray[np.float32] | None:

@@ -78,7 +78,7 @@ def test_broken_huge_and_missing_images_are_counted_and_get_the_mean():
     found = image_descriptors(
         split_with(Kept(of_row), [str(row) for row in range(len(of_row))]), lambda *step: steps.append(step)
     )
-    assert (found.images, found.broken) == (2, 6)
+    assert (found.images, found.broken, found.first_broken) == (2, 6, "2")
     for row in range(2, len(of_row)):
         np.testing.assert_allclose(found.vectors[row], found.vectors[:2].mean(axis=0), atol=1e-6)
     assert steps[-1] == ("images", 8, 8)

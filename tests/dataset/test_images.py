@@ -125,6 +125,29 @@ def test_the_folder_here_is_found_without_being_named(built, monkeypatch):
         with_images(rows)
 
 
+def test_a_dataset_name_of_others_leads_to_no_other_folder(built):
+    rows = load(built, "made_iou_qou", split="test")
+    for name in (str(built), f"../{built.name}"):
+        rows.info.dataset_name = name
+        with pytest.raises(InputError, match="the rows do not record their origin"):
+            with_images(rows)
+
+
+def test_links_of_an_image_folder_are_not_followed_out_of_it(tmp_path):
+    draw_images(tmp_path / "elsewhere", table(("1", "1.png"), ("2", "2.png")))
+    (tmp_path / "files" / "deep").mkdir(parents=True)
+    (tmp_path / "files" / "1.png").symlink_to(tmp_path / "elsewhere" / "1.png")
+    (tmp_path / "files" / "all").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "files" / "deep" / "round").symlink_to(tmp_path / "files")
+    message = r"1 of 1 missing: 1.png .*; 2 links are not followed, since they lead out of the folder: .*1\.png"
+    with pytest.raises(InputError, match=message):
+        find_images(table(("1", "1.png")), tmp_path / "files")
+    draw_images(tmp_path / "files", table(("3", "deep/3.png")))
+    (tmp_path / "files" / "4.png").symlink_to("deep/3.png")
+    found = find_images(table(("3", "3.png"), ("4", "4.png")), tmp_path / "files")
+    assert found.paths == {"3": tmp_path / "files/deep/3.png", "4": tmp_path / "files/4.png"}
+
+
 def test_the_images_config_itself_can_be_named(built):
     rows = load(built, "made_iou_qou", split="test")
     assert colour(with_images(rows, built / "made_images")[0]["image"]) == colour_of("0")
