@@ -64,6 +64,7 @@ def attacks(folder, secret, images_config):
     """Names that lead out of the folder."""
     (folder / "link.png").symlink_to(secret)
     (folder / "links").symlink_to(secret.parent)
+    (folder / "loop").symlink_to("loop")
     (folder / ".hidden").mkdir()
     (folder / ".hidden" / "key.png").write_bytes(BLUE)
     return [
@@ -72,11 +73,15 @@ def attacks(folder, secret, images_config):
         "pictures/../../private/secret.png",
         "link.png",
         "links/secret.png",
+        "loop/../link.png",
+        "loop/../links/../link.png/",
         ".hidden/key.png",
         f"file://{secret}",
         f"local://{secret}",
         image_address(str(images_config), "0"),
         image_address("http://127.0.0.1:9/images", "0"),
+        image_address("made_images", "0"),  # relative to the current directory
+        image_address(f"{folder}/x::{images_config}", "0"),
         "http://127.0.0.1:9/secret.png",
         "hf://datasets/someone/else/secret.png",
         f"zip://secret.png::{secret}",
@@ -88,7 +93,8 @@ def bytes_below(folder):
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_no_name_leads_out_of_the_benchmarks_folder(kind, tmp_path, secret, images_config):
+def test_no_name_leads_out_of_the_benchmarks_folder(kind, tmp_path, secret, images_config, monkeypatch):
+    monkeypatch.chdir(images_config.parent)
     folder = folder_of(tmp_path / "bench", ["own.png"])
     (folder / "own.png").write_bytes(RED)
     names = ["own.png", *attacks(folder, secret, images_config)]
@@ -120,7 +126,7 @@ def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path
         *({"bytes": None, "path": name} for name in names[1:]),
     ]
     assert BLUE not in bytes_below(tmp_path / "written")
-    pq.write_table(rows(["own.png", "notes.txt", "missing.png"]), folder / "test.parquet")
+    pq.write_table(rows(["own.png", "notes.txt", f"{'x' * 300}.png"]), folder / "test.parquet")
     benchmark = read_benchmark(str(folder))
     with pytest.warns(
         UserWarning, match=r"2 images of test could not be read and remain paths, e.g. notes.txt is not"
