@@ -52,3 +52,12 @@ def shown(value: object) -> str:
         return reprlib.repr(value)[:100]
     except Exception:  # such as an integer with more digits than Python prints
         return f"a {type(value).__name__}"
+
+
+def printable(text: str) -> str:
+    r"""Text without control characters, which a terminal would obey.
+
+    >>> printable("a\x1b[31m cat\n")
+    'a\ufffd[31m cat\n'
+    """
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)

@@ -7,6 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.errors import printable
+
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -55,7 +57,7 @@ class Result(ABC):
         from rich.text import Text
 
         for part in self.report():
-            yield Text(part) if isinstance(part, str) else part
+            yield Text(printable(part)) if isinstance(part, str) else part
 
     def __repr__(self) -> str:
         from rich.console import Console

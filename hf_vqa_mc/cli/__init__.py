@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hf_vqa_mc.cli.command import command
-from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.errors import InputError, MissingExtra, printable
 from hf_vqa_mc.io.interruption import is_interruption, report_interruption
 from hf_vqa_mc.io.redaction import redacted
 from hf_vqa_mc.verbs import VERBS
@@ -168,4 +168,4 @@ def _print_error(message: str, code: int) -> int:
 
 
 def _print_line(text: str) -> None:
-    print(f"vqa-mc: {redacted(text)}", file=sys.stderr)  # noqa: T201  this is the command line
+    print(f"vqa-mc: {printable(redacted(text))}", file=sys.stderr)  # noqa: T201  this is the command line

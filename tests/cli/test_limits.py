@@ -13,6 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app, with_exit_code
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.verbs import VERBS
 
 DEEP = "[" * 100_000
@@ -66,6 +67,7 @@ def test_gigabytes_in_three_megabytes_end_in_one_line(arguments: tuple[str, ...]
     [
         (MemoryError("of 8 GB"), "vqa-mc: out of memory (of 8 GB): close other programs"),
         (TypeError("no\nsuch"), "vqa-mc: unexpected TypeError: no such (at "),
+        (InputError("\x1b]0;a title\x07"), "vqa-mc: \ufffd]0;a title\ufffd"),
     ],
 )
 def test_any_exception_is_one_line(error: Exception, line: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +76,7 @@ def test_any_exception_is_one_line(error: Exception, line: str, capsys: pytest.C
 
     with pytest.raises(typer.Exit) as raised:
         with_exit_code(fail)()
-    assert raised.value.exit_code == 1
+    assert raised.value.exit_code == (2 if isinstance(error, InputError) else 1)
     found = capsys.readouterr().err
     assert found.startswith(line)
     assert found.count("\n") == 1
