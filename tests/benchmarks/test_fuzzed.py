@@ -6,7 +6,11 @@ import json
 import zlib
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset.card import card
@@ -57,6 +61,41 @@ def test_a_changed_file_is_read_or_refused_in_one_line(
         str(error).encode()
     else:
         assert benchmark.test.rows.num_rows
+
+
+def _parquet(**options: object) -> bytes:
+    sink = pa.BufferOutputStream()
+    choices = [["red", "blue"], ["a cat", "dog"]]
+    rows = {"question": ["Which?", "What?"], "choices": choices, "label": [0, 1], "image": [{"bytes": b"x"}] * 2}
+    pq.write_table(pa.table(rows), sink, **options)
+    return bytes(sink.getvalue())
+
+
+SEEDS = {
+    "x.csv": ROWS.encode(),
+    "x.tsv": ROWS.replace(",", "\t").encode(),
+    "x.json": json.dumps([{"question": "Which?", "choices": ["red", "blue"], "answer": "red"}] * 2).encode(),
+    "x.jsonl": b'{"question": "Which?", "choices": ["red", "blue"], "label": 1}\n' * 2,
+    "x.parquet": _parquet(),
+    "y.parquet": _parquet(compression="none", use_dictionary=False),
+}
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(sorted(SEEDS)), packed=st.booleans(), data=st.data())
+def test_a_file_with_bytes_changed_is_read_or_refused(
+    name: str, packed: bool, data: st.DataObject, tmp_path: Path
+) -> None:
+    content = gzip.compress(SEEDS[name]) if packed else SEEDS[name]
+    start = data.draw(st.integers(0, len(content)) | st.integers(max(len(content) - 150, 0), len(content)))
+    end = start + data.draw(st.integers(0, 3) | st.just(len(content)))
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(content[:start] + data.draw(st.binary(max_size=4)) + content[end:])
+    try:
+        assert vm.read_benchmark(path).test.rows.num_rows
+    except InputError as error:
+        assert "\n" not in str(error)
+        str(error).encode()
 
 
 def test_a_header_of_thousands_of_digits_is_no_vector_file(tmp_path: Path) -> None:
