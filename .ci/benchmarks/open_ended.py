@@ -108,8 +108,9 @@ def measured(folder: Path) -> list[float]:
     from hf_vqa_mc.verbs.build import build
 
     start = time.perf_counter()
-    build("gqa", data_dir=folder, output=folder / "vqa_mc", variants=["all"])
-    seconds = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as output:
+        build("gqa", data_dir=folder, output=Path(output) / "vqa_mc", variants=["all"])
+        seconds = time.perf_counter() - start
     return [seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9]
 
 

@@ -120,15 +120,12 @@ class AuditResult(Result):
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
-        from hf_vqa_mc.io.atomic_file import publish_together
         from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
+        from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
         command = remedy_command(self.settings, self.audit.benchmark, public_name)  # without folders of absolute paths
-        with staged_audit(Path(path), self.audit, None, progress, command, overwrite) as (staged, files):
-            publish_together(staged)
-        return files
+        return write_audit(Path(path), self.audit, None, progress, command, overwrite)
 
 
 @verb(AuditSettings, "vqa-mc audit vqa_mc easyvqa_iou_qou", "vqa-mc audit benchmark.tsv --fail-above 0.05")

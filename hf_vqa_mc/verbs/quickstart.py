@@ -232,8 +232,7 @@ def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progr
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks.options import BenchmarkOptions
     from hf_vqa_mc.dataset.folder import put_picture
-    from hf_vqa_mc.io.atomic_file import publish_together
-    from hf_vqa_mc.report.audit_folder import REPORT, staged_audit
+    from hf_vqa_mc.report.audit_folder import REPORT, write_audit
     from hf_vqa_mc.report.examples import drawn_rows, examples_of
     from hf_vqa_mc.report.preview_picture import preview_picture
 
@@ -243,8 +242,7 @@ def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progr
             audit(BenchmarkOptions(str(built.output), name).read(silent), ProbeSettings(probe_rows=PROBE_ROWS))
         )
         progress("auditing", len(done), 2)
-    with staged_audit(folder, done[0], done[1], overwrite=settings.overwrite) as (staged, _):
-        publish_together(staged)
+    write_audit(folder, done[0], done[1], overwrite=settings.overwrite)
     split = done[1].benchmark.test
     shown = examples_of(split, drawn_rows(split, CARD_QUESTIONS, settings.seed))
     put_picture(built.output, SHOWN, preview_picture(shown), settings.overwrite)
