@@ -135,7 +135,7 @@ def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
     result = run("data", "shapes_random_uniform", "--variant", "iou", "--output", "remedied", *options)
     assert result.exit_code == 0, result.output
     assert "config: shapes_iou_remedied (was shapes_random_uniform)" in result.stdout
-    assert "from data (shapes_random_uniform) as config shapes_iou_remedied" in (
+    assert r"From data (shapes\_random\_uniform) as config shapes\_iou\_remedied" in (
         tmp_path / "remedied" / "README.md"
     ).read_text("utf-8")
     loaded = load_dataset(str(tmp_path / "remedied"), "shapes_iou_remedied", cache_dir=str(tmp_path / "cache"))
