@@ -28,9 +28,10 @@ def handle_signals() -> None:
         sys.unraisablehook = lambda unraisable: None  # interrupted destructors and callbacks
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, interrupt)
-    if os.environ.get("WORLD_SIZE", "1") == "1":
-        signal.signal(signal.SIGTERM, interrupt)
+    alone = os.environ.get("WORLD_SIZE", "1") == "1"
+    for number in (signal.SIGINT, signal.SIGTERM) if alone else (signal.SIGINT,):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as a shell does for commands in the background
+            signal.signal(number, interrupt)
 
 
 def is_interruption(error: BaseException) -> bool:

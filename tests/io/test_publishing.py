@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 
@@ -147,10 +148,10 @@ program.main()
 """
 
 
-def run_program(program, folder, *arguments):
+def run_program(program, folder, *arguments, **options):
     environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
     command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, **options)
 
 
 @pytest.mark.parametrize(("name", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
@@ -166,3 +167,10 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path, module):
     done = run_program(IMPORTING, tmp_path, "predict", "missing", "vqa_mc", "a", module)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (130, "vqa-mc: interrupted")
     assert "Traceback" not in done.stderr
+
+
+def test_a_signal_that_the_shell_ignores_stays_ignored(tmp_path):
+    done = run_program(
+        INTERRUPTED, tmp_path, "SIGINT", "", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    )
+    assert (done.returncode, done.stderr) == (0, "")
