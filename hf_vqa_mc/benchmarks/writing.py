@@ -26,6 +26,7 @@ from hf_vqa_mc.dataset.shards import GROUP_BYTES, measures, readable_by_all, wri
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import Staged, check_output_file, check_outside, new_file, publish_together
+from hf_vqa_mc.io.json_stream import parsed
 from hf_vqa_mc.io.manifest import files_in
 from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name
@@ -184,7 +185,15 @@ def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
     packed = [field.name for field in table.schema if (field.metadata or {}).items() >= JSON_TEXT.items()]
     for batch in table.to_batches(max_chunksize=10_000):
         for record in batch.to_pylist():
-            yield {**record, **{name: json.loads(record[name]) for name in packed}}
+            for name in packed:
+                try:
+                    record[name] = parsed(record[name])
+                except ValueError as error:  # new text, which is not JSON
+                    raise InputError(
+                        f"column {name!r} has values of different types, in which new choices cannot be written; "
+                        "convert it to text"
+                    ) from error
+            yield record
 
 
 @contextmanager
