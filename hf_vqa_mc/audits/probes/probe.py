@@ -130,8 +130,8 @@ class Context:
 
     @cached_property
     def tested(self) -> NDArray[np.int64]:
-        """Rows that trained probes are evaluated on, ascending."""
-        if self.evaluated is None or len(self.rows) <= self.evaluated:
+        """Rows that trained probes are evaluated on, ascending; all rows if no probe can be fitted."""
+        if self.evaluated is None or len(self.rows) <= self.evaluated or not self.parts:
             return np.arange(len(self.rows))
         return np.sort(np.concatenate([part.test for part in self.parts]))
 
