@@ -253,9 +253,10 @@ def _configs_before(
     found = inventory.get("configs", {})
     before = found.get(config)
     if before and not overwrite and any(before[name] != about[name] for name in about):
+        origin = " ".join(filter(None, [before["dataset"], before["config"]]))
         raise InputError(
-            f"output {output} has the config {config} made from {before['dataset']}; replace it with --overwrite, or "
-            "choose another output"
+            f"output {output} has the config {config} made from {origin}; replace it with --overwrite, or choose "
+            "another output"
         )
     return found, inventory.get("default", config)
 
