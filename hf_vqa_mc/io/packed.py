@@ -28,7 +28,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-FREE, RATIO, LARGEST = 64 * 10**6, 50, 64 * 10**9
+FREE, RATIO, LARGEST = 64 * 10**6, 100, 64 * 10**9
 """Limits of a packed file: unpacked bytes at any ratio, ratio of unpacked to packed bytes beyond them, and bytes."""
 REMEDY = "if you trust it, set --max-unpacked to its size in GB"
 """What to do about a file beyond the limits."""
