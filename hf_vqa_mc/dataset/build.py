@@ -17,7 +17,6 @@ from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.atomic_folder import check_output
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import subset
@@ -72,7 +71,6 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
     _check_folder_name(output.absolute().name)
-    check_outside(output, "output", filter(None, [settings.data_dir, settings.images]))
     check_output(output, BUILT, settings.overwrite)
     _use_threads(settings.workers)
     with_choices = named is None or bool(named)
