@@ -85,7 +85,7 @@ class ExportResult(Result):
         """Write the tasks to another folder."""
         from hf_vqa_mc.io.atomic_file import check_outside
 
-        check_outside(Path(path), "output", self.settings.paths)
+        check_outside(Path(path) / self.questions.name, "output", self.settings.paths)
         return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent, overwrite).files
 
     def _repr_html_(self) -> str:
@@ -110,9 +110,9 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     from hf_vqa_mc.exports.questions import exported_questions
     from hf_vqa_mc.io.atomic_file import check_outside
 
-    check_outside(settings.output, "--output", settings.paths)
     benchmark = settings.read(progress)
     questions = exported_questions(benchmark, settings.name, settings.hide_answers)
+    check_outside(settings.output / questions.name, "--output", settings.paths)
     done = HARNESSES[settings.harness].write(questions, settings.output, progress, settings.overwrite)
     done = replace(done, notes=[*benchmark.notes, *done.notes])
     return ExportResult(done, questions, settings)

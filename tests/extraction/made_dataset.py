@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.extraction import store
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
+from hf_vqa_mc.io.atomic_file import new_file
 from tests.extraction.tiny_models import noise
 
 
@@ -58,9 +59,9 @@ class DyingStore:
     def __call__(self, path: Path, content: bytes) -> None:
         self.left -= 1
         if self.left == 0:
-            path.parent.mkdir(exist_ok=True)
-            path.with_name(f".{path.name}.partial").write_bytes(content[: len(content) // 2])
-            os.kill(os.getpid(), signal.SIGKILL)
+            with new_file(path, content[: len(content) // 2]) as half:
+                half.file.flush()
+                os.kill(os.getpid(), signal.SIGKILL)
         _write_bytes(path, content)
 
 
