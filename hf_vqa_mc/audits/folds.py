@@ -101,15 +101,16 @@ def parts_of(
     else:
         sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
     parts: list[Part] = []
-    wanted = evaluated if evaluated is not None and len(folds) > evaluated else None
+    wanted = len(folds) if evaluated is None else evaluated
     for known, inner, test in sides:
-        if not len(known) or (wanted and sum(len(part.test) for part in parts) >= ENOUGH * wanted):
+        left = wanted - sum(len(part.test) for part in parts)
+        if not len(known) or (len(folds) > wanted and left <= (1 - ENOUGH) * wanted):
             continue
         kept = _sample(len(known), COUNTED * most, rng)
         distinct, number = np.unique(inner[kept], return_inverse=True)
         if len(distinct) < 2:
             number = np.arange(len(kept)) % FOLDS
-        tested = test if wanted is None else test[_sample(len(test), wanted, rng)]
+        tested = test[_sample(len(test), left, rng)]
         parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), tested))
     return parts
 

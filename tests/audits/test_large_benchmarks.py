@@ -133,3 +133,9 @@ def test_a_wide_row_of_a_small_benchmark_is_audited():
     assert done.rows.texts.shape == (60, 1500)
     assert done.as_json()["skipped_splits"] == {}
     assert all(0 <= gain.estimate.accuracy <= 1 for gain in done.gains)
+
+
+@pytest.mark.parametrize("rows", [101, 380, 450, 2000])
+def test_no_more_rows_are_evaluated_than_the_sample(rows):
+    parts = parts_of(np.arange(rows) % 5, None, 50, np.random.default_rng(0), evaluated=100)
+    assert 80 <= len(evaluated_rows(parts)) <= 100
