@@ -124,7 +124,7 @@ del sys.argv[1:]
 def run() -> int:
     with new_file(Path("a")):
         try:
-            os.kill(os.getpid(), getattr(signal, name))
+            exec(f"os.kill(os.getpid(), signal.{name})")
         except KeyboardInterrupt:
             raise ImportError("cannot import name 'x'") if error == "ImportError" else KeyboardInterrupt
     return 0
