@@ -124,7 +124,7 @@ del sys.argv[1:]
 def run() -> int:
     with new_file(Path("a")):
         try:
-            exec(f"os.kill(os.getpid(), signal.{name})")
+            os.kill(os.getpid(), getattr(signal, name))
         except KeyboardInterrupt:
             raise ImportError("cannot import name 'x'") if error == "ImportError" else KeyboardInterrupt
     return 0
@@ -160,6 +160,19 @@ def test_a_signal_removes_temporary_files_even_if_a_library_raises_another_error
     done = run_program(INTERRUPTED, tmp_path, name, error)
     assert (done.returncode, done.stderr) == (code, f"vqa-mc: {word}\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_exec_does_not_change_the_exit_code(tmp_path):
+    program = """
+import sys
+from hf_vqa_mc.io.interruption import report_interruption
+
+try:
+    exec("raise KeyboardInterrupt")
+except KeyboardInterrupt:
+    sys.exit(report_interruption())
+"""
+    assert run_program(program, tmp_path).returncode == 130
 
 
 @pytest.mark.parametrize("module", ["typer", "hf_vqa_mc.verbs.predict", "numpy", "torch"])
