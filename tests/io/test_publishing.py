@@ -162,7 +162,7 @@ def test_a_signal_removes_temporary_files_even_if_a_library_raises_another_error
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupted_exec_does_not_change_the_exit_code(tmp_path):
+def test_an_interrupted_exec_does_not_change_the_exit_code_of_a_module(tmp_path):
     program = """
 import sys
 from hf_vqa_mc.io.interruption import report_interruption
@@ -172,7 +172,9 @@ try:
 except KeyboardInterrupt:
     sys.exit(report_interruption())
 """
-    assert run_program(program, tmp_path).returncode == 130
+    (tmp_path / "module.py").write_text(program)
+    starter = "import os, sys; os.execv(sys.executable, [sys.executable, '-m', 'module'])"
+    assert run_program(starter, tmp_path).returncode == 130
 
 
 @pytest.mark.parametrize("module", ["typer", "hf_vqa_mc.verbs.predict", "numpy", "torch"])
