@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.io.packed import reading
+from hf_vqa_mc.io.packed import FREE, LARGEST, RATIO, reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
 P = ParamSpec("P")
@@ -32,6 +32,9 @@ AT_LEAST_ONE: Check = ("1 or more", lambda value: value >= 1)
 POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
 FRACTION: Check = ("a number from 0 to 1", lambda value: 0 <= value <= 1)
 SEED: Check = ("0 or more, and less than 2**32", lambda value: 0 <= value < 2**32)
+
+RUNNING = "Running"
+"""The last group of options in the help of every command."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def option(
 
 
 def overwrite_option(panel: str = "") -> Any:  # noqa: ANN401  as `option`
-    """The option of all verbs that write files."""
+    """The option of verbs that replace files; those that resume their output do not have it."""
     return option(
         "Replace existing files, also changed ones; in a folder of vqa-mc, files that it did not write are kept.",
         default=False,
@@ -139,7 +142,7 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
     kind, spec = inner_type(one), spec_of(one)
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise unknown_name(one.name, str(value), [str(each) for each in get_args(kind)])
+            raise unknown_name(f"value of {flag_of(one)}", str(value), [str(each) for each in get_args(kind)])
         return value
     if get_origin(kind) is tuple:
         value = [value] if isinstance(value, str | Path) else value
@@ -234,11 +237,11 @@ class ReadOptions:
     """Options of every verb that reads files; `verb` applies them."""
 
     max_unpacked: float | None = option(
-        "Limit in GB of the content of a compressed or Parquet file; by default 64 and, above 0.064 (Parquet: 1), "
-        "50 times the file's size.",
+        f"Limit in GB of the content of a compressed or Parquet file; by default {LARGEST // 10**9} and, above "
+        f"{FREE / 10**9:g} (Parquet: 1), {RATIO} times the file's size.",
         default=None,
         check=POSITIVE,
-        panel="Running",
+        panel=RUNNING,
     )
 
 
@@ -246,6 +249,11 @@ def arguments(settings: ReadOptions) -> dict[str, Any]:
     """The settings of a verb as arguments of a function, without `ReadOptions`."""
     applied = {one.name for one in fields(ReadOptions)}
     return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in applied}
+
+
+def listed_options(settings: type) -> "list[Field[Any]]":
+    """The fields of a settings dataclass as help and documentation list them: those of the panel `RUNNING` last."""
+    return sorted(fields(settings), key=lambda one: spec_of(one).panel == RUNNING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +309,7 @@ def verb(
                 return limited(made, progress)
 
         declared = Verb(run.__name__, settings, limited, examples, settings_file)  # type: ignore[arg-type]
-        arguments = [f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings)]
+        arguments = [f"    {one.name}: {spec_of(one).help}" for one in listed_options(declared.settings)]
         sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
         function.__doc__ = "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))
         returns = inspect.signature(run).return_annotation

@@ -24,6 +24,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the slowest tests, the pages and notebooks of docs/: else one worker runs them while others idle."""
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent / "docs")
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real files in their publishers' formats."""

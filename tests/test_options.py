@@ -123,7 +123,7 @@ def test_values_are_converted_and_checked_wherever_they_come_from():
         ({"coats": 0}, "--coats 0: expected 1 or more"),
         ({"coats": "two"}, "--coats 'two': expected an integer"),
         ({"coats": True}, "--coats True: expected an integer"),
-        ({"tone": "drak"}, "unknown tone 'drak': did you mean 'dark'"),
+        ({"tone": "drak"}, "unknown value of --tone 'drak': did you mean 'dark'"),
         ({"glossy": "no"}, "--glossy 'no': expected True or False"),
         ({"extra": [1]}, r"--extra \[1\]: expected names and values"),
         ({"thing": 3}, "THING 3: expected text"),
@@ -183,6 +183,7 @@ def test_help_shows_examples_defaults_and_panels():
     for expected in ("Paint something.", "Example: vqa-mc paint house", "--no-primer", "Random seed.", "Running"):
         assert expected in done.stdout
     assert "--no-glossy" not in done.stdout
+    assert done.stdout.index("--coats") < done.stdout.index("--seed") < done.stdout.index("--json")
 
 
 def test_a_result_is_text_and_html():

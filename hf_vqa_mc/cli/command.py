@@ -12,9 +12,18 @@ import typer
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import is_first_process, steps_on_stderr
-from hf_vqa_mc.options import Verb, default_of, flag_of, inner_type, read_settings_file, spec_of
+from hf_vqa_mc.options import (
+    RUNNING,
+    Verb,
+    default_of,
+    flag_of,
+    inner_type,
+    listed_options,
+    read_settings_file,
+    spec_of,
+)
 
-JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel="Running")]
+JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=RUNNING)]
 FILE_OPTION = Annotated[
     Path | None, typer.Option("--settings", help="YAML file of settings by name; options on the command line win.")
 ]
@@ -42,7 +51,7 @@ def command(verb: Verb) -> Callable[..., int]:
         code: int = result.exit_code
         return code
 
-    options = [_parameter(one, verb) for one in fields(verb.settings) if spec_of(one).cli]
+    options = [_parameter(one, verb) for one in listed_options(verb.settings) if spec_of(one).cli]
     options += [_former_option(one) for one in fields(verb.settings) if spec_of(one).former]
     if any(map(_is_config, fields(verb.settings))):
         options.append(_keyword("config_option", CONFIG_OPTION))

@@ -35,10 +35,12 @@ def card(inventory: Inventory) -> str:
     Raises:
         InputError: the inventory is incomplete, such as a changed one of an earlier build.
     """
+    from jinja2 import TemplateRuntimeError
+
     try:
         inventory = json.loads(inventory_text(inventory))
         return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
-    except Exception as error:  # whatever a value of another type leads to
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, TemplateRuntimeError) as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise InputError(
             f"no card can be made of statistics.json ({reason}); build its sources into a new folder"

@@ -44,13 +44,10 @@ def _downloaded(folder: Path) -> dict[str, Entry] | None:
     inventory = read_inventory(folder)
     if inventory is None or not inventory["sources"]:
         return None
-    files = {name: sha256 for config in configs_of(inventory).values() for name, sha256 in config["files"].items()}
-    files |= {
-        name: sha256_of(folder / name)
-        for name in (CARD, INVENTORY, *([PREVIEW] if pictured(inventory) else []))
-        if (folder / name).is_file()
-    }
-    return {name: ((folder / name).stat().st_size, sha) for name, sha in files.items() if (folder / name).is_file()}
+    listed = {name: sha256 for config in configs_of(inventory).values() for name, sha256 in config["files"].items()}
+    names = (*listed, CARD, INVENTORY, *([PREVIEW] if pictured(inventory) else []))
+    found = {name: folder / name for name in names if (folder / name).is_file()}
+    return {name: (path.stat().st_size, listed.get(name) or sha256_of(path)) for name, path in found.items()}
 
 
 BUILT = FolderKind("vqa-mc build", unlisted=_downloaded)

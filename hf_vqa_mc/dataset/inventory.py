@@ -51,11 +51,18 @@ def read_inventory(folder: Path) -> Inventory | None:
     is_complete = (
         isinstance(layout, int)
         and isinstance(sources, dict)
+        and isinstance(inventory.get("default", ""), str)
         and isinstance(inventory.get("configs", {}), dict)
         and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
-        and all(isinstance(config, dict) for entry in sources.values() for config in entry["configs"].values())
+        and all(_is_config(config) for entry in sources.values() for config in entry["configs"].values())
     )
     return inventory if is_complete else None
+
+
+def _is_config(value: object) -> bool:
+    """Whether a value has the fields of every config of a source."""
+    kinds = {"variant": str, "splits": dict, "files": dict}
+    return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
 
 
 def write_inventory(folder: Path, inventory: Inventory) -> None:

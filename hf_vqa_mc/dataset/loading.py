@@ -61,8 +61,7 @@ def _name(dataset: str) -> str:
 def _check_card(dataset: str) -> None:
     """Raise InputError if the card names data outside of the dataset, which ``datasets`` would read or fetch."""
     for card in _card_files(dataset):
-        text = card.read_text("utf-8", "replace")
-        configs = (_yaml(text, card.suffix == ".md") or {}).get("configs")
+        configs = (_yaml(card, f"{dataset}, {card.name}") or {}).get("configs")
         for one in configs if isinstance(configs, list) else ():
             for name in _texts([one.get("data_files"), one.get("data_dir")] if isinstance(one, dict) else None):
                 if "://" in name or "::" in name or name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name):
@@ -88,18 +87,19 @@ def _card_files(dataset: str) -> Iterator[Path]:
             yield Path(hf_hub_download(dataset, name, repo_type="dataset"))
 
 
-def _yaml(text: str, card: bool) -> Any:  # noqa: ANN401  any YAML value
+def _yaml(file: Path, location: str) -> Any:  # noqa: ANN401  any YAML value
     """The metadata in a card, or in a YAML file; None if it is no mapping."""
     import yaml
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
-    if card:
+    text = file.read_text("utf-8", "replace")
+    if file.suffix == ".md":
         block = REGEX_YAML_BLOCK.search(text)
         text = block[2] if block else ""
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"its card has invalid YAML ({first_line(error)})") from error
+        raise InputError(f"{location}: invalid YAML ({first_line(error)}); correct it") from error
     return found if isinstance(found, dict) else None
 
 

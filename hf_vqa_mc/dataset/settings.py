@@ -5,10 +5,10 @@ from typing import Literal
 
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, option, overwrite_option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, option, overwrite_option, settings
 from hf_vqa_mc.sources import SOURCES
 
-IMAGES, RUNNING = "Images", "Running"
+IMAGES = "Images"
 
 
 @settings

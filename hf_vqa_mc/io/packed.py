@@ -178,6 +178,13 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
         raise InputError(f"{location}: cannot be read ({error.strerror or error})") from error
 
 
+def check_unpacked(path: Path, member: str | None = None) -> None:
+    """Raise InputError as `unpacked` unless the whole file can be unpacked within the limits."""
+    with unpacked(path, member) as file:
+        while file.read(_CHUNK):
+            pass
+
+
 _PACKINGS: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
     b"\x1f\x8b": lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw)),
     b"BZh": lambda raw: cast("IO[bytes]", bz2.BZ2File(raw)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.packed import check_unpacked
 from hf_vqa_mc.sources.files import PublishedFile, RemoteFile, check_members, member_names, members_named
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ PAUSE = 1.0
 TIMEOUT = 30.0
 """Seconds without an answer after which an attempt has failed."""
 
-_PIECE = 1 << 20
 OK, PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 200, 206, 416
 TRANSIENT_STATUS = (408, 429, 500, 502, 503, 504)
 
@@ -183,9 +182,7 @@ def _difference(path: Path, remote: RemoteFile) -> str | None:
     if remote.name.endswith(".zip"):
         try:
             for member in member_names(path):
-                with unpacked(path, member) as file:
-                    while file.read(_PIECE):
-                        pass
+                check_unpacked(path, member)
         except InputError as error:
             return f"expected a zip file, found something else or a damaged one ({error})"
     return None

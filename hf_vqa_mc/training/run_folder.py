@@ -29,6 +29,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import in_plain_words, umask, write_bytes
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder, remove_leftovers
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.models.processor import checkpoint_folder
 from hf_vqa_mc.training.material import made_with
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -157,7 +158,7 @@ def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> 
     with new_folder(output, FolderKind("vqa-mc train"), overwrite) as new:
         shutil.copytree(checkpoint, new.tree, dirs_exist_ok=True)
         new.publish()
-    return sorted(output.iterdir())
+    return sorted(output / path.name for path in checkpoint.iterdir())
 
 
 def record_of(
@@ -165,7 +166,7 @@ def record_of(
 ) -> dict[str, Any]:
     """The content of training.json; ``material`` is `Material.as_json`, ``results`` are by split."""
     about, made = made_with(settings.dataset, settings.config)
-    public = without_folders(settings)
+    public = _public(settings)
     return {
         "written_by": WRITTEN_BY,
         "version": __version__,
@@ -189,11 +190,11 @@ def record_of(
     }
 
 
-def without_folders(settings: TrainingSettings) -> TrainingSettings:
-    """The settings for publication: absolute paths are replaced by their last part."""
+def _public(settings: TrainingSettings) -> TrainingSettings:
+    """The settings for publication, without folders of the user."""
     names = ("dataset", "output", "features", "word_vectors", "init_from")
-    given = {name: Path(value) for name in names if (value := getattr(settings, name)) is not None}
-    short: dict[str, Any] = {name: path.name for name, path in given.items() if path.expanduser().is_absolute()}
+    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
     return replace(settings, **short)
 
 

@@ -11,6 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import (
     POSITIVE,
+    RUNNING,
     Check,
     ReadOptions,
     arguments,
@@ -25,7 +26,7 @@ RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
 """Default learning rates: sgd's tuned on held-out images of COCO-QA, rmsprop's of Lu et al. 2016, adam's of torch."""
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
-RECIPE, RUNNING = "Recipe", "Running"
+RECIPE = "Recipe"
 
 EPOCHS: Check = ("more than 0, from a millionth to a million", lambda value: 1e-6 <= value <= 1e6)
 _COUNT: Check = ("1 or more, up to a million", lambda value: 1 <= value <= 10**6)

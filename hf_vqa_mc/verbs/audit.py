@@ -11,7 +11,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import flag_of, option, overwrite_option, settings, spec_of, subset, verb
+from hf_vqa_mc.options import RUNNING, flag_of, option, overwrite_option, settings, spec_of, subset, verb
 from hf_vqa_mc.result import Result, in_html
 
 if TYPE_CHECKING:
@@ -45,16 +45,16 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     output: Path | None = option(
         "Folder for report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
         default=None,
-        panel="Running",
+        panel=RUNNING,
         cli_default=default_folder,
     )
-    overwrite: bool = overwrite_option("Running")
+    overwrite: bool = overwrite_option(RUNNING)
     fail_above: float | None = option(
         "Exit with code 3 if the 95% interval of a shortcut's gain over random guessing is above this fraction, such "
         "as 0.05.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
-        panel="Running",
+        panel=RUNNING,
     )
 
 

@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, arguments, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, arguments, option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.extraction.backbones import Backbone
     from hf_vqa_mc.extraction.extraction import FeaturesResult
-
-RUNNING = "Running"
 
 
 @settings

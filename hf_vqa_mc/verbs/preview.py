@@ -68,8 +68,9 @@ class PreviewResult(Result):
     settings: PreviewSettings
     notes: tuple[str, ...] = ()
     """on rows and images that were not read"""
+    written: tuple[Path, ...] = ()
     messages: tuple[str, ...] = ()
-    """what was written"""
+    """on what was written"""
 
     @cached_property
     def unreadable(self) -> dict[str, str]:
@@ -116,7 +117,7 @@ class PreviewResult(Result):
             "questions": self.to_pandas().to_dict("records"),
             "unreadable_images": self.unreadable,
             "notes": list(self.notes),
-            "written": [message.rpartition(": ")[2].removeprefix("wrote ") for message in self.messages],
+            "written": [str(path) for path in self.written],
         }
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -182,9 +183,13 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     write_together({path: result._content(path) for path in paths})
     messages = [f"wrote {path}" for path in paths]
     if card is not None:
-        messages.append(_add_to_card(card, benchmark, examples, settings.overwrite))
+        try:
+            paths.append(_add_to_card(card, benchmark, examples, settings.overwrite))
+            messages.append(f"on the dataset card: {paths[-1]}")
+        except (MissingExtra, OSError) as error:
+            messages.append(f"no picture on the dataset card: {error}")
     progress("writing", 1, 1)
-    return replace(result, messages=tuple(messages))
+    return replace(result, written=tuple(paths), messages=tuple(messages))
 
 
 def _card_folder(benchmark: "Benchmark", overwrite: bool) -> Path:
@@ -204,13 +209,10 @@ def _card_folder(benchmark: "Benchmark", overwrite: bool) -> Path:
     return folder
 
 
-def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]", overwrite: bool) -> str:
-    """Put the picture on the card; returns a message."""
+def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]", overwrite: bool) -> Path:
+    """Put the picture on the card; returns its path."""
     from hf_vqa_mc.dataset.folder import put_picture
     from hf_vqa_mc.report.preview_picture import preview_picture
 
-    try:
-        drawn = preview_picture([replace(one, picked=None) for one in examples])  # the card is not about a model
-        return f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn, overwrite)}"
-    except (MissingExtra, OSError) as error:
-        return f"no picture on the dataset card: {error}"
+    drawn = preview_picture([replace(one, picked=None) for one in examples])  # the card is not about a model
+    return put_picture(folder, benchmark.config or "", drawn, overwrite)

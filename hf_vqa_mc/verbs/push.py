@@ -105,23 +105,21 @@ class PushResult(Result):
         return pd.DataFrame(self.to_dict()["files"], columns=["path", "bytes"])
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the files as they are sent, to a folder that does not exist yet or is empty."""
+        """Write the files to a folder, as they are sent."""
         from shutil import copyfile
 
-        from hf_vqa_mc.io.atomic_file import write_bytes
+        from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
 
-        folder, written = Path(path), []
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"{folder} is not an empty folder; choose another")
-        for file in self.shipment.files:
-            target = folder / file.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(file.content, bytes):
-                write_bytes(target, file.content)
-            else:
-                copyfile(file.content, target)
-            written.append(target)
-        return written
+        with new_folder(Path(path), FolderKind("vqa-mc push"), overwrite) as new:
+            for file in self.shipment.files:
+                target = new.tree / file.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if isinstance(file.content, bytes):
+                    target.write_bytes(file.content)
+                else:
+                    copyfile(file.content, target)
+            new.publish()
+        return [Path(path, file.path) for file in self.shipment.files]
 
 
 @verb(

@@ -53,7 +53,7 @@ def sampled(monkeypatch):
     return audit(benchmark(planted("question cue", 0.6, 1000, 0)[0]), ProbeSettings(probe_rows=400))
 
 
-def test_the_sample_is_stated_wherever_its_figures_are(sampled, tmp_path):
+def test_the_sample_is_stated_wherever_its_figures_are(sampled):
     figures = sampled.as_json()
     trained = [one for one in figures["shortcuts"] if one["trained"]]
     assert {one["rows"] for one in trained} == {200}

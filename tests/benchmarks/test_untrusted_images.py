@@ -198,6 +198,9 @@ def test_files_that_a_card_names_outside_are_refused(tmp_path, secret):
         )
         with pytest.raises(InputError, match=r"\.huggingface\.yaml: the config 'a' has data files outside"):
             read_benchmark(str(folder))
+        (folder / ".huggingface.yaml").write_text("configs: [")
+        with pytest.raises(InputError, match=r"bench, \.huggingface\.yaml: invalid YAML \("):
+            read_benchmark(str(folder))
         assert not publisher.requests
     (folder / ".huggingface.yaml").unlink()
     (folder / "train.parquet").symlink_to(foreign)

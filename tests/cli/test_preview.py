@@ -133,6 +133,8 @@ def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_pa
     assert result.exit_code == 0
     assert "wrote preview.html" in result.stdout
     assert "no picture on the dataset card: " in result.stdout
+    found = json.loads(run("vqa_mc", "cocoqa_iou", "--card", "--overwrite", "--json").stdout)
+    assert found["written"] == ["preview.html"]
 
 
 def test_the_help_has_an_example_with_card(run):

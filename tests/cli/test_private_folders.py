@@ -91,7 +91,7 @@ def test_runs(secret: Path) -> None:
     toy_dataset.make(secret / "toy")
     vectors = toy_dataset.vectors_file(secret)
     given = ("--model", "mlp-qa", "--word-vectors", vectors, "--model-settings", "hidden_size=8", "--epochs", 1)
-    run("train", secret / "toy", toy_dataset.CONFIG, "--output", secret / "run", *given)
+    run("train", Path("..", secret.name, "toy"), toy_dataset.CONFIG, "--output", secret / "run", *given)
     predictions = secret / "predictions.json"
     run("predict", secret / "run" / "best", secret / "toy", toy_dataset.CONFIG, "--output", predictions)
     assert leaking(secret / "run", predictions) == []

@@ -102,7 +102,7 @@ WRONG = {
     ),
     "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is listed twice"),
     "no variant": ({"variants": []}, r"--variants is empty; known: "),
-    "decoys": ({"decoys": "relased"}, r"unknown decoys 'relased': did you mean 'released'\?"),
+    "decoys": ({"decoys": "relased"}, r"unknown value of --decoys 'relased': did you mean 'released'\?"),
     "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),
     "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; give them"),
     "vectors": (

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import random
 import resource
@@ -420,9 +421,11 @@ def test_the_working_directory_is_no_output(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ['{"written_by": "hf_vqa_mc"}', '{"written_by": "hf_vqa_mc", "layout": 1, "sources": []}']
+    "fields",
+    [{}, {"layout": 1, "sources": []}, {"layout": 1, "default": [], "sources": {}}]
+    + [{"layout": 1, "sources": {"x": {"configs": {"a": config}}}} for config in (7, {"variant": "iou"})],
 )
-def test_a_damaged_inventory_is_not_ours(tmp_path, text):
-    (tmp_path / INVENTORY).write_text(text)
+def test_a_damaged_inventory_is_not_ours(tmp_path, fields):
+    (tmp_path / INVENTORY).write_text(json.dumps({"written_by": "hf_vqa_mc", **fields}))
     with pytest.raises(InputError, match="did not write"):
         check_output(tmp_path, BUILT)
