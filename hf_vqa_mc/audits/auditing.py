@@ -32,7 +32,6 @@ MIN_TYPE_ROWS, MAX_TYPES = 30, 40
 MAX_QUESTION_IDS = 20
 """Question ids listed for a finding."""
 CALIBRATION_BINS, BIAS_BINS = 10, 20
-_TEXTS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,7 +247,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
 
 def _sentences(split: Split) -> Iterator[list[str]]:
     """The words of each question and its choices, to train word vectors."""
-    for batch in split.rows.select(["question", "choices"]).to_batches(max_chunksize=_TEXTS_AT_ONCE):
-        of_choices, sizes = word_lists(batch["choices"].flatten()), batch["choices"].value_lengths().to_pylist()
-        for question, size in zip(word_lists(batch["question"]), sizes, strict=True):
-            yield [*question, *chain.from_iterable(islice(of_choices, size))]
+    questions, choices = (split.rows[name].combine_chunks() for name in ("question", "choices"))
+    of_choices = word_lists(choices.flatten())
+    for question, size in zip(word_lists(questions), choices.value_lengths().to_pylist(), strict=True):
+        yield [*question, *chain.from_iterable(islice(of_choices, size))]

@@ -154,7 +154,7 @@ class Benchmark:
         from datasets import Dataset, DatasetDict, DatasetInfo, NamedSplit
         from datasets.table import InMemoryTable
 
-        from hf_vqa_mc.benchmarks.writing import features_of
+        from hf_vqa_mc.benchmarks.file_writer import features_of
 
         found = DatasetDict()
         for name, table in (tables or {name: split.original for name, split in self.splits.items()}).items():

@@ -27,8 +27,6 @@ from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import __version__
 
-_TEXTS_AT_ONCE = 1 << 16
-
 
 @dataclass(frozen=True)
 class VariantInputs:
@@ -163,9 +161,8 @@ def gather(
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:
     """The dataset's own text: tokens of each question and its answer."""
-    for batch in triplets.select(["question", "target"]).to_batches(max_chunksize=_TEXTS_AT_ONCE):
-        questions, targets = (word_lists(batch[name]) for name in ("question", "target"))
-        yield from (question + target for question, target in zip(questions, targets, strict=True))
+    questions, targets = (word_lists(triplets[name].combine_chunks()) for name in ("question", "target"))
+    return (question + target for question, target in zip(questions, targets, strict=True))
 
 
 def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:

@@ -6,14 +6,15 @@ The hidden file is locked while its writer lives; the next writer of the same pa
 import contextlib
 import errno
 import fcntl
+import functools
 import glob
 import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, ParamSpec, Protocol
 
 from filelock import FileLock
 
@@ -65,6 +66,23 @@ def publish_together(*staged: Staged) -> None:
             if len(staged) == 1:
                 raise
             raise OSError(f"only a part of the output was written ({error}); run the command again") from error
+
+
+_P = ParamSpec("_P")
+
+
+def published(
+    staged: Callable[_P, contextlib.AbstractContextManager[tuple[Staged, list[Path]]]],
+) -> Callable[_P, list[Path]]:
+    """A function that writes one output as ``staged`` does, publishes it, and returns its files."""
+
+    @functools.wraps(staged)
+    def write(*args: _P.args, **options: _P.kwargs) -> list[Path]:
+        with staged(*args, **options) as (output, files):
+            publish_together(output)
+        return files
+
+    return write
 
 
 class NewFile:

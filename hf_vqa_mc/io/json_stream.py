@@ -26,7 +26,7 @@ DEEPEST = 200
 
 _SPACE = " \t\n\r"
 _SPACES = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NOT_NESTING = re.compile(r"[^\[\]{}]+")
 _NESTING = {"[": 1, "{": 1, "]": -1, "}": -1}
 _IN_NUMBER = "0123456789+-.eE"
 # A value cut by the end of a chunk fails at most this many characters before it ("-Infinity", "\\uXXXX"), or as a
@@ -51,8 +51,9 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
 def check_depth(text: str, start: int = 0, end: int | None = None) -> None:
     """Raise ValueError if lists and objects in a JSON text are nested deeper than ``DEEPEST``."""
     if text.count("[", start, end) + text.count("{", start, end) > DEEPEST:
-        marks = (_NESTING.get(mark, 0) for mark in _STRING.sub("", text[start:end]))
-        if max(accumulate(marks)) > DEEPEST:
+        unescaped = text[start:end].replace("\\\\", "").replace('\\"', "")
+        marks = _NOT_NESTING.sub("", "".join(unescaped.split('"')[::2]))  # outside of strings
+        if max(accumulate(map(_NESTING.__getitem__, marks)), default=0) > DEEPEST:
             raise ValueError(f"lists and objects are nested deeper than {DEEPEST} levels")
 
 

@@ -18,7 +18,7 @@ from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.remedied import Remedied
+from hf_vqa_mc.remedies.remedied import Remedied, pruned_config
 
 MOST_PRUNED = 0.5
 """Maximum fraction of the rows that is removed."""
@@ -59,7 +59,7 @@ def prune(
     progress("pruning", most_rounds, most_rounds)
     reached = rounds[-1]["gain"] <= to_gain
     statistics = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    config = benchmark.config and f"{benchmark.config.removesuffix('_pruned')}_pruned"
+    config = pruned_config(benchmark.config)
     return Remedied(replace(_with(benchmark, split.take(kept)), config=config), statistics)
 
 

@@ -54,6 +54,11 @@ def remedied_config(config: str | None, variant: str) -> str | None:
     return f"{source.removesuffix(max(known, key=len, default=''))}_{variant}_remedied"
 
 
+def pruned_config(config: str | None) -> str | None:
+    """The name of a config with fewer rows; a benchmark without configs remains without."""
+    return config and f"{config.removesuffix('_pruned')}_pruned"
+
+
 def decoy_statistics(
     variant: Variant,
     benchmark: Benchmark,

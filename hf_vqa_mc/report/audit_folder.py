@@ -14,7 +14,7 @@ from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes, publish_together
+from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes, published
 from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.report.examples import Example, examples_of
@@ -57,20 +57,6 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], ov
         check_folder(target.parent, option)
     else:
         check_output(folder, AUDITED, overwrite, option)
-
-
-def write_audit(
-    folder: Path,
-    done: Audit,
-    after: Audit | None = None,
-    progress: Progress = silent,
-    remedy: str = "",
-    overwrite: bool = False,
-) -> list[Path]:
-    """Write an audit with `staged_audit` and publish it; return its files."""
-    with staged_audit(folder, done, after, progress, remedy, overwrite) as (staged, files):
-        publish_together(staged)
-    return files
 
 
 @contextmanager
@@ -116,6 +102,10 @@ def staged_audit(
             (new.tree / name).write_bytes(content)
         yield new, [folder / name for name in contents]
     progress("writing the report", 1, 1)
+
+
+write_audit = published(staged_audit)
+"""Write an audit as `staged_audit` does, publish it, and return its files."""
 
 
 def _shown_rows(done: Audit) -> dict[int, str]:

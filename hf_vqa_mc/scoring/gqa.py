@@ -88,8 +88,6 @@ def gqa_score(
     >>> result["accuracy"], result["per_steps"], result["per_length"], result["consistency"]
     (1.0, {1: 1.0}, {3: 1.0}, None)
     """
-    if not isinstance(consistency, bool | None):
-        raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     records = by_question_id("references", references, once=True)
     answers = by_question_id("predictions", predictions, "prediction")
     columns = _balanced(records, answers)

@@ -86,6 +86,8 @@ def consistency_score(
 
     Returns a fraction; None if ``demanded`` is False, something is missing without error, or no question counts.
     """
+    if not isinstance(demanded, bool | None):
+        raise InputError(f"consistency is {demanded!r}, expected True, False or None")
     if demanded is False:
         return None
     known = dict(zip(columns["question_ids"], right, strict=True))

@@ -74,14 +74,15 @@ def numbered_words(
 
 
 def word_lists(texts: pa.Array) -> Iterator[list[str]]:
-    """The words of each text, see `normalisation.words`; no nulls.
+    """Iterate over the words of each text, see `normalisation.words`; no nulls.
 
     >>> list(word_lists(pa.array(["The cat's toy", "?"])))
     [['the', 'cat', 'toy'], []]
     """
-    numbers, starts, distinct = numbered_words(*comparable_texts(texts))
-    every = np.array(texts_of(distinct), object)[numbers].tolist()
-    return (every[first:end] for first, end in pairwise(starts.tolist()))
+    for first in range(0, len(texts), _BATCH):
+        numbers, starts, distinct = numbered_words(*comparable_texts(texts.slice(first, _BATCH)))
+        every = np.array(texts_of(distinct), object)[numbers].tolist()
+        yield from (every[start:end] for start, end in pairwise(starts.tolist()))
 
 
 def squeezed_texts(texts: Sequence[str] | pa.Array) -> pa.Array:

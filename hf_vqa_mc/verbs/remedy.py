@@ -181,13 +181,11 @@ class RemedyResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
         from hf_vqa_mc.benchmarks import check_output
-        from hf_vqa_mc.io.atomic_file import publish_together
+        from hf_vqa_mc.io.atomic_file import published
         from hf_vqa_mc.remedies.remedied import Remedied
 
         check_output(self.settings.dataset, Path(path), overwrite)
-        with Remedied(self.remedied, self.statistics).staged(self.benchmark, Path(path), overwrite) as (staged, files):
-            publish_together(staged)
-        return files
+        return published(Remedied(self.remedied, self.statistics).staged)(self.benchmark, Path(path), overwrite)
 
 
 @verb(
@@ -205,11 +203,13 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
     """
     from hf_vqa_mc.benchmarks import check_output
+    from hf_vqa_mc.benchmarks.writing import check_config
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.atomic_file import check_outside, publish_together
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
     from hf_vqa_mc.remedies.prune import prune
+    from hf_vqa_mc.remedies.remedied import pruned_config, remedied_config
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
 
     if settings.prune is None:
@@ -222,6 +222,10 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         others = [settings.output] if settings.output else []
         check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
     benchmark = settings.read(progress)
+    if settings.output is not None:
+        pruned = settings.prune is not None
+        config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.variant)
+        check_config(benchmark, settings.output, config, settings.overwrite)
     if settings.prune is not None:
         made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
     else:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value, load_dataset
 
-from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark, writing
+from hf_vqa_mc.benchmarks import folder_writer, read_benchmark, write_benchmark
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
@@ -203,7 +203,7 @@ def test_a_killed_write_keeps_the_old_folder(hub_like, tmp_path):
     write_benchmark(benchmark, rewritten(benchmark), output)
     before = {path: path.read_bytes() for path in output.rglob("*.*")}
     with pytest.raises(RuntimeError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "_folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
+        patch.setattr(folder_writer, "_folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
         write_benchmark(benchmark, {"train": benchmark.train.original}, output)
     assert {path: path.read_bytes() for path in output.rglob("*.*")} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["remedied", "theirs"]

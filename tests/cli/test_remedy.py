@@ -140,3 +140,15 @@ def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
     ).read_text("utf-8")
     loaded = load_dataset(str(tmp_path / "remedied"), "shapes_iou_remedied", cache_dir=str(tmp_path / "cache"))
     assert loaded["train"].num_rows == 60
+
+
+def test_a_config_of_another_benchmark_is_reported_before_the_work(run, tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        lines(tmp_path / name / "test.jsonl", rows=60)
+    options = ("--variant", "iou", "--output", "remedied", "--probe-rows", "20", "--time-limit", "1e-9")
+    assert run("one", *options).exit_code == 0
+    monkeypatch.setattr("hf_vqa_mc.remedies.new_decoys.give_new_decoys", None)
+    result = run("two", *options)
+    assert result.exit_code == 2, result.output
+    assert "output remedied has the config default_iou_remedied made from one default" in result.stderr

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import tracemalloc
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import json_stream
-from hf_vqa_mc.io.json_stream import items_of_lists, list_items, object_items
+from hf_vqa_mc.io.json_stream import check_depth, items_of_lists, list_items, object_items
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -207,3 +208,21 @@ def test_only_a_window_of_the_file_is_in_memory() -> None:
     largest = max(sum(map(sys.getsizeof, batch)) for batch in list_items(InMemory(content)))
     assert len(content) > 10_000_000
     assert largest < 1_000_000
+
+
+@given(st.text(alphabet='[]{}"\\\nx', max_size=20))
+def test_brackets_in_texts_are_no_depth(text: str) -> None:
+    nested = json.loads("[" * json_stream.DEEPEST + "]" * json_stream.DEEPEST)
+    check_depth(json.dumps({text: [text, text]}) + json.dumps([text + "[" * 300]))
+    check_depth(json.dumps([text, nested])[1:-1])
+    with pytest.raises(ValueError, match="nested deeper"):
+        check_depth(json.dumps([text, nested]))
+
+
+def test_the_depth_of_long_texts_needs_a_few_times_their_memory() -> None:
+    content = json.dumps(["x" * 3_000_000, *[[]] * 300])
+    tracemalloc.start()
+    check_depth(content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * len(content)

@@ -2,10 +2,11 @@
 
 from itertools import pairwise
 
+import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import comparable, words
 
 ascii_texts = st.text(st.characters(max_codepoint=127))
@@ -33,9 +34,14 @@ def test_words_are_numbered_as_each_text_has_them(texts):
 
 
 def test_sliced_arrays_are_read_from_their_offset():
-    import pyarrow as pa
-
     for kind in (pa.string(), pa.large_string()):
         array = pa.array(["One", "two!", "3", "é", ""], kind).slice(1, 3)
         assert comparable_texts(array)[0].to_pylist() == ["two", "three", "é"]
         assert comparable_texts(array.slice(0, 0))[0].to_pylist() == []
+
+
+def test_the_words_of_texts_are_computed_in_batches(monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.text.many_texts._BATCH", 2)
+    texts = ["a cat", "?", "two cats", "", "the cat's toy"]
+    found = word_lists(pa.array(["not read", *texts])[1:])
+    assert list(found) == [list(words(text)) for text in texts]

@@ -61,9 +61,8 @@ def generate(
     """
     settings = settings or TdiucSettings()
     check_generated_folder(output, ENGINE, overwrite)
-    check_outside(
-        output, "output", [*inputs.coco, *inputs.annotated, *filter(None, [inputs.visual_genome, inputs.vqa])]
-    )
+    folders = filter(None, [inputs.visual_genome, inputs.vqa])
+    check_outside(output, "output", [*inputs.coco, *inputs.annotated, *folders])
     images, made = Images(settings.seed), Made()
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
     coco = CocoAnnotations(images)

@@ -1,0 +1,212 @@
+"""A folder of remedied benchmarks that ``load_dataset`` reads: parquet files by config, README.md and statistics."""
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.benchmarks.benchmark import Benchmark
+from hf_vqa_mc.benchmarks.cells import is_list
+from hf_vqa_mc.benchmarks.file_writer import description, features_of
+from hf_vqa_mc.dataset.allowed_images import AllowedImages, RefusedImage, shortened
+from hf_vqa_mc.dataset.card import CARD, dataset_info, loading
+from hf_vqa_mc.dataset.inventory import (
+    IMAGES,
+    LAYOUT,
+    WRITTEN_BY,
+    Inventory,
+    configs_of,
+    read_inventory,
+    write_inventory,
+)
+from hf_vqa_mc.dataset.shards import measures, write_split
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io import atomic_folder
+from hf_vqa_mc.io.atomic_file import Staged
+from hf_vqa_mc.io.manifest import files_in
+from hf_vqa_mc.io.pictures import is_picture
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.text.markdown import plain
+
+AT_ONCE = 1000
+"""Rows whose images are read at a time."""
+DEFAULT = "default"
+"""Config name of a benchmark without configs."""
+REMEDIED = atomic_folder.FolderKind("vqa-mc remedy")
+"""Output of ``vqa-mc remedy``, which is extended by configs."""
+
+
+@contextmanager
+def staged_folder(
+    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str, config: str | None, overwrite: bool
+) -> Iterator[tuple[Staged, list[Path]]]:
+    """See `staged_benchmark`."""
+    config = check_folder_config(benchmark, output, config, overwrite)
+    with atomic_folder.new_folder(output, REMEDIED, overwrite) as new:
+        splits = {}
+        for split, table in tables.items():
+            rows, unread = _with_files(table.replace_schema_metadata(description(table)), benchmark.allowed)
+            if unread:
+                kept = f"{len(unread):,} images of {split} could not be read and remain paths, e.g. {unread[0]}"
+                warnings.warn(kept, stacklevel=4)
+                note = f"{note} {kept}."
+            sizes = rows.num_rows, rows.nbytes
+            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
+        entry = {
+            **_origin(benchmark),
+            **measures(config, splits),
+            "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
+            **_described(benchmark, config, tables, note),
+        }
+        made = {config: entry, **_keep_images(benchmark.path, config, new.tree)}
+
+        def keep(old: Path | None, names: list[str]) -> None:
+            check_folder_config(benchmark, output, config, overwrite)
+            before = _inventory(old) if old else {}
+            configs, default = {**before.get("configs", {}), **made}, before.get("default", config)
+            inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
+            write_inventory(new.tree, {**inventory, "configs": configs})
+            (new.tree / CARD).write_text(_folder_card(dict(sorted(configs.items())), default), "utf-8")
+            if old:
+                atomic_folder.carry_over(old, new.tree, names, leave_out=made.keys())
+
+        new.keep = keep
+        yield new, [output / CARD, *(output / name for name in entry["files"])]
+
+
+def check_folder_config(benchmark: Benchmark, output: Path, config: str | None, overwrite: bool) -> str:
+    """The name of the config in the folder, by default the benchmark's.
+
+    Raises InputError if it cannot be a folder's name, or is that of another benchmark there, unless that may be
+    overwritten.
+    """
+    name, about = config or benchmark.config or DEFAULT, _origin(benchmark)
+    if not re.fullmatch(r"\w[\w.+ -]*", name):
+        raise InputError(f"the config {name!r} cannot be a folder's name; copy the benchmark under another name first")
+    before = _inventory(output).get("configs", {}).get(name)
+    if before and not overwrite and any(before[key] != about[key] for key in about):
+        origin = " ".join(filter(None, [before["dataset"], before["config"]]))
+        raise InputError(
+            f"output {output} has the config {name} made from {origin}; replace it with --overwrite, or choose "
+            "another output"
+        )
+    return name
+
+
+def _inventory(output: Path) -> Inventory:
+    return (read_inventory(output) if output.is_dir() else None) or {}
+
+
+def _origin(benchmark: Benchmark) -> dict[str, str | None]:
+    return {"dataset": _name(benchmark), "config": benchmark.config}
+
+
+def _name(benchmark: Benchmark) -> str:
+    """The benchmark's name without folders of the user."""
+    return benchmark.path.name if benchmark.path else public_name(benchmark.dataset)
+
+
+def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
+    """Hard-link or copy the images config of a built folder; its inventory entry by name, empty if there is none."""
+    inventory = read_inventory(source) if source else None
+    if source is None or inventory is None:
+        return {}
+    configs = {**configs_of(inventory), **inventory.get("configs", {})}
+    fitting = [
+        name for name in configs if configs[name].get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
+    ]
+    if not fitting:
+        return {}
+    name = max(fitting, key=len)
+    atomic_folder.carry_over(source, tree, [file for file in files_in(source) if file.startswith(f"{name}/")])
+    return {name: configs[name]}
+
+
+def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list[str]]:
+    """The table with the content of images that are paths or addresses, and why others remain as they are.
+
+    What the dataset may not name remains a path; reading it has counted and named it (`Benchmark.notes`).
+    """
+    unread: list[str] = []
+    for index, field in enumerate(table.schema):
+        kind = _nested(field.type)[-1]
+        if pa.types.is_struct(kind) and {"bytes", "path"} == {part.name for part in kind}:
+            chunks = [one.slice(at, AT_ONCE) for one in table[index].chunks for at in range(0, len(one), AT_ONCE)]
+            embedded = [_embedded(chunk, allowed, unread) for chunk in chunks]
+            if any(new is not old for new, old in zip(embedded, chunks, strict=True)):
+                table = table.set_column(index, field, pa.chunked_array(embedded, field.type))
+    return table, unread
+
+
+def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.Array:
+    """An array of images, or of lists of images, with the content of those that are paths."""
+    inner = array
+    for _ in _nested(array.type)[1:]:
+        inner = pc.list_flatten(inner)
+    contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
+    if not pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
+        return array
+
+    def filled(value: Any) -> Any:  # noqa: ANN401  a cell
+        if isinstance(value, list):
+            return [filled(one) for one in value]
+        if value is None or value["bytes"] is not None or not isinstance(value["path"], str):
+            return value
+        try:
+            content = allowed.read(value["path"])
+        except RefusedImage:
+            return value
+        except InputError as error:
+            unread.append(str(error))
+            return value
+        if not is_picture(content):
+            unread.append(f"{shortened(value['path'])} is not an image")
+            return value
+        return {"bytes": content, "path": PurePosixPath(value["path"]).name}
+
+    return pa.array([filled(value) for value in array.to_pylist()], array.type)
+
+
+def _nested(kind: pa.DataType) -> list[pa.DataType]:
+    """A type, and the types of its elements down to what is no list."""
+    return [kind, *_nested(kind.value_type)] if is_list(kind) else [kind]
+
+
+def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
+    return lambda start, stop: table.slice(start, stop - start)
+
+
+def _described(benchmark: Benchmark, config: str, tables: Mapping[str, pa.Table], note: str) -> dict[str, str]:
+    """What was changed, as title, sentence and note; plain text, escaped on the card."""
+    name, layout = _name(benchmark), benchmark.layout.description
+    pairs = [(table, benchmark.splits[split].original) for split, table in tables.items()]
+    fewer = any(table.num_rows < original.num_rows for table, original in pairs)
+    pruned = fewer or all(table is original for table, original in pairs)
+    rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
+    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
+    title = f"{name}, {'pruned' if pruned else 'choices replaced'}"
+    return {"title": title, "text": f"From {origin}: {layout}. {rest}", "note": note}
+
+
+def _folder_card(configs: Mapping[str, dict[str, Any]], default: str) -> str:
+    """README.md: YAML metadata for ``load_dataset``, and a short text on each config that is not of images."""
+    from datasets.info import DatasetInfosDict
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCardData
+
+    data = DatasetCardData()
+    DatasetInfosDict({name: dataset_info(name, one) for name, one in configs.items()}).to_dataset_card_data(data)
+    MetadataConfigs({name: loading(name, one, default) for name, one in configs.items()}).to_dataset_card_data(data)
+    described = {name: one for name, one in configs.items() if "text" in one}
+    titles = "; ".join(dict.fromkeys(one["title"] for one in described.values()))
+    parts = [f"---\n{data}\n---", f"# {plain(titles)}"]
+    for name, one in described.items():
+        parts += [f"## {plain(name)}"] if len(described) > 1 else []
+        parts += filter(None, ["Written by hf_vqa_mc. " + plain(one["text"]), plain(one.get("note", ""))])
+    return "\n\n".join(parts) + "\n"
