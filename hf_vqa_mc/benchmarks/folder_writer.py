@@ -18,6 +18,7 @@ from hf_vqa_mc.dataset.allowed_images import AllowedImages, RefusedImage, shorte
 from hf_vqa_mc.dataset.card import CARD, dataset_info, loading
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
+    INVENTORY,
     LAYOUT,
     WRITTEN_BY,
     Inventory,
@@ -29,6 +30,7 @@ from hf_vqa_mc.dataset.shards import measures, write_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import Staged
+from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.manifest import files_in
 from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name
@@ -119,12 +121,24 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
         return {}
     configs = {**configs_of(inventory), **inventory.get("configs", {})}
     fitting = [
-        name for name in configs if configs[name].get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
+        name
+        for name, entry in configs.items()
+        if isinstance(entry, dict) and entry.get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
     ]
     if not fitting:
         return {}
     name = max(fitting, key=len)
-    atomic_folder.carry_over(source, tree, [file for file in files_in(source) if file.startswith(f"{name}/")])
+    files = [file for file in files_in(source) if file.startswith(f"{name}/")]
+    if not files:
+        return {}
+    check_links(source, (str(source / file) for file in files))
+    try:
+        _folder_card({name: configs[name]}, name)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{source / INVENTORY}: the config {name} is damaged; download or build it again") from error
+    for file in files:
+        (tree / file).parent.mkdir(parents=True, exist_ok=True)
+        atomic_folder.link_or_copy((source / file).resolve(), tree / file)
     return {name: configs[name]}
 
 

@@ -65,7 +65,11 @@ class NamedPictures:
         if not image_id:
             return None
         if image_id in self.source:
-            return self.source.read(image_id)
+            try:
+                return self.source.read(image_id)
+            except OSError as error:
+                reason = error.strerror or error
+                raise InputError(f"{self.location}: image {shortened(image_id)} cannot be read ({reason})") from error
         if self.rest is None:
             raise InputError(f"{self.location}: no image {image_id!r}")
         return self.rest.read(row)
@@ -210,11 +214,16 @@ def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: Allow
     """Images in the config ``<source>_images`` of the same folder, if there is one."""
     try:
         folder = images_folder(opened.rows, opened.location)
+    except InputError:
+        return found
+    try:
         if opened.location is not None:
             allowed.check_config(folder)
         stored = StoredImages(folder)
-    except (InputError, FileNotFoundError):
+    except FileNotFoundError:
         return found
+    except InputError as error:
+        return {name: one if one.source else replace(one, missing=str(error)) for name, one in found.items()}
     if opened.location is None and not all(one in stored for one in _all_ids(found)):
         return found  # the origin of rows in memory is not certain
     return _stored_in(stored, folder, found)

@@ -10,7 +10,7 @@ from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.inside import check_links
-from hf_vqa_mc.io.parquet import check_folder
+from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ def config_names(dataset: str, expected: str = BUILT) -> list[str]:
     dataset = _name(dataset)
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
-    if Path(dataset).is_dir():
-        check_folder(Path(dataset))
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         _check_card(dataset)
         return [str(name) for name in get_dataset_config_names(dataset)]
@@ -120,6 +118,8 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
     files = [file for files in (builder.config.data_files or {}).values() for file in files]
     if Path(dataset).is_dir():
         check_links(Path(dataset), files)
+        images = tuple(getattr(builder, "EXTENSIONS", ()))  # of image folders, which are never unpacked
+        check_files(Path(file) for file in files if not file.lower().endswith(images))
         return
     for file in files:
         if not file.lower().startswith(f"hf://datasets/{dataset}".lower()):

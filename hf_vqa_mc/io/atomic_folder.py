@@ -266,7 +266,7 @@ def _carry_file(old: Path, tree: Path, name: str) -> None:
         taken = True
     if taken:
         raise InputError(f"output {old}: {name} would be replaced, but vqa-mc did not write it; move it")
-    _link_or_copy(old / name, target)
+    link_or_copy(old / name, target)
 
 
 def _to_disk(path: Path) -> None:
@@ -274,7 +274,8 @@ def _to_disk(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _link_or_copy(path: str | Path, to: str | Path) -> None:
+def link_or_copy(path: Path, to: Path) -> None:
+    """Hard-link a file, or copy it where that is not possible; a link stays a link."""
     try:
         os.link(path, to, follow_symlinks=False)
     except OSError:

@@ -193,6 +193,11 @@ _PACKINGS: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
 """First bytes of a packed file, and what unpacks it."""
 
 
+def is_packed(start: bytes) -> bool:
+    """Whether a file that starts with these bytes is packed with gzip, bzip2 or xz."""
+    return start.startswith(tuple(_PACKINGS))
+
+
 def _counted(
     file: IO[bytes], location: str, packed: Path | None, name: str, position: Callable[[int], tuple[int, int]]
 ) -> IO[bytes]:

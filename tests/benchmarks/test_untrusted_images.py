@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -321,3 +322,63 @@ def test_a_snapshot_in_the_cache_of_the_hub_is_read_through_its_links(tmp_path):
         (snapshot / name).symlink_to(Path("..", "..", "blobs", blob))
     split = read_benchmark(str(snapshot)).test
     assert [split.images.read(row) for row in range(2)] == [RED, None]
+
+
+@pytest.fixture
+def built_like(tmp_path, images_config):
+    """A folder with an images config, as vqa-mc build writes it, whose files are in the cache of the Hub."""
+    snapshot = tmp_path / "datasets--a--b" / "snapshots" / "1234"
+    blobs = tmp_path / "datasets--a--b" / "blobs"
+    blobs.mkdir(parents=True)
+    for name in ("made_iou", "made_images"):
+        (snapshot / name).mkdir(parents=True)
+    table = rows(["x"] * 4).drop_columns(["image"]).append_column("image_id", pa.array(["0"] * 4))
+    pq.write_table(table.replace_schema_metadata(None), snapshot / "made_iou" / "test.parquet")
+    shutil.copy(next(images_config.iterdir()), blobs / "images")
+    (snapshot / "made_images" / "images-00000-of-00001.parquet").symlink_to("../../../blobs/images")
+    configs = [{"config_name": name, "data_files": f"{name}/*"} for name in ("made_iou", "made_images")]
+    (snapshot / "README.md").write_text(f"---\n{json.dumps({'configs': configs})}\n---\n")
+    entry = {"splits": {"images": {"rows": 1, "num_bytes": 1}}, "files": {}, "file_bytes": 1}
+    found = {"made_iou": {"variant": "iou", **entry}, "made_images": {"variant": "images", **entry}}
+    inventory = {"written_by": "hf_vqa_mc", "layout": 1, "sources": {"made": {"configs": found}}}
+    (snapshot / "statistics.json").write_text(json.dumps(inventory))
+    return snapshot
+
+
+def test_a_written_benchmark_has_its_images_themselves_instead_of_links(tmp_path, built_like, secret):
+    benchmark = read_benchmark(str(built_like), "made_iou")
+    write_benchmark(benchmark, {"train": benchmark.test.original}, tmp_path / "written")
+    shutil.rmtree(tmp_path / "datasets--a--b")
+    assert read_benchmark(str(tmp_path / "written")).test.images.read(0) == BLUE
+    assert not [path for path in (tmp_path / "written").rglob("*") if path.is_symlink()]
+
+
+def test_a_written_benchmark_has_no_links_that_lead_out(tmp_path, built_like, secret):
+    benchmark = read_benchmark(str(built_like), "made_iou")
+    (built_like / "made_images" / "more.parquet").symlink_to(secret)
+    with pytest.raises(InputError, match=r"more.parquet: leads out of"):
+        write_benchmark(benchmark, {"train": benchmark.test.original}, tmp_path / "written")
+
+
+def test_a_damaged_list_of_images_is_reported(tmp_path, built_like):
+    benchmark = read_benchmark(str(built_like), "made_iou")
+    (built_like / "statistics.json").write_text((built_like / "statistics.json").read_text().replace("num_bytes", "x"))
+    with pytest.raises(InputError, match=r"statistics.json: the config made_images is damaged"):
+        write_benchmark(benchmark, {"train": benchmark.test.original}, tmp_path / "written")
+
+
+def test_damaged_images_are_reported(built_like):
+    (built_like / "made_images" / "images-00000-of-00001.parquet").unlink()
+    (built_like / "made_images" / "images-00000-of-00001.parquet").write_bytes(b"PAR1" + b"x" * 100 + b"PAR1")
+    split = read_benchmark(str(built_like), "made_iou").test
+    assert split.images is None
+    assert "made_images: the images are damaged" in split.images_missing
+
+
+def test_image_files_that_cannot_be_read_are_counted_by_exports(tmp_path):
+    (tmp_path / "images").mkdir()
+    os.mkfifo(tmp_path / "images" / "pipe.png")
+    table = rows(["x"]).drop_columns(["image"]).append_column("image_id", pa.array(["pipe"]))
+    pq.write_table(table.replace_schema_metadata(None), tmp_path / "test.parquet")
+    with pytest.raises(InputError, match=r"1 of 1 images cannot be opened.*pipe.*not a regular file"):
+        vm.export("vlmevalkit", str(tmp_path / "test.parquet"), images=tmp_path / "images", output=tmp_path / "out")

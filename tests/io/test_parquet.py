@@ -1,6 +1,7 @@
 """A small Parquet file that decodes to gigabytes is refused before it is decoded."""
 
 import gzip
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,4 +61,20 @@ def test_a_packed_file_in_a_folder_is_refused(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(packed, "FREE", 1_000_000)
     (tmp_path / "test.csv.gz").write_bytes(gzip.compress(b"question,answer\n" + b"a,b\n" * 1_000_000))
     with pytest.raises(InputError, match=r"test\.csv\.gz: refused"):
+        vm.read_benchmark(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["test.csv", "test.csv.GZ", "test.jsonl"])
+def test_packed_files_of_a_folder_are_found_by_their_content(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"question,A,B,answer\n" + b" " * 10**8))
+    with pytest.raises(InputError, match="unpack to more than"):
+        vm.read_benchmark(tmp_path)
+
+
+def test_a_damaged_zip_in_a_folder_is_reported(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "test.zip", "w") as archive:
+        archive.writestr("test.csv", "question,A,B,answer\n")
+    content = (tmp_path / "test.zip").read_bytes()
+    (tmp_path / "test.zip").write_bytes(content.replace(b"PK\x01\x02", b"PK\x01\x03"))
+    with pytest.raises(InputError, match="Bad magic number"):
         vm.read_benchmark(tmp_path)
