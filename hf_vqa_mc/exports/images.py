@@ -27,7 +27,7 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
     """The bytes of each image file, and its suffix; None if the row has no image. Each file is decoded to check it.
 
     Raises:
-        InputError: images cannot be read, are damaged or no images; after the last, with their number.
+        InputError: images cannot be read or are damaged; raised after the last one, with their number.
     """
     broken, total = [], len(questions.image_rows)
     for image, row in enumerate(questions.image_rows):

@@ -257,7 +257,7 @@ def _remove(folder: Path, output: Path) -> None:
 
 
 def _carry_file(old: Path, tree: Path, name: str) -> None:
-    """Hard-link (or copy) a file that no command wrote; raises InputError if a new file has its path."""
+    """Hard-link (or copy) a file of an old output; raises InputError if a new file has its path."""
     target = tree / name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
