@@ -33,7 +33,7 @@ from hf_vqa_mc.io.atomic_file import Staged
 from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.manifest import files_in
 from hf_vqa_mc.io.pictures import is_picture
-from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.text.markdown import plain
 
 AT_ONCE = 1000
@@ -57,7 +57,7 @@ def staged_folder(
             if unread:
                 kept = f"{len(unread):,} images of {split} could not be read and remain paths, e.g. {unread[0]}"
                 warnings.warn(kept, stacklevel=4)
-                note = f"{note} {kept}."
+                note = f"{note} {without_folders(kept, *map(str, benchmark.allowed.folders))}."
             sizes = rows.num_rows, rows.nbytes
             splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
         entry = {

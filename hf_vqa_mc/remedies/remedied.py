@@ -37,7 +37,7 @@ class Remedied(NamedTuple):
         self, published: Benchmark, path: Path, overwrite: bool = False
     ) -> AbstractContextManager[tuple[Staged, list[Path]]]:
         """Write it in the format of the published benchmark, for `publish_together`; see `write_benchmark`."""
-        note = " ".join([*in_words(self.statistics), *published.notes])
+        note = " ".join([*in_words(self.statistics), *(f"{one.rstrip('.')}." for one in published.notes)])
         return staged_benchmark(published, self.tables, path, note, self.benchmark.config, overwrite)
 
 

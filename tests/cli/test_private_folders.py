@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hf_vqa_mc.benchmarks.reading import read_benchmark
+from hf_vqa_mc.benchmarks.writing import write_benchmark
 from hf_vqa_mc.cli import app
 from tests.cli import small_easy_vqa
 from tests.training import toy_dataset
@@ -70,6 +72,26 @@ def test_audits_remedies_exports_and_previews_of_a_file(secret: Path) -> None:
     run("export", "vlmevalkit", rows, "--output", out / "kit")
     run("preview", rows, "--output", out / "preview.html")
     assert leaking(out) == []
+
+
+def test_cards_of_remedied_folders_with_missing_images(secret: Path) -> None:
+    rng = random.Random(0)
+    rows = [
+        {"question": "What is it?", "choices": rng.sample(WORDS, 4), "label": row % 4, "image": f"{row}.png"}
+        for row in range(8)
+    ]
+    (secret / "folder").mkdir()
+    (secret / "folder" / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (secret / "folder" / "README.md").write_text(
+        "---\ndataset_info:\n  features:\n  - {name: question, dtype: string}\n"
+        "  - name: choices\n    sequence: string\n  - {name: label, dtype: int64}\n"
+        "  - {name: image, dtype: image}\n---\n"
+    )
+    benchmark = read_benchmark(str(secret / "folder"))
+    with pytest.warns(UserWarning, match="8 images of test could not be read"):
+        write_benchmark(benchmark, {"test": benchmark.splits["test"].original}, secret / "out", "A note.")
+    assert "no image '0.png' in folder" in (secret / "out" / "README.md").read_text()
+    assert leaking(secret / "out") == []
 
 
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
