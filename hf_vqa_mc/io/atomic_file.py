@@ -225,6 +225,8 @@ def check_folder(folder: Path, what: str) -> None:
     """Raise InputError unless it is a folder or can be created in an existing one; ``what`` names it in messages."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{what} {folder} is a file; give a folder")
+    if folder.is_symlink() and not folder.exists():
+        raise InputError(f"{what} {folder} is a broken link; give a folder")
     if not folder.absolute().parent.is_dir():
         raise InputError(f"{what} {folder}: there is no folder {folder.absolute().parent}; create it first")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import check_output_file, write_json
+from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, write_json
 
 
 def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path):
@@ -143,3 +143,9 @@ def test_broken_links_are_rejected(tmp_path):
     for name in ("loop", "dangling"):
         with pytest.raises(InputError, match=rf"--output .*{name} is a broken link; give a file"):
             check_output_file(tmp_path / name, "--output")
+
+
+def test_a_broken_link_is_no_folder_for_outputs(tmp_path):
+    (tmp_path / "link").symlink_to("missing")
+    with pytest.raises(InputError, match=r"--output .*link is a broken link; give a folder"):
+        check_folder(tmp_path / "link", "--output")
