@@ -237,7 +237,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         made = give_new_decoys(benchmark, settings.variant, settings.word_vectors, method, donors, progress)
     with contextlib.ExitStack() as stack:
         outputs = []
-        if settings.output is not None:  # before the audits, so that a full disk is noticed at once
+        if settings.output is not None:  # written before the audits, to notice a full disk; published after them
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
         before, after = _audits(settings, benchmark, made.benchmark, progress)
         if settings.report is not None:

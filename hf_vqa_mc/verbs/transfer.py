@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.options import ReadOptions, check_former_names, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
@@ -135,8 +136,9 @@ class TransferResult(Result):
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, as in transfer.json."""
-        return self.record
+        """All figures, as in transfer.json: without folders of the user."""
+        public: dict[str, Any] = without_folders(self.record, self.record["checkpoint"], self.settings.dataset)
+        return public
 
     def to_pandas(self) -> "pd.DataFrame":
         """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None if unknown."""

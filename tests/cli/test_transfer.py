@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.verbs.transfer import TransferResult, TransferSettings
 from tests.training import toy_dataset, transfer_world
 
 FEATURES = "vqa_mc_features/pixels-1"
@@ -156,3 +157,10 @@ def test_the_help_names_an_example(transfer):
 def test_a_former_name_in_a_recipe_answers_with_the_new_one():
     with pytest.raises(vm.InputError, match=r"^--fine-tuning-recipe .*: decoys was renamed to decoys_per_question$"):
         vm.transfer("vqa_mc", output="table6", fine_tuning_recipe={"decoys": 2})
+
+
+def test_saved_figures_have_no_folders_of_the_user(tmp_path):
+    settings = TransferSettings(str(tmp_path / "vqa_mc"), output=tmp_path / "t")
+    record = {"checkpoint": str(tmp_path / "t" / "best"), "rows": [f"needs a in {tmp_path / 'vqa_mc'}"]}
+    (file,) = TransferResult(settings, record).save(tmp_path / "figures.json")
+    assert json.loads(file.read_text()) == {"checkpoint": "best", "rows": ["needs a in vqa_mc"]}
