@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from functools import partial
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.version import __version__
@@ -20,13 +20,13 @@ MOST_BYTES = 50_000_000
 TIMEOUT = 30.0
 """Seconds without data after which a request fails."""
 LONGEST = 120.0
-"""Seconds after which a request fails even if it makes progress."""
+"""Seconds after which a request, with its redirections, fails even if it makes progress."""
 AT_ONCE = 8
 """Maximum number of simultaneous requests."""
 TRIES = 5
-"""Consecutive requests to a host without an answer, after which it is not asked any more."""
+"""Consecutive failed requests to a host, after which it is not asked any more."""
 
-_unanswered: Counter[str] = Counter()
+_failed: Counter[str] = Counter()
 _slots = threading.BoundedSemaphore(AT_ONCE)
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64 (RFC 6052): an IPv4 address, possibly a private one
 
@@ -56,12 +56,12 @@ def fetch(address: str, *, given_by_user: bool = False) -> bytes:
     host = ""
     try:
         host = urlsplit(address).hostname or ""
-        if _unanswered[host] >= TRIES and not given_by_user:
-            raise OSError(f"{host} did not answer {TRIES} times in a row")
+        if _failed[host] >= TRIES and not given_by_user:
+            raise OSError(f"{TRIES} requests to {host} in a row failed; it is not asked any more")
         request = urllib.request.Request(address, headers={"User-Agent": f"hf_vqa_mc/{__version__}"})
-        with _slots, _opener(host if given_by_user else None).open(request, timeout=TIMEOUT) as answer:
+        with _slots, _opener(host if given_by_user else None, time.monotonic() + LONGEST).open(request) as answer:
             content = _limited(answer)
-        _unanswered[host] = 0
+        _failed[host] = 0
         return content
     except urllib.error.HTTPError as error:
         error.close()
@@ -69,31 +69,37 @@ def fetch(address: str, *, given_by_user: bool = False) -> bytes:
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         if not given_by_user and not isinstance(reason, _PrivateHost):
-            _unanswered[host] += 1
+            _failed[host] += 1
         raise ConnectionError(str(reason)) from error
 
 
 def _limited(answer: Any) -> bytes:  # noqa: ANN401  urllib's response
-    """The body of an answer within `MOST_BYTES` and `LONGEST`."""
-    parts, size, end = [], 0, time.monotonic() + LONGEST
+    """The body of an answer within `MOST_BYTES`."""
+    parts, size = [], 0
     while part := answer.read1(1 << 20):
         parts.append(part)
         size += len(part)
         if size > MOST_BYTES:
             raise OSError(f"larger than {MOST_BYTES:,} bytes")
-        if time.monotonic() > end:
-            raise OSError(f"not complete after {LONGEST:.0f} seconds")
     if answer.length:
         raise OSError(f"it broke off {answer.length:,} bytes before the end")
     return b"".join(parts)
 
 
-def _opener(private: str | None) -> urllib.request.OpenerDirector:
-    """Opens http and https only, also after redirections; not ftp, file or data."""
+def _seconds_left(end: float) -> float:
+    """Seconds without data after which a request fails that must be complete at ``end``."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise OSError(f"not complete after {LONGEST:.0f} seconds")
+    return min(TIMEOUT, left)
+
+
+def _opener(private: str | None, end: float) -> urllib.request.OpenerDirector:
+    """Opens http and https only, also after redirections, until ``end``; not ftp, file or data."""
     opener = urllib.request.OpenerDirector()
     for handler in (
-        _Web(private),
-        urllib.request.HTTPRedirectHandler(),
+        _Web(private, end),
+        _Redirections(),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
         urllib.request.UnknownHandler(),
@@ -102,15 +108,35 @@ def _opener(private: str | None) -> urllib.request.OpenerDirector:
     return opener
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection to a public host, or to the host ``private``."""
+class _Socket(socket.socket):
+    """A socket that receives until ``end``."""
 
-    def __init__(self, host: str, *, private: str | None, **options: Any) -> None:  # noqa: ANN401
+    end: float
+
+    def recv_into(self, *arguments: Any) -> int:  # noqa: ANN401
+        self.settimeout(_seconds_left(self.end))
+        return super().recv_into(*arguments)
+
+
+class _SecureSocket(ssl.SSLSocket):
+    """As `_Socket`, with TLS."""
+
+    end: float
+
+    def recv_into(self, *arguments: Any) -> int:  # noqa: ANN401
+        self.settimeout(_seconds_left(self.end))
+        return super().recv_into(*arguments)
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection to a public host, or to the host ``private``, until ``end``."""
+
+    def __init__(self, host: str, *, private: str | None, end: float, **options: Any) -> None:  # noqa: ANN401
         super().__init__(host, **options)
-        self._private = private
+        self._private, self._end = private, end
 
     def connect(self) -> None:
-        self.sock = _connected(self.host, self.port, self.timeout, private=self.host.lower() == self._private)
+        self.sock = _connected(self.host, self.port, self._end, private=self.host.lower() == self._private)
 
 
 class _SecureConnection(_Connection):
@@ -118,30 +144,41 @@ class _SecureConnection(_Connection):
 
     def connect(self) -> None:
         super().connect()
-        self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+        context = ssl.create_default_context()
+        context.sslsocket_class = _SecureSocket
+        secure: Any = context.wrap_socket(self.sock, server_hostname=self.host)
+        secure.end = self._end
+        self.sock = secure
+
+
+class _Redirections(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, req: urllib.request.Request, fp: IO[bytes], *others: Any) -> Any:  # noqa: ANN401
+        fp.close()  # its body is not read, which could be endless
+        return super().redirect_request(req, fp, *others)
 
 
 class _Web(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    def __init__(self, private: str | None) -> None:
+    def __init__(self, private: str | None, end: float) -> None:
         super().__init__()
-        self._private = private
+        self._given: dict[str, Any] = {"private": private, "end": end}
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_Connection, private=self._private), req)
+        return self.do_open(partial(_Connection, **self._given), req)
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_SecureConnection, private=self._private), req)
+        return self.do_open(partial(_SecureConnection, **self._given), req)
 
 
-def _connected(host: str, port: int, timeout: float | None, private: bool) -> socket.socket:
+def _connected(host: str, port: int, end: float, private: bool) -> socket.socket:
     """A connection to the first address of a host that answers; raises OSError if one of them is not public."""
     failed: OSError | None = None
     for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         if not private and not is_public(str(address[0])):
             raise _PrivateHost(f"{host} ({address[0]}) is not a public host")
-        connection = socket.socket(family, kind, protocol)
+        connection = _Socket(family, kind, protocol)
+        connection.end = end
         try:
-            connection.settimeout(timeout)
+            connection.settimeout(_seconds_left(end))
             connection.connect(address)
             return connection
         except OSError as error:
