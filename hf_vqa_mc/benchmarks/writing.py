@@ -71,7 +71,7 @@ def staged_benchmark(
     check_output(benchmark.path, output, overwrite)
     if benchmark.path is not None and _is_file(benchmark):
         content = file_content(benchmark.path, pa.concat_tables(tables.values(), promote_options="default"), output)
-        with new_file(output, content) as new:
+        with new_file(output, content, overwrite) as new:
             yield new, [output]
     else:
         with staged_folder(benchmark, tables, output, note, config, overwrite) as found:

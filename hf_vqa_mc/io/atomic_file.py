@@ -62,7 +62,7 @@ def publish_together(*staged: Staged) -> None:
                 one.withdraw()
             for one in staged:
                 one.put()
-        except OSError as error:
+        except (OSError, InputError) as error:
             if len(staged) == 1:
                 raise
             raise OSError(f"only a part of the output was written ({error}); run the command again") from error
@@ -86,11 +86,12 @@ def published(
 
 
 class NewFile:
-    """The hidden file of one command: its content will replace ``path``."""
+    """The hidden file of one command: its content will replace ``path``, an existing file only with ``overwrite``."""
 
     is_folder = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, overwrite: bool = True) -> None:
+        self._given, self._overwrite = path, overwrite
         self.path = Path(os.path.realpath(path))  # a link stays a link: its target is replaced
         _remove_leftovers(self.path)
         descriptor, self._name = _locked_partial(self.path)
@@ -99,6 +100,8 @@ class NewFile:
 
     def complete(self) -> None:
         """Write everything to the disk."""
+        if not self._overwrite:
+            _check_new(self._given)
         self.file.flush()
         os.fsync(self.file.fileno())
 
@@ -109,10 +112,16 @@ class NewFile:
 
     def withdraw(self) -> None:
         """Remove the old file."""
-        self.path.unlink(missing_ok=True)
+        if self._overwrite:
+            self.path.unlink(missing_ok=True)
 
     def put(self) -> None:
-        """Replace the old file."""
+        """Replace the old file, or raise InputError if there is one now that may not be replaced."""
+        if not self._overwrite:
+            with contextlib.suppress(OSError):  # the file exists, or the file system has no hard links
+                os.link(self._name, self.path)
+                return
+            _check_new(self._given)
         self._name.replace(self.path)
 
     def discard(self) -> None:
@@ -142,9 +151,14 @@ class OldFile:
         """There is nothing to put."""
 
 
-def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # noqa: ANN401  any json value
+def write_json(
+    path: Path,
+    value: Any,  # noqa: ANN401  any json value
+    indent: int | None = None,
+    overwrite: bool = True,
+) -> None:
     """Write a value as JSON with `write_bytes`."""
-    write_bytes(path, json_bytes(value, indent))
+    write_bytes(path, json_bytes(value, indent), overwrite)
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:  # noqa: ANN401  any json value
@@ -152,29 +166,31 @@ def json_bytes(value: Any, indent: int | None = None) -> bytes:  # noqa: ANN401 
     return (json.dumps(value, allow_nan=False, indent=indent) + "\n").encode()
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, overwrite: bool = True) -> None:
     """Write or replace a file atomically; create its folder if missing. An OSError leaves an old file unchanged."""
-    write_together({path: content})
+    write_together({path: content}, overwrite)
 
 
-def write_together(contents: dict[Path, bytes]) -> None:
+def write_together(contents: dict[Path, bytes], overwrite: bool = True) -> None:
     """Write or replace files with `publish_together`; an OSError leaves all old files unchanged."""
     with contextlib.ExitStack() as stack:
-        publish_together(*[stack.enter_context(new_file(path, content)) for path, content in contents.items()])
+        new = [stack.enter_context(new_file(path, content, overwrite)) for path, content in contents.items()]
+        publish_together(*new)
 
 
 @contextlib.contextmanager
-def new_file(path: Path, content: bytes = b"") -> Iterator[NewFile]:
+def new_file(path: Path, content: bytes = b"", overwrite: bool = True) -> Iterator[NewFile]:
     """A hidden file for a new version of ``path`` (or of the target of a link); it is removed at the end of the block.
 
-    The folder is created if missing, and removed again if the block publishes no file in it.
+    Without ``overwrite``, publishing it raises InputError if the file exists by then. The folder is created if
+    missing, and removed again if the block publishes no file in it.
     """
     folder = Path(os.path.realpath(path)).parent
     with in_plain_words(path):
         is_new = not folder.exists()
         folder.mkdir(exist_ok=True)
         try:
-            new = NewFile(path)
+            new = NewFile(path, overwrite)
             try:
                 new.file.write(content)
                 yield new
@@ -208,8 +224,13 @@ def check_output_file(path: Path, option: str, inputs: Iterable[Path] = (), over
     if target.is_symlink() or not target.parent.parent.is_dir():
         raise InputError(f"{option} {path} is a broken link; give a file")
     check_outside(path, option, inputs)
-    if target.exists() and not overwrite:
-        raise InputError(f"{option} {path} exists; replace it with --overwrite, or choose another")
+    if not overwrite:
+        _check_new(path, f"{option} ")
+
+
+def _check_new(path: Path, option: str = "") -> None:
+    if path.exists():
+        raise InputError(f"{option}{path} exists; replace it with --overwrite, or choose another")
 
 
 def check_outside(output: Path, option: str, inputs: Iterable[str | Path]) -> None:

@@ -71,10 +71,10 @@ class Picked:
         kept = ("accuracy", "stderr", "chance", "chosen_kinds", "offered_kinds", "per_question_type")
         return {name: scored[name] for name in kept} | {"questions": len(given)}
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, overwrite: bool = True) -> None:
         """Write the predicted indices in a format of ``vqa-mc score``."""
         pairs = zip(self.questions.question_ids, self.labels.tolist(), strict=True)
-        write_json(path, [{"question_id": name, "label": label} for name, label in pairs])
+        write_json(path, [{"question_id": name, "label": label} for name, label in pairs], None, overwrite)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,7 +141,7 @@ class PredictResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the predictions as ``vqa-mc score`` reads them."""
         check_output_file(Path(path), "output", overwrite=overwrite)
-        self.found.write(Path(path))
+        self.found.write(Path(path), overwrite)
         return [Path(path)]
 
 
@@ -179,7 +179,7 @@ def predict(
     processes = accelerator_of()
     found = picked(model.to(processes.device), questions, inputs, processes, progress)
     if output is not None and processes.is_main_process:
-        found.write(output)
+        found.write(output, overwrite)
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, data.texts, output)
 
 

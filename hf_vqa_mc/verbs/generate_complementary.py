@@ -129,7 +129,7 @@ class GenerateComplementaryResult(Result):
 
         _check_format(Path(path), "path")
         check_output_file(Path(path), "path", overwrite=overwrite)
-        write_bytes(Path(path), _content(self.candidates, Path(path).suffix))
+        write_bytes(Path(path), _content(self.candidates, Path(path).suffix), overwrite)
         return [Path(path)]
 
 
@@ -178,7 +178,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     contents = {settings.output: _content(found, settings.output.suffix)} if settings.output else {}
     if settings.page is not None:
         contents[settings.page] = _page(found, settings)
-    write_together(contents)
+    write_together(contents, settings.overwrite)
     return result
 
 

@@ -135,7 +135,7 @@ class PreviewResult(Result):
 
         path = Path(path)
         check_output_file(path, "output", self.settings.paths, overwrite)
-        write_bytes(path, self._content(path))
+        write_bytes(path, self._content(path), overwrite)
         return [path]
 
     def _content(self, path: Path) -> bytes:
@@ -180,7 +180,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings, benchmark.notes)
     paths = [path for path in wanted.values() if path is not None]
-    write_together({path: result._content(path) for path in paths})
+    write_together({path: result._content(path) for path in paths}, settings.overwrite)
     messages = [f"wrote {path}" for path in paths]
     if card is not None:
         try:

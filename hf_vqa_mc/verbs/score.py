@@ -204,7 +204,7 @@ class ScoreResult(Result):
         from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 
         check_output_file(Path(path), "output", self.settings.paths, overwrite)
-        write_json(Path(path), self.to_dict(), indent=1)
+        write_json(Path(path), self.to_dict(), 1, overwrite)
         return [Path(path)]
 
     def official_files(self) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class ScoreResult(Result):
         from hf_vqa_mc.io.atomic_file import write_together
 
         contents = self._official_contents(Path(folder), overwrite)
-        write_together(contents)
+        write_together(contents, overwrite)
         return list(contents)
 
     def _official_contents(self, folder: Path, overwrite: bool) -> dict[Path, bytes]:
@@ -304,5 +304,5 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
-    write_together(contents)
+    write_together(contents, settings.overwrite)
     return replace(result, written=tuple(contents))

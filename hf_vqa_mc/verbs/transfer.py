@@ -161,7 +161,7 @@ class TransferResult(Result):
         from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 
         check_output_file(Path(path), "path", overwrite=overwrite)
-        write_json(Path(path), self.to_dict(), indent=1)
+        write_json(Path(path), self.to_dict(), 1, overwrite)
         return [Path(path)]
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,19 @@ def test_the_hidden_file_of_a_living_writer_is_kept(tmp_path):
         assert len(list(tmp_path.iterdir())) == 2
         publish_together(slow)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"slow"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_runs_that_write_the_same_new_file_the_second_is_refused(tmp_path, monkeypatch, links):
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: Path("no hard links here").stat())
+    with pytest.raises(InputError, match=r"a\.json exists; replace it with --overwrite, or choose another"):
+        with new_file(tmp_path / "new" / "a.json", b"late", overwrite=False) as late:
+            write_bytes(tmp_path / "new" / "a.json", b"first", overwrite=False)
+            late.put()  # as if the first was written after it was checked
+    with pytest.raises(InputError, match="exists"):
+        write_together({tmp_path / "b.json": b"late", tmp_path / "new" / "a.json": b"late"}, overwrite=False)
+    assert {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == {"a.json": b"first"}
 
 
 def test_only_leftovers_of_the_same_file_are_removed(tmp_path):
