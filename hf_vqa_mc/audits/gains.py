@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
 
-CONFIDENCE = 0.95
-"""Level of the two-sided intervals."""
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
 """Familywise error rate of alarms in an audit."""
-SMALLEST_ERROR = 1e-9
-"""A smaller standard error is a rounding error and counts as 0."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,7 @@ def estimate(
 ) -> Estimate:
     """A strategy's accuracy and its gain over chance.
 
-    The standard error is the jackknife's over images (Efron and Stein 1981), since rows of one image are not
-    independent; where all images have equally many rows it equals `scoring.standard_error`. The interval is the union
-    of Wilson's (1927), with Student's quantile for the effective number of images (1 / sum of squared shares), and
-    Clopper and Pearson's (1934), which is valid for few expected hits. Both use the effective number of rows.
+    The interval is `proportion_interval`, clustered by image.
 
     Args:
         scores: (rows,): how often the strategy picks the target, in [0, 1].
@@ -57,38 +51,15 @@ def estimate(
     (0.75, 0.675, 0.75)
     """
     accuracy, expected = float(scores.mean()), float(chance.mean())
-    rows, freedom = _effective_rows(scores, clusters, inflation)
-    quantile = float(stats.t.ppf(1 - ALARM_LEVEL, freedom))
-    middle = (accuracy + quantile**2 / (2 * rows)) / (1 + quantile**2 / rows)
-    half = quantile / (1 + quantile**2 / rows)
-    half *= np.sqrt(accuracy * (1 - accuracy) / rows + quantile**2 / (4 * rows**2))
+    rows, freedom = effective_rows(scores, clusters, inflation)
+    low, high = proportion_interval(accuracy, rows, freedom)
     hits, misses = accuracy * rows, (1 - accuracy) * rows
-    low = min(middle - half, float(stats.beta.ppf(ALARM_LEVEL, hits, misses + 1)) if hits > 0 else 0.0)
-    high = max(middle + half, float(stats.beta.ppf(1 - ALARM_LEVEL, hits + 1, misses)) if misses > 0 else 1.0)
     spread = np.sqrt(expected * (1 - expected) / rows)
     p = 1.0
     if spread > 0 and hits > 0:
         by_chance = float(stats.beta.cdf(expected, hits, misses + 1))  # binomial: at least as many hits
         p = max(float(stats.t.sf((accuracy - expected) / spread, freedom)), by_chance)
-    low, high = max(low, 0.0), min(high, 1.0)
-    return Estimate(accuracy, accuracy - expected, float(low - expected), float(high - expected), p, len(scores))
-
-
-def _effective_rows(
-    scores: NDArray[np.float64], clusters: NDArray[np.integer], inflation: float
-) -> tuple[float, float]:
-    """The number of independent rows with the same standard error, and Student's degrees of freedom."""
-    rows, accuracy = len(scores), float(scores.mean())
-    sizes = np.bincount(clusters)
-    used = sizes > 0
-    sums, sizes = np.bincount(clusters, scores - accuracy)[used], sizes[used]
-    if len(sums) == 1:
-        return 1.0, 1.0
-    images = 1.0 / float(((sizes / rows) ** 2).sum())
-    error = inflation * float(np.sqrt((len(sums) - 1) / len(sums) * ((sums / (rows - sizes)) ** 2).sum()))
-    # If all scores are equal, the variance cannot be estimated; each image then counts as one row.
-    effective = accuracy * (1 - accuracy) / error**2 if error > SMALLEST_ERROR else images / inflation**2
-    return max(effective, 1.0), max(images - 1.0, 1.0)
+    return Estimate(accuracy, accuracy - expected, low - expected, high - expected, p, len(scores))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -1,10 +1,15 @@
-"""Means of scores and their standard errors."""
+"""Means of scores, their standard errors and intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+"""Level of the two-sided intervals."""
+SMALLEST_ERROR = 1e-9
+"""A smaller standard error is a rounding error and counts as 0."""
 
 
 def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None = None) -> float | None:
@@ -36,6 +41,58 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
     if n_clusters < 2:
         return None
     return float(np.sqrt(n_clusters / (n_clusters - 1) * (deviations**2).sum()) / len(scores))
+
+
+def effective_rows(
+    scores: NDArray[np.float64], clusters: NDArray[np.integer], inflation: float = 1.0
+) -> tuple[float, float]:
+    """The number of independent rows with the same standard error, and Student's degrees of freedom.
+
+    The standard error is the jackknife's over clusters (Efron and Stein 1981), since rows of a cluster are not
+    independent; where all clusters have equally many rows it equals `standard_error`.
+
+    Args:
+        scores: float64 (rows,), in [0, 1].
+        clusters: int64 (rows,): number of each row's cluster, from 0.
+        inflation: factor of the standard error.
+
+    >>> effective_rows(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1]))
+    (1.0, 1.0)
+    """
+    rows, accuracy = len(scores), float(scores.mean())
+    sizes = np.bincount(clusters)
+    used = sizes > 0
+    sums, sizes = np.bincount(clusters, scores - accuracy)[used], sizes[used]
+    if len(sums) == 1:
+        return 1.0, 1.0
+    independent = 1.0 / float(((sizes / rows) ** 2).sum())
+    error = inflation * float(np.sqrt((len(sums) - 1) / len(sums) * ((sums / (rows - sizes)) ** 2).sum()))
+    # If all scores are equal, the variance cannot be estimated; each cluster then counts as one row.
+    effective = accuracy * (1 - accuracy) / error**2 if error > SMALLEST_ERROR else independent / inflation**2
+    return max(effective, 1.0), max(independent - 1.0, 1.0)
+
+
+def proportion_interval(share: float, rows: float, freedom: float) -> tuple[float, float]:
+    """The 95% interval of a share; ``rows`` and ``freedom`` are of `effective_rows`.
+
+    The union of Wilson's (1927), with Student's quantile for the effective number of clusters, and Clopper and
+    Pearson's (1934), which is valid for few expected hits. Both use the effective number of rows.
+
+    >>> low, high = proportion_interval(0.5, 100, 99)
+    >>> round(low, 3), round(high, 3)
+    (0.398, 0.602)
+    """
+    from scipy import stats
+
+    tail = (1 - CONFIDENCE) / 2
+    quantile = float(stats.t.ppf(1 - tail, freedom))
+    middle = (share + quantile**2 / (2 * rows)) / (1 + quantile**2 / rows)
+    half = quantile / (1 + quantile**2 / rows)
+    half *= np.sqrt(share * (1 - share) / rows + quantile**2 / (4 * rows**2))
+    hits, misses = share * rows, (1 - share) * rows
+    low = min(middle - half, float(stats.beta.ppf(tail, hits, misses + 1)) if hits > 0 else 0.0)
+    high = max(middle + half, float(stats.beta.ppf(1 - tail, hits + 1, misses)) if misses > 0 else 1.0)
+    return max(float(low), 0.0), min(float(high), 1.0)
 
 
 def mean_of_each(
