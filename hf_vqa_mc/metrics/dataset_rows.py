@@ -20,6 +20,8 @@ COLUMNS = {
     "answers": "lists of text",
     "question_type": "text",
     "answer_type": "text",
+    "set_id": "text or whole numbers",
+    "set_kind": "text",
 }
 """Columns of multiple-choice rows and their types."""
 REQUIRED = ("question_id", "choices", "label")
@@ -96,6 +98,8 @@ def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Anno
         choices=choices,
         labels=labels,
         choice_kinds=columns.get("choice_kinds"),
+        set_ids=_filled([str(name) for name in columns.get("set_id", [])]),
+        set_kinds=columns.get("set_kind"),
         about=about,
     )
 

@@ -18,6 +18,8 @@ from hf_vqa_mc.scoring.scheme import Answer
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")
+SCORES_COLUMN = "scores"
+"""Optional column: the model's score of each choice, in their order."""
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
 FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
@@ -52,6 +54,8 @@ class Predictions:
     """ids that occurred more than once"""
     from_csv: bool
     """whether text may represent a number"""
+    scores: dict[str, Any] = field(default_factory=dict)
+    """question id to the content of `SCORES_COLUMN`, unchecked; empty if there is no such column"""
 
     @property
     def location(self) -> str:
@@ -82,6 +86,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
     form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
     answers: dict[str, Answer] = {}
+    scores: dict[str, Any] = {}
     repeated: dict[str, None] = {}
     columns = None
     for records in batches:
@@ -90,17 +95,19 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
         if form == "mapping":
             _check_mapped(records)
         read = _cells if form == "csv" else _answers
-        for name, answer in zip(records.ids(columns.id), read(records, columns), strict=True):
+        for name, answer, record in zip(records.ids(columns.id), read(records, columns), records.rows, strict=True):
             if name in answers:
                 repeated[name] = None
             answers[name] = answer
+            if SCORES_COLUMN in record:
+                scores[name] = record[SCORES_COLUMN]
         for name in sorted(columns.others):
             for row in (row for row, record in enumerate(records.rows) if name in record):
                 raise InputError(
                     f"{records.location(row)}: column {name!r} is not in the first record; choose "
                     "the columns with --id-column and --answer-column"
                 )
-    found = Predictions(path, answers, tuple(repeated), form == "csv")
+    found = Predictions(path, answers, tuple(repeated), form == "csv", scores)
     if not answers:
         raise InputError(f"{found.location}: found no predictions")
     return found
@@ -126,7 +133,7 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
-    return value.item() if hasattr(value, "item") else value
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _rows_of_file(path: Path) -> _Rows:

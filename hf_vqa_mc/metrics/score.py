@@ -32,7 +32,8 @@ def match(
     """
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     name = name or bare_name(predictions.location)
-    matched = Matched(annotations, answers, inputs or {}, protocol, name)
+    scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
+    matched = Matched(annotations, answers, inputs or {}, protocol, name, scores)
     if predictions.from_csv and matched.choices is not None:
         for question, answer, choices in zip(annotations.names, answers, matched.choices, strict=True):
             if isinstance(answer, str) and answer.isdigit() and answer not in choices:

@@ -6,6 +6,7 @@ from hf_vqa_mc.lazy import lazy_names
 from hf_vqa_mc.listing import Listing
 
 if TYPE_CHECKING:
+    from hf_vqa_mc.scoring.answer_sets import set_accuracy as set_accuracy
     from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy as vqa_pair_accuracy
     from hf_vqa_mc.scoring.consensus import vqa_accuracy as vqa_accuracy
     from hf_vqa_mc.scoring.counterexamples import counterexample_recall as counterexample_recall
@@ -24,6 +25,7 @@ OF_PREDICTIONS = {
     "tdiuc_mpt": "tdiuc",
     "gqa_score": "gqa",
     "wups": "wu_palmer_sets",
+    "set_accuracy": "answer_sets",
 }
 """The schemes that score predictions files, and the modules of their functions."""
 _MODULES = {**OF_PREDICTIONS, "counterexample_recall": "counterexamples"}

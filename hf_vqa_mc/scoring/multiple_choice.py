@@ -3,7 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from itertools import chain
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +73,8 @@ def mc_accuracy(
         image_ids=image_ids,
         choice_kinds=choice_kinds,
     )
-    sizes = _sizes(columns)
-    targets = [_index(columns, row, "references", sizes) for row in range(columns.count)]
-    picked = [_picked(columns, row, targets[row], sizes) for row in range(columns.count)]
-    right = np.array(picked) == np.array(targets)
-    scores = right.astype(np.float64)
+    sizes, targets, picked = picks(columns)
+    scores = (picked == targets).astype(np.float64)
     chosen, offered = _kinds(columns, picked, sizes)
     return {
         "accuracy": float(scores.mean()),
@@ -89,6 +87,27 @@ def mc_accuracy(
     }
 
 
+class Picks(NamedTuple):
+    """Targets and predictions of questions as indices of their choices."""
+
+    sizes: NDArray[np.int64] | None
+    """number of choices of each question; None if unknown"""
+    targets: NDArray[np.int64]
+    """(questions,)"""
+    picked: NDArray[np.int64]
+    """(questions,)"""
+
+
+def picks(columns: Questions) -> Picks:
+    """The targets (``references``) and picked choices (``predictions``); InputError if one is not a choice."""
+    sizes = _sizes(columns)
+    targets = _indices(columns, "references", sizes)
+    if not set(map(type, columns["predictions"])) <= {int}:
+        picked = [_picked(columns, row, targets[row], sizes) for row in range(columns.count)]
+        return Picks(sizes, targets, np.array(picked))
+    return Picks(sizes, targets, _indices(columns, "predictions", sizes))
+
+
 def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     """Number of choices of each question, int64 (questions,); None if unknown."""
     counted: dict[str, NDArray[np.int64]] = {}
@@ -96,15 +115,27 @@ def _sizes(columns: Questions) -> NDArray[np.int64] | None:
         if name not in columns:
             continue
         for row, values in enumerate(columns[name]):
-            if not isinstance(values, list | tuple) or not values:
+            if not isinstance(values, (list, tuple)) or not values:
                 raise columns.wrong(row, name, f"{expected}, at least one")
-            if name == "choices" and not all(isinstance(value, str) for value in values):
-                raise columns.wrong(row, name, expected)
-        counted[name] = np.array([len(values) for values in columns[name]])
+        if name == "choices" and not set(map(type, chain.from_iterable(columns[name]))) <= {str}:
+            for row, values in enumerate(columns[name]):
+                if not all(isinstance(value, str) for value in values):
+                    raise columns.wrong(row, name, expected)
+        counted[name] = np.fromiter(map(len, columns[name]), np.int64, columns.count)
     if len(counted) == 2:
         for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
             raise columns.wrong(int(row), "choice_kinds", f"one per choice, {counted['choices'][row]} in all")
     return next(iter(counted.values()), None)
+
+
+def _indices(columns: Questions, field: str, sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """A column of indices of choices, int64 (questions,)."""
+    column = columns[field]
+    if set(map(type, column)) <= {int} and min(column) >= 0 and max(column) <= np.iinfo(np.int64).max:
+        indices = np.array(column, np.int64)
+        if sizes is None or (indices < sizes).all():
+            return indices
+    return np.array([_index(columns, row, field, sizes) for row in range(columns.count)])
 
 
 def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
@@ -115,7 +146,7 @@ def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | 
     return int(value)
 
 
-def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
+def _picked(columns: Questions, row: int, target: np.int64, sizes: NDArray[np.int64] | None) -> int:
     """The index of the picked choice; the target if it differs from the prediction in letter case only."""
     prediction = columns["predictions"][row]
     if not isinstance(prediction, str):
@@ -126,11 +157,11 @@ def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] 
     wanted = prediction.lower()
     if wanted not in texts:
         raise columns.wrong(row, "predictions", f"one of its choices {columns['choices'][row]}")
-    return target if texts[target] == wanted else texts.index(wanted)
+    return int(target) if texts[target] == wanted else texts.index(wanted)
 
 
 def _kinds(
-    columns: Questions, picked: list[int], sizes: NDArray[np.int64] | None
+    columns: Questions, picked: NDArray[np.int64], sizes: NDArray[np.int64] | None
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     if "choice_kinds" not in columns or sizes is None:
         return None, None

@@ -69,6 +69,9 @@ class Annotations:
     labels: list[int] | None = None
     """index of the right choice"""
     choice_kinds: list[list[int]] | None = None
+    set_ids: list[str] | None = None
+    """closed answer set of each question, "" for none; None if all are in none"""
+    set_kinds: list[str] | None = None
     records: Mapping[str, dict[str, Any]] | None = None
     """GQA's question records by id"""
     about: Mapping[str, str] = field(default_factory=dict)
@@ -117,6 +120,8 @@ class Matched:
     protocol: str = DEFAULT_PROTOCOL
     name: str = "predictions"
     """name of the model in official file names"""
+    scores: list[Any] | None = None
+    """the model's scores of each question's choices, unchecked"""
 
     @property
     def questions(self) -> list[str] | None:
@@ -154,7 +159,7 @@ class Matched:
 
     def column(self, name: str) -> list[Any] | None:
         """A column of the questions that need a prediction; None where it is missing."""
-        if name in ("questions", "choices"):
+        if name in ("questions", "choices", "scores"):
             values: list[Any] | None = getattr(self, name)
             return values
         return self.annotations.column(name)

@@ -12,7 +12,9 @@ SMALLEST_ERROR = 1e-9
 """A smaller standard error is a rounding error and counts as 0."""
 
 
-def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None = None) -> float | None:
+def standard_error(
+    scores: NDArray[np.float64], clusters: Sequence[str] | NDArray[np.int64] | None = None
+) -> float | None:
     """The standard error of a mean of scores, clustered because questions about one image are correlated.
 
     With deviations d from the mean, summed within each of G clusters::
@@ -24,7 +26,7 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
 
     Args:
         scores: float64 (n,).
-        clusters: cluster of each score, such as image ids.
+        clusters: cluster of each score, such as image ids; or its number, int64 (n,), from 0.
 
     Returns:
         In the unit of the scores; None for a single cluster.
@@ -36,7 +38,8 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
     """
     deviations = scores - scores.mean()
     if clusters is not None:
-        deviations = np.bincount(numbered(clusters)[1], deviations)
+        cluster = clusters if isinstance(clusters, np.ndarray) else numbered(clusters)[1]
+        deviations = np.bincount(cluster, deviations)[np.bincount(cluster) > 0]
     n_clusters = len(deviations)
     if n_clusters < 2:
         return None
@@ -67,7 +70,7 @@ def effective_rows(
         return 1.0, 1.0
     independent = 1.0 / float(((sizes / rows) ** 2).sum())
     error = inflation * float(np.sqrt((len(sums) - 1) / len(sums) * ((sums / (rows - sizes)) ** 2).sum()))
-    # If all scores are equal, the variance cannot be estimated; each cluster then counts as one row.
+    # If all clusters' scores are equal, the variance cannot be estimated; each cluster then counts as one row.
     effective = accuracy * (1 - accuracy) / error**2 if error > SMALLEST_ERROR else independent / inflation**2
     return max(effective, 1.0), max(independent - 1.0, 1.0)
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 128
 """Questions per forward pass."""
+DECIMALS = 6
+"""Decimals of the scores in predictions files; float32 has 7 significant digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +74,12 @@ class Picked:
         return {name: scored[name] for name in kept} | {"questions": len(given)}
 
     def write(self, path: Path, overwrite: bool = True) -> None:
-        """Write the predicted indices in a format of ``vqa-mc score``."""
-        pairs = zip(self.questions.question_ids, self.labels.tolist(), strict=True)
-        write_json(path, [{"question_id": name, "label": label} for name, label in pairs], None, overwrite)
+        """Write the predicted indices and the scores of the choices, rounded, in a format of ``vqa-mc score``."""
+        rounded = self.logits.astype(np.float64).round(DECIMALS)
+        scores = [row[mask].tolist() for row, mask in zip(rounded, self.questions.choices != NONE, strict=True)]
+        columns = zip(self.questions.question_ids, self.labels.tolist(), scores, strict=True)
+        rows = [{"question_id": name, "label": label, "scores": row} for name, label, row in columns]
+        write_json(path, rows, None, overwrite)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

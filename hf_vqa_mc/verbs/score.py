@@ -25,7 +25,8 @@ READING, SCHEME, WRITING = "Input", "Metric", "Output"
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
-    "choice) or label (index). In Python also records, a data frame, a Dataset or a mapping id -> answer."
+    "choice) or label (index), optionally scores (a number for each choice). In Python also records, a data frame, a "
+    "Dataset or a mapping id -> answer."
 )
 
 
@@ -251,6 +252,9 @@ def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float 
         if measure in ("stderr", "per_question"):
             continue
         for group, score in value.items() if isinstance(value, Mapping) else [("", value)]:
+            if isinstance(score, Mapping):
+                for inner, part, number, error in _scores(score):
+                    yield inner, f"{group} {part}".strip(), number, error
             if isinstance(score, int | float):
                 error = errors.get(measure) if isinstance(errors, Mapping) else errors
                 is_main = measure == next(iter(result)) or isinstance(errors, Mapping)

@@ -78,6 +78,7 @@ def test_the_best_checkpoint_answers_as_it_was_tested(settings):
     assert found.results == done.record["results"]["test"]
     rows = json.loads((args.output / "predictions.json").read_text())
     assert [row["label"] for row in rows] == found.found.labels.tolist()
+    assert [np.argmax(row["scores"]) for row in rows] == found.found.labels.tolist()
 
 
 @pytest.mark.parametrize("model", ["attention", "hiecoatt"])

@@ -1,0 +1,176 @@
+"""Closed answer sets: rows that share their choices, each of which is the target of equally many rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.statistics import numbered
+from hf_vqa_mc.text.normalisation import comparable
+
+LATIN = "latin"
+"""Kind of a set of k x k rows with k choices: each choice is the target once for each image and each question."""
+CROSSED = ("grid", LATIN)
+"""Kinds of sets that have a row for each of their questions on each of their images."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClosedSets:
+    """The rows of closed answer sets, in an order that does not depend on that of rows and choices in the input.
+
+    Rows are sorted by set, in a Latin square by question, and then by the text of the target. So each k consecutive
+    rows have the same k choices, and each choice is the target of one of them.
+    """
+
+    rows: Ints
+    """(rows,): index of each row in the columns"""
+    names: list[str]
+    """set_id of each set, sorted"""
+    kinds: list[str]
+    """set_kind of each set"""
+    sizes: Ints
+    """(sets,): number of choices"""
+    set_of: Ints
+    """(rows,): number of each row's set"""
+    questions: Ints
+    """(rows,): number of each row's question in its grid or Latin square; -1 in other sets"""
+    images: Ints
+    """(rows,): the same for images"""
+
+
+def closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
+    """Find the closed answer sets among questions and check them; rows whose set id is empty are in none.
+
+    Args:
+        columns: with ``set_ids`` and ``choices``; with ``set_kinds``, without which no set is a grid or Latin square.
+            Grids and Latin squares need ``questions`` and ``image_ids``.
+        targets: int64 (questions,): index of each row's target among its choices.
+
+    Raises:
+        InputError: no row is in a set, or a set is not closed; names the set.
+    """
+    ids = columns.groups("set_ids") or []
+    rows = np.array([row for row, name in enumerate(ids) if name], np.int64)
+    if not len(rows):
+        raise InputError("set_ids is empty in all rows; expected the names of closed answer sets")
+    names, set_of = numbered([ids[row] for row in rows])
+    first = rows[np.unique(set_of, return_index=True)[1]]
+    kinds = _kinds(columns, rows, set_of, first, names)
+    choices = _choices(columns, rows, set_of, first, names)
+    sizes = np.array([len(texts) for texts in choices])
+    target_ranks = np.array(
+        [
+            choices[number].index(columns["choices"][row][target])
+            for row, number, target in zip(rows.tolist(), set_of.tolist(), targets[rows].tolist(), strict=True)
+        ]
+    )
+    squares = np.array([kind == LATIN for kind in kinds])
+    _check_targets(choices, set_of, target_ranks, np.where(squares, sizes, 1), names)
+    questions, images = _crossed(columns, rows, set_of, target_ranks, kinds, names)
+    order = np.lexsort((target_ranks, np.where(squares[set_of], questions, 0), set_of))
+    return ClosedSets(rows[order], names, kinds, sizes, set_of[order], questions[order], images[order])
+
+
+def _kinds(columns: Questions, rows: Ints, set_of: Ints, first: Ints, names: list[str]) -> list[str]:
+    """The kind of each set; raises InputError if its rows have several."""
+    if "set_kinds" not in columns:
+        return [""] * len(names)
+    texts = columns.texts("set_kinds")
+    for row, number in zip(rows.tolist(), set_of.tolist(), strict=True):
+        if texts[row] != texts[first[number]]:
+            raise InputError(
+                f"set {names[number]!r}: set_kind is {texts[row]!r} in {columns.where(row)} and "
+                f"{texts[first[number]]!r} in {columns.where(first[number])}; expected one kind"
+            )
+    return [texts[row] for row in first]
+
+
+def _choices(columns: Questions, rows: Ints, set_of: Ints, first: Ints, names: list[str]) -> list[list[str]]:
+    """The choices of each set, sorted; raises InputError unless its rows have the same, each once."""
+    given = columns["choices"]
+    choices = [sorted(given[row]) for row in first]
+    for number, texts in enumerate(choices):
+        if len(set(texts)) < len(texts):
+            raise InputError(
+                f"set {names[number]!r}: {columns.where(first[number])} has a choice twice, {given[first[number]]}; "
+                "expected distinct choices"
+            )
+    for row, number in zip(rows.tolist(), set_of.tolist(), strict=True):
+        if sorted(given[row]) != choices[number]:
+            raise InputError(
+                f"set {names[number]!r}: {columns.where(row)} has the choices {given[row]}, "
+                f"{columns.where(first[number])} {given[first[number]]}; expected the same in all rows of a set"
+            )
+    return choices
+
+
+def _check_targets(choices: list[list[str]], set_of: Ints, target_ranks: Ints, times: Ints, names: list[str]) -> None:
+    """Raise InputError unless each choice of a set is the target of ``times`` rows."""
+    sizes, counts = np.array([len(texts) for texts in choices]), np.bincount(set_of)
+    for number in np.flatnonzero(counts != sizes * times)[:1]:
+        raise InputError(
+            f"set {names[number]!r} has {counts[number]} rows and {sizes[number]} choices; expected "
+            f"{sizes[number] * times[number]} rows (keep all rows of a set, or make their set_id empty)"
+        )
+    width = int(sizes.max())
+    found = np.bincount(set_of * width + target_ranks, minlength=len(sizes) * width).reshape(-1, width)
+    for number in np.flatnonzero((found > times[:, None]).any(axis=1))[:1]:
+        raise InputError(
+            f"set {names[number]!r}: {choices[number][found[number].argmax()]!r} is the target of "
+            f"{found[number].max()} rows; expected each choice to be the target of {times[number]}"
+        )
+
+
+def _crossed(
+    columns: Questions, rows: Ints, set_of: Ints, target_ranks: Ints, kinds: list[str], names: list[str]
+) -> tuple[Ints, Ints]:
+    """Numbers of the questions and images of grids and Latin squares, -1 in other sets.
+
+    Raises InputError unless a grid has each question on each image once, a Latin square also each target.
+    """
+    questions, images = np.full(len(rows), -1), np.full(len(rows), -1)
+    inside = np.flatnonzero(np.array([kind in CROSSED for kind in kinds])[set_of])
+    if not len(inside):
+        return questions, images
+    for name in ("questions", "image_ids"):
+        if name not in columns:
+            number = set_of[inside[0]]
+            raise InputError(f"set {names[number]!r}: set_kind is {kinds[number]!r}, which needs {name}")
+    texts, image_ids = columns.texts("questions"), columns.groups("image_ids") or []
+    keys = {text: comparable(text) for text in {texts[row] for row in rows[inside]}}
+    questions[inside] = _pairs(set_of[inside], numbered([keys[texts[row]] for row in rows[inside]])[1])
+    images[inside] = _pairs(set_of[inside], numbered([image_ids[row] for row in rows[inside]])[1])
+    of_square = inside[np.array([kind == LATIN for kind in kinds])[set_of[inside]]]
+    for some, one, other, expected in (
+        (inside, questions, images, "question on each of its images"),
+        (of_square, questions, target_ranks, "question with each of its targets"),
+        (of_square, images, target_ranks, "image with each of its targets"),
+    ):
+        wrong = _incomplete(set_of[some], one[some], other[some], len(names))
+        for number in np.flatnonzero(wrong)[:1]:
+            raise InputError(
+                f"set {names[number]!r}: set_kind is {kinds[number]!r}; expected one row for each {expected}"
+            )
+    return questions, images
+
+
+def _pairs(one: Ints, other: Ints) -> Ints:
+    """The number of each distinct pair."""
+    numbers: Ints = np.unique(one * (other.max(initial=0) + 1) + other, return_inverse=True)[1]
+    return numbers
+
+
+def _incomplete(set_of: Ints, one: Ints, other: Ints, sets: int) -> NDArray[np.bool_]:
+    """(sets,): whether a set's rows are not all pairs of its values, each pair once."""
+
+    def distinct(values: Ints) -> Ints:
+        width = int(values.max(initial=0)) + 1
+        return np.bincount(np.unique(set_of * width + values) // width, minlength=sets)
+
+    rows = np.bincount(set_of, minlength=sets)
+    wrong: NDArray[np.bool_] = (distinct(one) * distinct(other) != rows) | (distinct(_pairs(one, other)) != rows)
+    return wrong
