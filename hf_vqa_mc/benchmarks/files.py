@@ -179,7 +179,10 @@ def _json(path: Path) -> pa.Table:
 
 READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv}
 """By file type."""
-EXPECTED = f"a file (.{', .'.join(READERS)}; plain or .gz), a folder that load_dataset reads, or a dataset on the Hub"
+EXPECTED = (
+    f"a file (.{', .'.join(READERS)}; plain, {' or '.join(PACKINGS)}), a folder that load_dataset reads, "
+    "or a dataset on the Hub"
+)
 
 
 def _table_of(path: Path, records: Sequence[dict[str, Any]], location: Callable[[int], str]) -> pa.Table:

@@ -7,6 +7,7 @@ questions) as long as ``json.JSONDecoder.raw_decode`` on a window, and it reject
 import codecs
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -24,6 +25,7 @@ BATCH = 1 << 16
 DEEPEST = 200
 """Maximum depth of nested lists and objects; deeper ones would exceed Python's stack where they are used."""
 
+_TOO_LONG = f"a number of more than {sys.get_int_max_str_digits():,} digits"
 _SPACE = " \t\n\r"
 _SPACES = re.compile(r"[ \t\n\r]*")
 _NOT_NESTING = re.compile(r"[^\[\]{}]+")
@@ -37,10 +39,15 @@ _Value = TypeVar("_Value")
 
 
 def parsed(text: str | bytes) -> Any:  # noqa: ANN401  any json value
-    """The value of a JSON text; raises ValueError if it is not JSON, or nested deeper than ``DEEPEST``."""
+    """The value of a JSON text; raises ValueError if it is not JSON, too deeply nested, or has too long a number."""
     text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
     check_depth(text)
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        raise ValueError(_TOO_LONG) from None
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
@@ -249,7 +256,9 @@ class _Text:
                 if self._ended or not (endless or error.pos > filled - _CUT):
                     self._at = min(error.pos, len(self._window))
                     raise self._malformed(f"{error.msg} in {what}") from None
-            except (ValueError, RecursionError) as error:  # an integer with thousands of digits, or deep nesting
+            except ValueError:
+                raise self._malformed(f"{_TOO_LONG} in {what}") from None
+            except RecursionError as error:
                 raise self._malformed(f"{error} in {what}") from None
             else:
                 following = self._window[end : end + 1]

@@ -16,6 +16,8 @@ FREE_DECODED = 10**9
 """Decoded bytes at any ratio: columns with the same text in every row are common."""
 _INDEX_BYTES = 4
 """Minimum size of a decoded value."""
+_ROW_BYTES = 250
+"""Size that a row at least counts as: that of a question in memory, even where the file needs no bytes for it."""
 _DICTIONARIES = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}
 
 
@@ -37,7 +39,8 @@ def check_parquet(
     most = most_unpacked(size, FREE_DECODED)
     with pq.ParquetFile(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-        if sum(group.total_byte_size for group in groups) > most:
+        rows = file.metadata.num_rows
+        if max(sum(group.total_byte_size for group in groups), _ROW_BYTES * rows) > most:
             raise bomb(location, size, most)
         for number in range(len(groups)):
             next(file.iter_batches(1, [number], columns), None)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.options import ReadOptions, check_former_names, option, read_settings_file, settings, verb
@@ -203,14 +204,17 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     shared = ("features", "word_vectors", "init_from", "skip_missing", "epochs")
     given = {**paths, **{name: value for name in shared if (value := getattr(settings, name)) not in (None, False)}}
     tuned = paths if settings.fine_tuning_epochs is None else {**paths, "epochs": settings.fine_tuning_epochs}
-    done = transfer_model(
-        _recipe("--recipe", settings.recipe, given),
-        _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, tuned),
-        targets=TARGETS if settings.targets is None else settings.targets,
-        from_scratch=settings.from_scratch,
-        image_data=settings.image_data,
-        progress=progress,
-    )
+    recipe = _recipe("--recipe", settings.recipe, given)
+    fine_tuning = _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, tuned)
+    with reading(settings.max_unpacked or recipe.max_unpacked or fine_tuning.max_unpacked, progress):
+        done = transfer_model(
+            recipe,
+            fine_tuning,
+            targets=TARGETS if settings.targets is None else settings.targets,
+            from_scratch=settings.from_scratch,
+            image_data=settings.image_data,
+            progress=progress,
+        )
     return TransferResult(settings, done)
 
 

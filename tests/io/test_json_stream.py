@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import json_stream
-from hf_vqa_mc.io.json_stream import check_depth, items_of_lists, list_items, object_items
+from hf_vqa_mc.io.json_stream import check_depth, items_of_lists, json_lines, list_items, object_items
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -168,7 +168,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(items: list[Any], data: st
         (b"<html>", "expected a JSON object with a list 'items', found '<html>'"),
         (b'{"items": ["\xff"]}', "expected UTF-8 text, found 0xff as byte 12"),
         (b'{"items": ["\xc3', "expected UTF-8 text, found 0xc3 as byte 12"),
-        (b'{"items": [' + b"1" * 5000 + b"]}", "Exceeds the limit"),
+        (b'{"items": [' + b"1" * 5000 + b"]}", "a number of more than 4,300 digits"),
         (b'{"items": [' + b"[" * 100_000, "recursion"),
     ],
 )
@@ -226,3 +226,13 @@ def test_the_depth_of_long_texts_needs_a_few_times_their_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5 * len(content)
+
+
+def test_too_long_a_number_is_one_clear_line(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": %s}' % (b"1" * 5000))
+    with pytest.raises(
+        InputError, match=r"^x\.json: .*: a number of more than 4,300 digits in the list after 1 records$"
+    ):
+        _items(b"[1, %s]" % (b"1" * 5000))
+    with pytest.raises(InputError, match=r"a\.jsonl, line 1: a number of more than 4,300 digits; expected one JSON"):
+        list(json_lines(tmp_path / "a.jsonl"))

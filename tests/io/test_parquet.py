@@ -43,6 +43,17 @@ def test_what_decodes_to_more_than_the_limit_is_refused(
         check_parquet(path, "x", size)
 
 
+def test_rows_that_take_no_bytes_are_limited(tmp_path: Path) -> None:
+    rows = pa.array([True]).take(pa.array([0] * 1_000_000))
+    with pq.ParquetWriter(tmp_path / "x.parquet", pa.schema({"x": pa.bool_()})) as file:
+        for _ in range(5):
+            file.write_table(pa.table({"x": rows}))
+    with pytest.raises(
+        InputError, match=r"x\.parquet: refused, its 0\.0 MB unpack to more than 1 GB; if you trust it"
+    ):
+        vm.read_benchmark(tmp_path / "x.parquet")
+
+
 def test_every_reader_of_parquet_refuses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, path = tmp_path / "folder", tmp_path / "x.parquet"
     pq.write_table(pa.table({"question_id": range(ROWS), "answer": COLUMNS["a text"]}), path)
