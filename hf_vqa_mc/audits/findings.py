@@ -97,7 +97,7 @@ def _repeating(rows: Rows) -> Finding:
 
 
 def _containing(rows: Rows) -> Finding:
-    where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary)))
+    where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary.key_texts)))
     return _of_rows("overlapping choices", "In SHARE of the rows one choice contains another.", where, rows)
 
 

@@ -17,7 +17,7 @@ class ProbeSettings:
     """
 
     probes: bool = option(
-        "Train probes (logistic regression, random forest) in addition to heuristics and counts.",
+        "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
         default=True,
         panel=PROBES,
     )

@@ -1,11 +1,12 @@
 """Similarity of a row's choices to each other and to the question, by characters and words."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.rows import Rows, Vocabulary
+from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 
@@ -22,16 +23,16 @@ _SPACE, _HYPHEN, _APOSTROPHES = 32, 45, (39, 0x2019)
 
 
 class Letters(NamedTuple):
-    """The comparable texts as code points, concatenated."""
+    """Texts as code points, concatenated."""
 
     codes: NDArray[np.unsignedinteger]
     starts: NDArray[np.int64]
-    """(keys + 1,)"""
+    """(texts + 1,)"""
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> "Letters":
-        """The first MOST_LETTERS characters of each comparable text."""
-        short = [text[:MOST_LETTERS] for text in vocabulary.key_texts]
+    def of(cls, texts: Sequence[str]) -> "Letters":
+        """The first MOST_LETTERS characters of each text."""
+        short = [text[:MOST_LETTERS] for text in texts]
         joined = "".join(short)
         codes = (
             np.frombuffer(joined.encode("ascii"), np.uint8)
@@ -49,6 +50,16 @@ def trigram_similarity(rows: Rows, letters: Letters) -> NDArray[np.float64]:
         more than MOST_CHOICES.
     """
     return _trigram_similarity(rows.keys, letters)
+
+
+def trigram_codes(letters: Letters) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The character trigrams of all texts and the index of the text of each; a text is surrounded by spaces."""
+    codes = letters.codes.astype(np.uint64)
+    before, after = np.roll(codes, 1), np.roll(codes, -1)
+    filled = letters.starts[:-1] < letters.starts[1:]
+    before[letters.starts[:-1][filled]] = after[letters.starts[1:][filled] - 1] = _SPACE
+    text = np.repeat(np.arange(len(filled)), np.diff(letters.starts))
+    return (before << np.uint64(42)) | (codes << np.uint64(21)) | after, text
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:

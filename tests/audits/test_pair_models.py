@@ -48,7 +48,7 @@ def test_what_is_planted_is_found_by_both_models_that_may_know_it(bias):
 @pytest.mark.slow
 def test_where_nothing_is_planted_nothing_is_found():
     _, estimates, _ = audited("none", 0.0, 900, 1)
-    assert len(estimates) == 4
+    assert len(estimates) == 6
     for gain in estimates.values():
         assert gain.low <= 0.0
         assert gain.p > 0.01
@@ -79,7 +79,7 @@ def test_labels_of_the_evaluated_rows_change_no_answer():
             np.put_along_axis(by_position, rows.positions, shortcut.probabilities, axis=1)
             found[name] = by_position[evaluated]
         answers.append(found)
-    assert len(answers[0]) == 8
+    assert len(answers[0]) == 12
     for name, probabilities in answers[0].items():
         np.testing.assert_allclose(probabilities, answers[1][name], atol=1e-6, err_msg=name)
 
@@ -137,7 +137,7 @@ def test_probes_beyond_the_time_limit_are_reported():
     table, _, _ = planted("length", 0.3, 100, 0)
     found, not_run = ran(context_of(table, time_limit=1e-9), MODELS)
     assert found == {}
-    assert len(not_run) == 4
+    assert len(not_run) == 6
     assert not_run[0].name == "logistic regression: choices alone"
     assert not_run[0].reason == "the time limit was reached after 0 of 5 folds"
 

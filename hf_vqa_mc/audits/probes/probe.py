@@ -88,7 +88,7 @@ class Context:
     @cached_property
     def trigram_similarity(self) -> Values:
         """(rows, choices): see `trigram_similarity`; two heuristics use it."""
-        return trigram_similarity(self.rows, Letters.of(self.rows.vocabulary))
+        return trigram_similarity(self.rows, Letters.of(self.rows.vocabulary.key_texts))
 
     @property
     def deadline(self) -> float:

@@ -1,0 +1,160 @@
+"""A network that scores the choices of a row together, and its training."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hf_vqa_mc.audits.probes.text_bags import Bags
+
+DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3
+"""Size of the embeddings and of the hidden layers, and dropout of the hidden layers."""
+CHOICE_DEVIATION, QUESTION_DEVIATION = 0.03, 0.1
+"""Standard deviation of the initial embeddings; with 0.1 for choices, rare words and trigrams are overfitted."""
+WORD_DROPOUT = 0.3
+"""Dropout of the features of questions."""
+LEARNING_RATE, BATCH = 2e-3, 512
+EPOCHS, LEAST_STEPS = 4, 100
+"""Number of epochs, and minimum number of steps; the learning rate falls linearly to 0."""
+SCORED_AT_ONCE = 2048
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What the network sees."""
+
+    choices: NDArray[np.int64]
+    """(rows, choices): index of each choice in ``choice_bags``, negative for padding"""
+    choice_bags: Bags
+    questions: NDArray[np.int64]
+    """(rows,): index of each question in ``question_bags``"""
+    question_bags: Bags | None
+    """None if questions are not seen"""
+    images: Callable[[Rows], NDArray[np.float32]] | None
+    """returns the image vectors of rows, (rows, dimensions); None if images are not seen"""
+
+
+class _Embedding(nn.Module):
+    """The weighted sum of the embeddings of a text's features."""
+
+    def __init__(self, bags: Bags, dimensions: int, deviation: float, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.starts = torch.from_numpy(bags.indptr.astype(np.int64))
+        self.features = torch.from_numpy(bags.indices.astype(np.int64))
+        self.weights = torch.from_numpy(bags.data)
+        self.table = nn.Parameter(torch.randn(max(bags.shape[1], 1), dimensions) * deviation)
+        self.dropout = dropout
+
+    def forward(self, texts: Tensor) -> Tensor:
+        """The embeddings of texts, (*texts.shape, dimensions)."""
+        distinct, number = torch.unique(texts, return_inverse=True)
+        sizes = self.starts[distinct + 1] - self.starts[distinct]
+        offsets = torch.cumsum(sizes, 0) - sizes
+        index = torch.arange(int(sizes.sum())) + torch.repeat_interleave(self.starts[distinct] - offsets, sizes)
+        weights = functional.dropout(self.weights[index], self.dropout, self.training)
+        found = functional.embedding_bag(
+            self.features[index], self.table, offsets, mode="sum", per_sample_weights=weights
+        )
+        embeddings: Tensor = found[number]
+        return embeddings
+
+
+class _SetNetwork(nn.Module):
+    """Score of choice c: b_c + a_c · (sum of a over the row) + MLP(question) · v_c + MLP(image) · w_c."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.question = self.of_question = self.of_image = None
+        if inputs.question_bags is not None:
+            self.question = _Embedding(inputs.question_bags, DIMENSIONS, QUESTION_DEVIATION, WORD_DROPOUT)
+            self.of_question = _mlp(DIMENSIONS)
+        if inputs.images is not None:
+            self.of_image = _mlp(inputs.images(np.zeros(1, np.int64)).shape[1])
+        seen = (self.of_question is not None) + (self.of_image is not None)
+        self.choice = _Embedding(inputs.choice_bags, 1 + DIMENSIONS * (1 + seen), CHOICE_DEVIATION)
+
+    def forward(self, rows: Rows) -> Tensor:
+        """Log odds of the choices of rows, (rows, choices); -inf for padding."""
+        choices = torch.from_numpy(self.inputs.choices[rows])
+        valid = choices >= 0
+        embedded = self.choice(choices.clamp(min=0)) * valid[..., None]
+        own, *others = embedded[..., 1:].split(DIMENSIONS, dim=-1)
+        odds: Tensor = embedded[..., 0] + (own * own.sum(dim=1, keepdim=True)).sum(dim=-1)
+        for seen, vectors in zip(self._seen(rows), others, strict=True):
+            odds = odds + (vectors * seen[:, None]).sum(dim=-1)
+        return odds.masked_fill(~valid, -torch.inf)
+
+    def _seen(self, rows: Rows) -> Iterator[Tensor]:
+        """The vectors of the question and of the image, (rows, DIMENSIONS) each."""
+        if self.question is not None and self.of_question is not None:
+            yield self.of_question(self.question(torch.from_numpy(self.inputs.questions[rows])))
+        if self.of_image is not None and self.inputs.images is not None:
+            yield self.of_image(torch.from_numpy(self.inputs.images(rows)))
+
+
+def _mlp(size: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(size, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT), nn.Linear(HIDDEN, DIMENSIONS))
+
+
+def trained_odds(
+    inputs: Inputs, train: Rows, targets: NDArray[np.int64], test: Rows, seed: int, check: Callable[[], None]
+) -> NDArray[np.float64]:
+    """Train a network and score other rows; deterministic, in one thread, and global seeds are restored.
+
+    Args:
+        inputs: of all rows.
+        train: rows that the network is fitted on.
+        targets: (training rows,): index of the target.
+        test: rows that are scored.
+        seed: random seed.
+        check: called at each step; may raise an exception.
+
+    Returns:
+        Log odds of the choices (test rows, choices).
+    """
+    with _one_thread(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = _SetNetwork(inputs)
+        n_batches = -(-len(train) // BATCH)
+        steps = max(EPOCHS, -(-LEAST_STEPS // n_batches)) * n_batches
+        adam = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
+        schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
+        for batch in _batches(len(train), steps // n_batches):
+            check()
+            loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
+            adam.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            adam.step()
+            schedule.step()
+        network.eval()
+        with torch.no_grad():
+            starts = [*range(0, len(test), SCORED_AT_ONCE), len(test)]
+            odds = [network(test[first:last]).numpy() for first, last in pairwise(starts)]
+    return np.concatenate(odds).astype(np.float64)
+
+
+def _batches(rows: int, epochs: int) -> Iterator[NDArray[np.int64]]:
+    """Random batches of all rows, for each epoch."""
+    for _ in range(epochs):
+        order = torch.randperm(rows).numpy()
+        yield from (order[first : first + BATCH] for first in range(0, rows, BATCH))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Products in one thread, whose number would change the last digits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,88 @@
+"""Texts as bags of features, for embeddings that generalise to unseen texts: words, bigrams, character trigrams."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.similar_choices import Letters, trigram_codes
+from hf_vqa_mc.decoys.candidates import MISSING
+
+SEEN_IN = 2
+"""Minimum number of training choices, or of training questions, that have a feature."""
+FIRST_WORDS = 6
+"""Maximum length of the beginnings of questions."""
+TRIGRAMS = 1 << 15
+"""Size of the hash table of character trigrams."""
+
+Bags = Any
+"""sparse float32 (texts, features): the weight of each feature in each text"""
+Numbers = NDArray[np.int64]
+
+
+def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
+    """Comparable texts as the text itself, its words and its character trigrams.
+
+    Args:
+        train: the rows that a model is fitted on.
+        used: (texts,): numbers of the comparable texts, ascending.
+        least: minimum number of training choices with a text, below which the text itself is no feature.
+    """
+    counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
+    itself = sparse.eye_array(len(used), dtype=np.float32, format="csr")
+    trigrams = _trigrams([train.vocabulary.key_texts[key] for key in used.tolist()])
+    parts = [_unit_length(_frequent(one, counts)) for one in (_words(train, used), trigrams)]
+    return sparse.hstack([_frequent(itself, counts, max(least, SEEN_IN)), *parts], format="csr")
+
+
+def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
+    """Questions as the mean of their words, bigrams and beginnings; for the arguments see `choice_bags`."""
+    counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
+    words = _words(train, used + len(train.vocabulary.key_texts))
+    text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
+    pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
+    inside = text[1:] == text[:-1]
+    bigrams = _bags(text[1:][inside], np.unique(pair[inside], return_inverse=True)[1], len(used))
+    beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
+    row, length = (beginnings != MISSING).nonzero()
+    begun = _bags(row, beginnings[row, length], len(used))
+    bags = _frequent(sparse.hstack([words, bigrams, begun], format="csr"), counts)
+    bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
+    return bags
+
+
+def _words(rows: ShuffledRows, texts: Numbers) -> Bags:
+    """The words of texts of ``Vocabulary.worded``, in their order."""
+    worded = rows.vocabulary.worded
+    counts = np.diff(worded.starts)[texts]
+    ends = np.cumsum(counts)
+    tokens = worded.tokens[np.arange(counts.sum()) + np.repeat(worded.starts[texts] - ends + counts, counts)]
+    ones = np.ones(len(tokens), np.float32)
+    return sparse.csr_matrix((ones, tokens, np.append(0, ends)), shape=(len(texts), max(len(worded.words), 1)))
+
+
+def _trigrams(texts: list[str]) -> Bags:
+    """Hashed character trigrams."""
+    codes, text = trigram_codes(Letters.of(texts))
+    mixed = codes * np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing (Dietzfelbinger 1996)
+    return _bags(text, (mixed >> np.uint64(64 - 15)).astype(np.int64), len(texts), TRIGRAMS)
+
+
+def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = None) -> Bags:
+    size = int(feature.max(initial=0)) + 1 if features is None else features
+    return sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
+
+
+def _frequent(bags: Bags, counts: NDArray[np.integer], least: int = SEEN_IN) -> Bags:
+    """The binary features of at least ``least`` texts, where ``counts`` (texts,) is the frequency of each text."""
+    bags.sum_duplicates()
+    bags.data[:] = 1
+    return sparse.csr_matrix(bags[:, np.flatnonzero(counts @ bags >= least)])
+
+
+def _unit_length(bags: Bags) -> Bags:
+    sizes = np.diff(bags.indptr)
+    bags.data /= np.sqrt(np.repeat(sizes, sizes))
+    return bags

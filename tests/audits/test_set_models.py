@@ -1,0 +1,133 @@
+"""Networks that judge the choices of a row together find relations between choices, and nothing else."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
+from hf_vqa_mc.audits.probes.set_models import SET_MODELS
+from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.benchmarks.benchmark import ROWS
+from tests.audits.planted import context_of, ran
+
+CHOICES, QUESTION, IMAGE, EVERYTHING = SET_MODELS
+
+
+def table(choices, labels, questions=None):
+    rows = len(choices)
+    return pa.table(
+        {
+            "question_id": [f"q{row}" for row in range(rows)],
+            "image_id": [f"i{row}" for row in range(rows)],
+            "question": questions or ["what is it"] * rows,
+            "choices": choices,
+            "label": labels,
+            "question_type": [""] * rows,
+            "answers": [[]] * rows,
+            "choice_kinds": [[]] * rows,
+        },
+        schema=ROWS,
+    )
+
+
+def centres(rows, seed, name="text"):
+    """The target lies between its decoys on a circle of 12 texts; each text is equally often target and decoy."""
+    rng = np.random.default_rng(seed)
+    target = rng.integers(12, size=rows)
+    order = rng.permuted(np.tile(np.arange(3), (rows, 1)), axis=1)
+    numbers = (target[:, None] + np.array([0, 1, -1])[order]) % 12
+    texts = np.array([f"{name}{chr(ord('a') + number) * 3}" for number in range(12)], object)
+    return table(texts[numbers].tolist(), (order == 0).argmax(axis=1))
+
+
+def accuracy(context, probe):
+    (found,) = ran(context, [probe])[0].values()
+    return float(found.scores.mean())
+
+
+@pytest.fixture(scope="module")
+def trained():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 150)
+        yield
+
+
+def test_the_choice_between_the_others_is_found_only_by_the_choices_together(trained):
+    context = context_of(centres(400, 0), centres(1500, 1))
+    assert accuracy(context, CHOICES) > 0.9
+    logistic = next(probe for probe in PAIR_MODELS if probe.sees is Sees.CHOICES)
+    assert accuracy(context, logistic) < 0.7  # half of the texts preferred to their neighbours
+
+
+def test_random_labels_of_the_training_split_give_chance(trained):
+    train = centres(1500, 1)
+    labels = pa.array(np.random.default_rng(2).integers(3, size=1500))
+    train = train.set_column(train.column_names.index("label"), "label", labels)
+    assert accuracy(context_of(centres(1000, 0), train), CHOICES) == pytest.approx(1 / 3, abs=0.1)
+
+
+def unseen(rows, seed):
+    """The target of a "how" question has the word many; all texts are distinct."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(2, size=rows)
+    choices = [[f"many {n}{seed}x", f"some {n}{seed}y"] for n in range(rows)]
+    questions = [("how is it", "what is it")[kind] for kind in kinds]
+    return table(choices, kinds, questions)
+
+
+def test_words_of_unseen_texts_are_compared_with_the_question(trained):
+    context = context_of(unseen(300, 0), unseen(600, 1))
+    assert accuracy(context, QUESTION) > 0.9
+    assert accuracy(context, CHOICES) == pytest.approx(0.5, abs=0.1)
+
+
+def test_spelling_of_unseen_texts_is_compared(trained):
+    rng = np.random.default_rng(0)
+
+    def spelled(rows, seed):
+        numbers = rng.integers(10**6, size=(rows, 2))
+        return table([[f"{seed}{one}ish", f"{seed}{other}ous"] for one, other in numbers], [0] * rows)
+
+    assert accuracy(context_of(spelled(200, 0), spelled(400, 1)), CHOICES) > 0.9
+
+
+def test_images_that_show_the_target_are_used_and_missing_ones_are_not_needed(trained):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=800)
+    vectors = rng.normal(size=(800, 4)).astype(np.float32)
+    vectors[:, 0] += 4 * labels
+    vectors[::10] = np.nan
+    rows = [table([["cat", "dog"]] * 400, part) for part in (labels[:400], labels[400:])]
+    context = context_of(*rows, vectors=vectors)
+    assert accuracy(context, IMAGE) > 0.85
+    assert accuracy(context, QUESTION) == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_seed_gives_the_same_result_and_global_state_is_kept():
+    table_, train = centres(100, 0), centres(200, 1)
+    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
+    first, again, other = (
+        ran(context_of(table_, train, seed=seed), [CHOICES])[0][CHOICES.name].probabilities for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert torch.get_num_threads() == threads
+
+
+def test_training_ends_at_the_time_limit(monkeypatch):
+    context = context_of(centres(50, 0), centres(100, 1))
+    clock = iter(range(10**6))
+    context.started = 0.0
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.probe.time.monotonic", lambda: next(clock) * 60.0)
+    found, (not_run,) = ran(context, [CHOICES])
+    assert not found
+    assert not_run.reason == "the time limit was reached in training"
+
+
+def test_rows_of_one_choice_and_texts_without_letters_have_scores():
+    rows = table([["", "?"], ["x"], ["a", "b", "c"]] * 20, [1, 0, 2] * 20, ["", "?", "what is"] * 20)
+    scores = ran(context_of(rows, rows), [QUESTION])[0][QUESTION.name].scores
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert (scores[1::3] == 1).all()
