@@ -7,17 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.folds import folds_of
-from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, holm
+from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, gains, holm
+from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.audits.shortcut import FOLDS
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from tests.audits.planted import HEURISTICS, RULES, context_of, planted, ran, split_of
+
+FIXED = [probe for probe in HEURISTICS if probe not in ORDERS]
 
 
 def picked(*rows, placed=True):
     questions, choices, labels = zip(*rows, strict=True)
     table = pa.table({"question": questions, "choices": choices, "label": labels})
     context = context_of(table, placed=placed, folds=np.arange(len(rows), dtype=np.int8) % FOLDS)
-    return {name: shortcut.scores.tolist() for name, shortcut in ran(context, HEURISTICS)[0].items()}
+    return {name: shortcut.scores.tolist() for name, shortcut in ran(context, FIXED)[0].items()}
 
 
 def test_positions_are_published_ones_and_missing_positions_pick_at_random():
@@ -148,3 +151,14 @@ def test_priors_count_the_training_split_if_there_is_one():
     counted = {name: shortcut for name, shortcut in found.items() if "prior" in name}
     assert [shortcut.folds for shortcut in counted.values()] == [0, 0]
     assert counted["question and answer prior"].scores.mean() == pytest.approx(0.25 + 0.45, abs=0.07)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.35])
+def test_decoys_that_repeat_a_word_of_the_question_are_found_in_few_rows(share):
+    table = planted("none", 0.0, 1200, 0)[0]
+    rng, rows = np.random.default_rng(0), zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
+    words = [row[(label + 1) % 4] if rng.random() < share else "thing" for row, label in rows]
+    questions = pa.array([f"what is the {word} of it" for word in words])
+    context = context_of(table.set_column(table.column_names.index("question"), "question", questions))
+    found = gains(list(ran(context, FIXED)[0].values()), context.rows.chance, context.split.clusters)
+    assert [gain.shortcut.name for gain in found if gain.alarm] == ["fewest words of the question"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.gains import estimate
+from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees
 from tests.audits.planted import MODELS, context_of, planted, ran, split_of
@@ -43,6 +44,19 @@ def test_what_is_planted_is_found_by_both_models_that_may_know_it(bias):
         assert 0.5 * truth < gain.gain
         assert gain.low <= truth
         assert gain.p < 0.001
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"), [("{0}\u00a0x".format, "{0} x".format), (lambda text: f"a{text.capitalize()}", "a{0}".format)]
+)
+def test_spaces_and_capitals_that_only_the_target_has_are_found(marked, plain):
+    table, _, _ = planted("none", 0.0, 300, 0)
+    choices, labels = table["choices"].to_pylist(), table["label"].to_pylist()
+    for row, label in zip(choices, labels, strict=True):
+        row[:] = [marked(text) if index == label else plain(text) for index, text in enumerate(row)]
+    table = table.set_column(table.column_names.index("choices"), "choices", pa.array(choices))
+    (found,) = ran(context_of(table), PAIR_MODELS[:1])[0].values()
+    assert found.scores.mean() > 0.95
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from hf_vqa_mc.audits.probes.heuristics import HEURISTICS, PRIORS
 from hf_vqa_mc.audits.probes.language_model import LANGUAGE_MODELS
 from hf_vqa_mc.audits.probes.mlps import MLPS
+from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, run_probes
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
@@ -11,4 +12,6 @@ from hf_vqa_mc.listing import Listing
 
 __all__ = ["PROBES", "Context", "Prediction", "Probe", "Sees", "Skipped", "run_probes"]
 
-PROBES: Listing[Probe] = Listing("probe", *HEURISTICS, *PRIORS, *PAIR_MODELS, *SET_MODELS, *MLPS, *LANGUAGE_MODELS)
+PROBES: Listing[Probe] = Listing(
+    "probe", *HEURISTICS, *ORDERS, *PRIORS, *PAIR_MODELS, *SET_MODELS, *MLPS, *LANGUAGE_MODELS
+)

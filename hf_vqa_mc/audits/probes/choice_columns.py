@@ -136,6 +136,8 @@ def _of_text(text: str) -> dict[str, float]:
         "article": bool(found) and found[0] in _ARTICLES,
         "capital": start[:1].isupper(),
         "all capitals": bool(letters) and all(sign.isupper() for sign in letters),
+        "capital inside a word": any(one.islower() and other.isupper() for one, other in pairwise(start)),
+        "unusual spaces": text[:READ] != " ".join(text[:READ].split()),
         "full stop": start.endswith("."),
         "comma": "," in start,
         "other signs": any(not (sign.isalnum() or sign.isspace() or sign in ".,'’-") for sign in start),

@@ -58,6 +58,10 @@ def _trigram_similarity(context: Context) -> Values:
     return context.trigram_similarity
 
 
+def _in_question(context: Context) -> Values:
+    return words_in_question(context.rows)
+
+
 def _heuristic(
     name: str, sentence: str, values: Callable[[Context], Values], sign: int = 1, sees: Sees = Sees.CHOICES
 ) -> Probe:
@@ -77,8 +81,15 @@ HEURISTICS = (
     _heuristic(
         "most words of the question",
         "picks the choice with the largest share of its words in the question",
-        lambda context: words_in_question(context.rows),
+        _in_question,
         sees=Sees.QUESTION,
+    ),
+    _heuristic(
+        "fewest words of the question",
+        "picks the choice with the smallest share of its words in the question",
+        _in_question,
+        -1,
+        Sees.QUESTION,
     ),
 )
 

@@ -19,10 +19,10 @@ CHOICE_DEVIATION, QUESTION_DEVIATION = 0.03, 0.1
 """Standard deviation of the initial embeddings; with 0.1 for choices, rare words and trigrams are overfitted."""
 WORD_DROPOUT = 0.3
 """Dropout of the features of questions."""
-LEARNING_RATE, BATCH = 2e-3, 512
+LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15
+"""Adam's learning rate, and maximum numbers of rows and of choices of a batch."""
 EPOCHS, LEAST_STEPS = 4, 100
 """Number of epochs, and minimum number of steps; the learning rate falls linearly to 0."""
-SCORED_AT_ONCE = 2048
 
 Rows = NDArray[np.int64]
 
@@ -86,12 +86,14 @@ class _SetNetwork(nn.Module):
         """Log odds of the choices of rows, (rows, choices); -inf for padding."""
         choices = torch.from_numpy(self.inputs.choices[rows])
         valid = choices >= 0
-        embedded = self.choice(choices.clamp(min=0)) * valid[..., None]
-        own, *others = embedded[..., 1:].split(DIMENSIONS, dim=-1)
-        odds: Tensor = embedded[..., 0] + (own * own.sum(dim=1, keepdim=True)).sum(dim=-1)
+        row = valid.nonzero()[:, 0]
+        embedded = self.choice(choices[valid])
+        own, *others = embedded[:, 1:].split(DIMENSIONS, dim=1)
+        total = torch.zeros(len(rows), DIMENSIONS).index_add(0, row, own)
+        odds = embedded[:, 0] + (own * total[row]).sum(dim=1)
         for seen, vectors in zip(self._seen(rows), others, strict=True):
-            odds = odds + (vectors * seen[:, None]).sum(dim=-1)
-        return odds.masked_fill(~valid, -torch.inf)
+            odds = odds + (vectors * seen[row]).sum(dim=1)
+        return torch.full(valid.shape, -torch.inf).masked_scatter(valid, odds)
 
     def _seen(self, rows: Rows) -> Iterator[Tensor]:
         """The vectors of the question and of the image, (rows, DIMENSIONS) each."""
@@ -124,11 +126,12 @@ def trained_odds(
     with _one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = _SetNetwork(inputs)
-        n_batches = -(-len(train) // BATCH)
+        size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
+        n_batches = -(-len(train) // size)
         steps = max(EPOCHS, -(-LEAST_STEPS // n_batches)) * n_batches
         adam = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
-        for batch in _batches(len(train), steps // n_batches):
+        for batch in _batches(len(train), size, steps // n_batches):
             check()
             loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
             adam.zero_grad()
@@ -137,16 +140,16 @@ def trained_odds(
             schedule.step()
         network.eval()
         with torch.no_grad():
-            starts = [*range(0, len(test), SCORED_AT_ONCE), len(test)]
+            starts = [*range(0, len(test), size), len(test)]
             odds = [network(test[first:last]).numpy() for first, last in pairwise(starts)]
     return np.concatenate(odds).astype(np.float64)
 
 
-def _batches(rows: int, epochs: int) -> Iterator[NDArray[np.int64]]:
+def _batches(rows: int, size: int, epochs: int) -> Iterator[NDArray[np.int64]]:
     """Random batches of all rows, for each epoch."""
     for _ in range(epochs):
         order = torch.randperm(rows).numpy()
-        yield from (order[first : first + BATCH] for first in range(0, rows, BATCH))
+        yield from (order[first : first + size] for first in range(0, rows, size))
 
 
 @contextmanager

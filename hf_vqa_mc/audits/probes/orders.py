@@ -1,0 +1,132 @@
+"""Heuristics for the published order: labels that depend on the row's number, id or type, and sorted decoys."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.probes.probe import Context, Probe
+from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, Sees
+from hf_vqa_mc.decoys.candidates import MISSING
+
+PERIODS = range(2, 13)
+"""Periods of labels that are searched for."""
+
+Groups = NDArray[np.int64]
+"""(rows,): a number from 0 for each row; rows of one group may have the same label"""
+Values = NDArray[np.float64]
+
+
+def _row_numbers(context: Context) -> list[Groups]:
+    return [np.arange(len(context.rows)) % period for period in PERIODS]
+
+
+def _question_ids(context: Context) -> list[Groups]:
+    """The last character, and the number at the end by each period."""
+    ids = context.split.rows["question_id"].combine_chunks()
+    digits = pc.struct_field(pc.extract_regex(ids, r"(?P<number>[0-9]{1,15})$"), "number")
+    numbers = pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()
+    return [_encoded(pc.utf8_slice_codeunits(ids, -1)), *(numbers % period for period in PERIODS)]
+
+
+def _question_types(context: Context) -> list[Groups]:
+    return [_encoded(context.split.rows["question_type"].combine_chunks())]
+
+
+def _encoded(texts: pa.Array) -> Groups:
+    return np.asarray(texts.dictionary_encode().indices, np.int64)
+
+
+def _most_frequent_position(groupings: Callable[[Context], list[Groups]]) -> Callable[[Context], Prediction | None]:
+    """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
+
+    def run(context: Context) -> Prediction | None:
+        if not context.split.ordered:
+            return None
+        labels, folds, of_rows = context.rows.positions[:, 0].astype(np.int64), context.folds, groupings(context)
+        values = np.zeros(context.rows.texts.shape)
+        for fold in np.unique(folds):
+            test = folds == fold
+            shares = _shares(of_rows, labels, ~test, values.shape[1]) if not test.all() else None
+            if shares is not None:
+                values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
+        found = context.prefer(values)
+        return None if found is None else Prediction(found.scores, folds=FOLDS)
+
+    return run
+
+
+def _shares(
+    groupings: list[Groups], labels: NDArray[np.int64], known: NDArray[np.bool_], n_labels: int
+) -> Values | None:
+    """The share of each label in each row's group, (rows, labels), by the grouping that predicts known labels best.
+
+    Shares are smoothed by one row with the shares of all rows. Groupings are compared by leave-one-out likelihood.
+    None if no grouping is better than the shares of all rows.
+    """
+    own = labels[known]
+    overall = (np.bincount(own, minlength=n_labels) + 1) / (len(own) + n_labels)
+    best, highest = None, float(np.log(overall[own]).sum())
+    for groups in groupings:
+        size = int(groups.max()) + 1
+        counts = np.bincount(groups[known] * n_labels + own, minlength=size * n_labels).reshape(size, n_labels)
+        others = counts[groups[known]]
+        right = others[np.arange(len(own)), own] - 1 + overall[own]
+        likelihood = float(np.log(right / others.sum(axis=1)).sum())
+        if likelihood > highest:
+            highest = likelihood
+            best = ((counts + overall) / (counts.sum(axis=1, keepdims=True) + 1))[groups]
+    return best
+
+
+def _unsorted(context: Context) -> Prediction | None:
+    """Prefer a choice without which the others are in alphabetical or numerical order, unless all choices are."""
+    rows = context.rows
+    if not context.split.ordered:
+        return None
+    rank = _ranks(rows.vocabulary.choices)
+    row, column = rows.valid.nonzero()
+    ranks = np.full(rows.texts.shape, MISSING, np.int64)
+    ranks[row, rows.positions[row, column]] = rank[rows.texts[row, column]]
+    breaks = _breaks(ranks, rows.sizes) | _breaks(
+        np.where(ranks == MISSING, MISSING, 2 * len(rank) - ranks), rows.sizes
+    )
+    return context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
+
+
+def _ranks(texts: list[str]) -> NDArray[np.int64]:
+    """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts without case."""
+    lower = pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(texts, pa.large_string())))
+    is_number = pc.match_substring_regex(lower, r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$").to_numpy(zero_copy_only=False)
+    ranks = len(texts) + pc.rank(lower, tiebreaker="dense").to_numpy().astype(np.int64)
+    numbers = pc.replace_substring(lower.filter(pa.array(is_number)), "+", "").cast(pa.float64())
+    ranks[is_number] = pc.rank(numbers, tiebreaker="dense").to_numpy()
+    return ranks
+
+
+def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether all ranks of a row but this one ascend, (rows, choices); False in sorted rows and of padding."""
+    valid = np.arange(ranks.shape[1]) < sizes[:, None]
+    edge = np.pad(ranks, ((0, 0), (1, 1)), constant_values=MISSING)
+    inside = np.pad(valid, ((0, 0), (1, 1)))
+    descends = (edge[:, :-1] > edge[:, 1:]) & inside[:, :-1] & inside[:, 1:]  # from each choice to the next
+    across = (edge[:, :-2] > edge[:, 2:]) & inside[:, :-2] & inside[:, 2:]
+    total = descends.sum(axis=1, keepdims=True)
+    without = total - descends[:, :-1] - descends[:, 1:] + across
+    found: NDArray[np.bool_] = valid & (total > 0) & (without == 0)
+    return found
+
+
+def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
+    sentence = f"picks the position that is most often correct in other rows with {of_what}"
+    return Probe(name, sees, sentence, _most_frequent_position(groupings))
+
+
+ORDERS = (
+    _position("row number", Sees.CHOICES, "the same remainder of the row number", _row_numbers),
+    _position("question id", Sees.CHOICES, "a question id that ends alike", _question_ids),
+    _position("question type", Sees.QUESTION, "the same question type", _question_types),
+    Probe("breaks the order", Sees.CHOICES, "picks the choice without which the others are sorted", _unsorted),
+)
