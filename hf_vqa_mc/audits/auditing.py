@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment, exact_sets
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
@@ -48,6 +49,8 @@ class Audit:
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
+    exact: dict[Sees, int] = field(default_factory=dict)
+    """number of closed sets by inputs without which every strategy has exactly the accuracy of chance"""
 
     def __repr__(self) -> str:
         return f"Audit of {self.benchmark!r}\n{len(self.gains)} shortcuts, {len(self.findings)} findings"
@@ -106,8 +109,9 @@ class Audit:
             "train_source": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
             "skipped_splits": self.benchmark.left_out,
             "read_as": self.benchmark.read_as,
-            "verdict": verdict(self.gains, chance),
+            "verdict": " ".join([verdict(self.gains, chance), *self._exact_sentences(chance)]),
             "caveat": self._caveat(),
+            "exact_sets": {sees.value: sets for sees, sets in self.exact.items()},
             "shortcuts": [gain.as_json() for gain in self.gains],
             "per_type": self._per_type(),
             "findings": [
@@ -131,6 +135,17 @@ class Audit:
         }
         public: dict[str, Any] = without_folders(figures, self.benchmark.dataset)
         return public
+
+    def _exact_sentences(self, chance: float) -> Iterator[str]:
+        """What closed sets guarantee, and the strongest trained probe with these inputs."""
+        for sees, sets in self.exact.items():
+            trained = [one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained]
+            measured = [one for one in trained if not one.shortcut.name.startswith(ASSIGNED)][:1]
+            probes = [f" (measured: {100 * one.estimate.accuracy:.1f}%, {one.shortcut.name})" for one in measured]
+            yield (
+                f"{sees.label.capitalize()}: exact by construction, {sets:,} sets checked: every rule that judges "
+                f"a row by these inputs, not by positions, is correct in {100 * chance:.1f}%{''.join(probes)}."
+            )
 
     def _caveat(self) -> str:
         """The limits of the figures, "" if there are none."""
@@ -164,7 +179,10 @@ class Audit:
                 continue
             some = of_type == number
             chance = self.rows.chance[some]
-            parts = [replace(shortcut, scores=shortcut.scores[some]) for shortcut in best.values()]
+            parts = [
+                replace(one, scores=one.scores[some], clusters=None if one.clusters is None else one.clusters[some])
+                for one in best.values()
+            ]
             parts = [part for part in parts if part.evaluated.any()]
             found = {
                 gain.shortcut.name: {name: getattr(gain.estimate, name) for name in ("gain", "low", "high")}
@@ -241,8 +259,12 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 4, 4)
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
-    by_gain = gains(shortcuts, rows.chance, split.clusters)
-    return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run)
+    probable, folds = mean_probabilities(shortcuts, Sees.QUESTION), len(context.parts) if context.n_folds else 0
+    joint = best_assignment(rows, probable, folds, settings.seed)
+    by_gain = gains([*shortcuts, *filter(None, [joint])], rows.chance, split.clusters)
+    with_images = "" not in split.rows["image_id"].unique().to_pylist()
+    exact = exact_sets(rows, split.clusters if with_images else None)
+    return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run, exact)
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:

@@ -122,7 +122,9 @@ def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: 
     """Estimate the gains of all shortcuts of an audit, largest first; for the arguments see `estimate`."""
     masks = [one.evaluated for one in shortcuts]
     found = [
-        estimate(one.scores[some], chance[some], clusters[some], one.inflation)
+        estimate(
+            one.scores[some], chance[some], (clusters if one.clusters is None else one.clusters)[some], one.inflation
+        )
         for one, some in zip(shortcuts, masks, strict=True)
     ]
     tested = [index for index, one in enumerate(shortcuts) if one.sees.is_shortcut]

@@ -98,6 +98,8 @@ class Shortcut(Prediction):
     """continues "A strategy that ...": ``picks the longest choice``"""
     trained: bool = False
     """whether it is a fitted model or a language model, not a count"""
+    clusters: NDArray[np.int64] | None = field(default=None, repr=False)
+    """(rows,): units of its standard error; None for images"""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def _most_frequent_position(groupings: Callable[[Context], list[Groups]]) -> Cal
         values = np.zeros(context.rows.texts.shape)
         for fold in np.unique(folds):
             test = folds == fold
-            shares = _shares(of_rows, labels, ~test, values.shape[1]) if not test.all() else None
+            shares = _shares(of_rows, labels, ~test, context.rows.texts.shape[1]) if not test.all() else None
             if shares is not None:
                 values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
         found = context.prefer(values)
@@ -100,7 +100,7 @@ def _ranks(texts: list[str]) -> NDArray[np.int64]:
     """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts without case."""
     lower = pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(texts, pa.large_string())))
     is_number = pc.match_substring_regex(lower, r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$").to_numpy(zero_copy_only=False)
-    ranks = len(texts) + pc.rank(lower, tiebreaker="dense").to_numpy().astype(np.int64)
+    ranks: NDArray[np.int64] = len(texts) + pc.rank(lower, tiebreaker="dense").to_numpy().astype(np.int64)
     numbers = pc.replace_substring(lower.filter(pa.array(is_number)), "+", "").cast(pa.float64())
     ranks[is_number] = pc.rank(numbers, tiebreaker="dense").to_numpy()
     return ranks

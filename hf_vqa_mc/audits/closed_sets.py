@@ -1,0 +1,106 @@
+"""Closed answer sets of the audited rows: what they guarantee, by counting, and the attack on sets as a whole."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.audits.shortcut import Sees, Shortcut, picked
+from hf_vqa_mc.text.many_texts import comparable_texts
+
+MOST_ROWS = 20
+"""Maximum number of rows with the same choices that are assigned together; such rows also share a fold."""
+SMALLEST, TIED = 1e-6, 1e-6
+"""Smallest probability, and largest difference of log likelihoods that is a tie."""
+ASSIGNED = "best assignment"
+
+
+def exact_sets(rows: Rows, images: NDArray[np.integer] | None) -> dict[Sees, int]:
+    """The inputs for which every strategy has exactly the accuracy of chance, with the number of closed sets.
+
+    A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
+    choices alone picks the same text in all k rows. If the rows of each set also share the question (the image), this
+    holds for rules that see it, too. All rows of the split must be in such sets.
+
+    Args:
+        rows: the audited rows.
+        images: (rows,): image number of each row; None if rows have no image.
+    """
+    folded = comparable_texts(rows.vocabulary.questions)[0].dictionary_encode().indices.to_numpy()
+    of_inputs = {Sees.CHOICES: np.zeros(len(rows)), Sees.QUESTION: folded[rows.questions]}
+    if images is not None:
+        of_inputs[Sees.IMAGE] = images
+    found = {sees: _n_sets(rows, group) for sees, group in of_inputs.items()}
+    return {sees: sets for sees, sets in found.items() if sets}
+
+
+def _n_sets(rows: Rows, group: NDArray[np.generic]) -> int:
+    """Number of closed sets of rows of the same group; 0 unless all rows are in one."""
+    if rows.sizes.min() < 2:
+        return 0
+    _, choices = np.unique(rows.choice_sets, return_inverse=True)
+    _, number = np.unique(
+        np.unique(group, return_inverse=True)[1] * (choices.max() + 1) + choices, return_inverse=True
+    )
+    sizes, n_rows = np.zeros(number.max() + 1, np.int64), np.bincount(number)
+    sizes[number] = rows.sizes
+    targets, counts = np.unique(number * len(rows.vocabulary.key_texts) + rows.keys[:, 0], return_counts=True)
+    of_target = targets // len(rows.vocabulary.key_texts)
+    # Each of the k choices is the target of equally many rows; several sets may have the same choices.
+    exact = (np.bincount(of_target) == sizes).all() and (counts * sizes[of_target] == n_rows[of_target]).all()
+    return int((n_rows // sizes).sum()) if exact else 0
+
+
+def best_assignment(
+    rows: Rows, probabilities: NDArray[np.float64] | None, folds: int, seed: int = 0
+) -> Shortcut | None:
+    """Assign the choices to the rows that share them, each to equally many rows, with the highest likelihood.
+
+    Other rows, and more than MOST_ROWS with the same choices, pick the most probable choice.
+
+    Args:
+        rows: the audited rows.
+        probabilities: (rows, choices): P(target) from question and choices, NaN in rows that were not evaluated.
+        folds: see `Prediction.folds`.
+        seed: random seed; ties are broken at random.
+
+    Returns:
+        The strategy; None if fewer than half of the rows share their choices with others.
+    """
+    if probabilities is None:
+        return None
+    rng, shared = np.random.default_rng(seed), 0
+    evaluated = np.flatnonzero(np.isfinite(probabilities[:, 0]))
+    order = evaluated[np.argsort(rows.choice_sets[evaluated], kind="stable")]
+    starts = np.flatnonzero(np.diff(rows.choice_sets[order], prepend=np.uint64(0), append=np.uint64(0)))
+    scores = np.full(len(rows), np.nan)
+    scores[evaluated] = picked(probabilities[evaluated], rows.take(evaluated))
+    for group in np.split(order, starts[1:-1]):
+        if 1 < len(group) <= MOST_ROWS:
+            shared += len(group)
+            scores[group] = _assigned(rows.take(group), probabilities[group], rng)
+    if 2 * shared < max(len(evaluated), 1):
+        return None
+    return Shortcut(
+        scores,
+        folds=folds,
+        name=f"{ASSIGNED}: {Sees.QUESTION.label}",
+        sees=Sees.QUESTION,
+        sentence="sees all rows with the same choices but no image and assigns each choice to equally many of them",
+        trained=True,
+        clusters=np.unique(rows.choice_sets, return_inverse=True)[1],
+    )
+
+
+def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Whether the assignment gives rows with the same choices their targets, (rows,)."""
+    from scipy.optimize import linear_sum_assignment
+
+    row, column = rows.valid.nonzero()
+    distinct, choice = np.unique(rows.keys[row, column], return_inverse=True)
+    likelihood = np.full((len(rows), len(distinct)), np.log(SMALLEST))
+    np.maximum.at(likelihood, (row, choice), np.log(np.maximum(probabilities[row, column], SMALLEST)))
+    copies = -(-len(rows) // len(distinct))
+    ties = TIED * rng.random((len(rows), copies * len(distinct)))
+    assigned = linear_sum_assignment(np.tile(likelihood, copies) + ties, maximize=True)[1] % len(distinct)
+    scores: NDArray[np.float64] = (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
+    return scores

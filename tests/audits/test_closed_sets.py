@@ -1,0 +1,130 @@
+"""Closed answer sets: guarantees are counted, broken ones are not reported, and sets are attacked as a whole."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.audits.auditing import audit
+from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
+from hf_vqa_mc.audits.gains import gains
+from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.benchmarks.benchmark import ROWS
+from tests.audits.planted import context_of, split_of
+
+
+def sets(count, size=3, question="which one is number {n}", image="{n}-{index}", seed=0, vocabulary=None):
+    """Closed sets whose choices are shuffled; ``{n}`` is the set, ``{index}`` the target."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for n in range(count):
+        first = n if vocabulary is None else n % vocabulary
+        texts = [f"thing {first} {index}" for index in range(size)]
+        for index in rng.permutation(size).tolist():
+            order = rng.permutation(size)
+            names = {"n": n, "index": index}
+            choices = [texts[one] for one in order]
+            label = order.tolist().index(index)
+            rows.append((image.format(**names), question.format(**names), choices, label))
+    ids = [f"q{number}" for number in range(len(rows))]
+    empty = [[] for _ in rows]
+    columns = [ids, *map(list, zip(*rows, strict=True)), [""] * len(rows), empty, empty]
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS)
+
+
+def exact(table):
+    context = context_of(table)
+    return exact_sets(context.rows, context.split.clusters)
+
+
+def test_sets_of_one_question_and_of_one_image_are_exact_for_these_inputs():
+    assert exact(sets(5, image="{n}")) == {Sees.CHOICES: 5, Sees.QUESTION: 5, Sees.IMAGE: 5}
+    assert exact(sets(5)) == {Sees.CHOICES: 5, Sees.QUESTION: 5}
+    assert exact(sets(5, question="which is {index}", image="{n}")) == {Sees.CHOICES: 5, Sees.IMAGE: 5}
+    assert exact(sets(5, question="which is {index}")) == {Sees.CHOICES: 5}
+
+
+def test_questions_and_choices_are_compared_as_texts_that_count_as_the_same():
+    table = sets(4)
+    column = table.column_names.index("question")
+    upper = [text.upper() + "?" if row % 2 else text for row, text in enumerate(table["question"].to_pylist())]
+    assert exact(table.set_column(column, "question", pa.array(upper)))[Sees.QUESTION] == 4
+
+
+def test_several_sets_may_have_the_same_choices():
+    assert exact(sets(6, vocabulary=2)) == {Sees.CHOICES: 6, Sees.QUESTION: 6}
+
+
+def test_sets_of_different_sizes_are_counted():
+    assert exact(pa.concat_tables([sets(3, size=2), sets(2, size=4)]))[Sees.CHOICES] == 5
+
+
+@pytest.mark.parametrize("change", ["missing row", "wrong label", "another row"])
+def test_a_split_with_one_row_outside_a_set_is_not_exact(change):
+    table = sets(5)
+    if change == "missing row":
+        table = table.slice(1)
+    if change == "another row":
+        table = pa.concat_tables([table, sets(1, size=4, seed=1).slice(0, 1)])
+    if change == "wrong label":
+        labels = table["label"].to_pylist()
+        labels[0] = (labels[0] + 1) % 3
+        table = table.set_column(table.column_names.index("label"), ROWS.field("label"), pa.array(labels))
+    assert exact(table) == {}
+
+
+def test_any_rule_on_the_choices_is_right_in_exactly_one_row_of_a_set():
+    context = context_of(sets(20))
+    preference = np.random.default_rng(0).random(len(context.rows.vocabulary.key_texts))
+    assert context.pick(preference[context.rows.keys]).scores.mean() == pytest.approx(1 / 3)
+
+
+def test_the_best_assignment_is_right_where_single_rows_are_not():
+    rows = context_of(sets(30)).rows
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(3), len(rows))
+    probabilities[:, 0] += 0.15
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    alone = (probabilities.argmax(axis=1) == 0).mean()
+    joint = best_assignment(rows, probabilities, 0)
+    assert joint.scores.mean() > alone
+    assert set(np.bincount(joint.clusters).tolist()) == {3}
+
+
+def test_an_assignment_without_knowledge_is_at_chance_whatever_the_published_order():
+    table = sets(300)
+    first = [
+        [row[label], *row[:label], *row[label + 1 :]]
+        for row, label in zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
+    ]
+    table = table.set_column(table.column_names.index("choices"), "choices", pa.array(first))
+    table = table.set_column(table.column_names.index("label"), ROWS.field("label"), pa.array([0] * len(table)))
+    rows = context_of(table).rows
+    joint = best_assignment(rows, np.full((len(rows), 3), 1 / 3), 0)
+    assert joint.scores.mean() == pytest.approx(1 / 3, abs=0.08)
+    assert not gains([joint], rows.chance, np.arange(len(rows)))[0].alarm
+
+
+def test_rows_that_share_no_choices_are_not_assigned():
+    rows = context_of(sets(30).take(np.arange(0, 90, 3))).rows
+    assert best_assignment(rows, np.full((30, 3), 1 / 3), 0) is None
+    assert best_assignment(rows, None, 0) is None
+
+
+def test_rows_that_were_not_evaluated_are_not_scored():
+    rows = context_of(sets(4)).rows
+    probabilities = np.full((12, 3), 1 / 3)
+    probabilities[:6] = np.nan
+    assert np.isnan(best_assignment(rows, probabilities, 0).scores).tolist() == [True] * 6 + [False] * 6
+
+
+def test_the_audit_states_the_guarantee_and_what_was_measured():
+    split = split_of(sets(60))
+    done = audit(Benchmark("sets", None, "test", {"test": split}, None, {}), ProbeSettings(probe_rows=200))
+    figures = done.as_json()
+    assert figures["exact_sets"] == {"choices": 60, "question": 60}
+    assert "Choices alone: exact by construction, 60 sets checked" in figures["verdict"]
+    assert "is correct in 33.3% (measured: " in figures["verdict"]
+    joint = next(gain for gain in done.gains if gain.shortcut.name == "best assignment: question and choices")
+    assert not joint.alarm
