@@ -12,9 +12,11 @@ from hf_vqa_mc.decoys.candidates import MISSING
 
 SEEN_IN = 2
 """Minimum number of training choices, or of training questions, that have a feature."""
+MOST_FEATURES = 1 << 15
+"""Maximum number of features of each kind, the most frequent ones; limits the time if all texts differ."""
 FIRST_WORDS = 6
 """Maximum length of the beginnings of questions."""
-TRIGRAMS = 1 << 15
+TRIGRAMS = 1 << 14
 """Size of the hash table of character trigrams."""
 
 Bags = Any
@@ -67,7 +69,7 @@ def _trigrams(texts: list[str]) -> Bags:
     """Hashed character trigrams."""
     codes, text = trigram_codes(Letters.of(texts))
     mixed = codes * np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing (Dietzfelbinger 1996)
-    return _bags(text, (mixed >> np.uint64(64 - 15)).astype(np.int64), len(texts), TRIGRAMS)
+    return _bags(text, (mixed >> np.uint64(64 - 14)).astype(np.int64), len(texts), TRIGRAMS)
 
 
 def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = None) -> Bags:
@@ -79,7 +81,9 @@ def _frequent(bags: Bags, counts: NDArray[np.integer], least: int = SEEN_IN) -> 
     """The binary features of at least ``least`` texts, where ``counts`` (texts,) is the frequency of each text."""
     bags.sum_duplicates()
     bags.data[:] = 1
-    return sparse.csr_matrix(bags[:, np.flatnonzero(counts @ bags >= least)])
+    frequency = counts @ bags
+    kept = np.argsort(-frequency, kind="stable")[:MOST_FEATURES]
+    return sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
 
 
 def _unit_length(bags: Bags) -> Bags:
