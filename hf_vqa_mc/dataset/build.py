@@ -156,7 +156,8 @@ def gather(
             raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
     if similar and wanted == CORPUS:
         vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed, progress)
-    return VariantInputs(triplets, tuple(variants or possible), vectors, method, orig_made)
+    built = variants or [name for name in possible if not VARIANTS[name].closed]
+    return VariantInputs(triplets, tuple(built), vectors, method, orig_made)
 
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:

@@ -75,7 +75,7 @@ def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
     }
     functions = (
         choice_counts, choices_text, example_json, lacks_images, measured_split, numeric_columns,
-        per_set, rejections, set_label, shown_config, sorted,
+        per_set, rejections, set_counts, set_label, shown_config, sorted,
     )  # fmt: skip
     made.globals |= {function.__name__: function for function in functions}
     made.globals |= {
@@ -200,6 +200,20 @@ def rejections(configs: Configs) -> dict[str, Any]:
     reasons += sorted({reason for counts in found.values() for reason in counts if reason not in FILTERS})
     by_reason = {reason: [counts.get(reason, 0) for counts in found.values()] for reason in reasons}
     return {"labels": list(found), "counts": by_reason} if found else {}
+
+
+def set_counts(sets: dict[str, dict[str, int]]) -> str:
+    """The number of closed answer sets by kind and size in words.
+
+    >>> set_counts({"same_question": {"2": 1032, "4": 301}})
+    '1,032 same-question sets of 2, 301 same-question sets of 4'
+    """
+    counts = [
+        f"{count:,} {kind.replace('_', '-')} sets of {size}"
+        for kind, sizes in sets.items()
+        for size, count in sizes.items()
+    ]
+    return ", ".join(counts) or "no sets"
 
 
 def numeric_columns(table: dict[str, Any]) -> list[bool]:

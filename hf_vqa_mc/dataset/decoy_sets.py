@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, REASONS, starts
-from hf_vqa_mc.decoys.decoy_set import DecoySet, as_published, empty_set, stacked, take_fallbacks
+from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
+from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut, as_published, empty_set, stacked, take_fallbacks
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import draw, purpose_hash
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.schema import MULTIPLE_CHOICE, SPLITS
 
 _ROWS_PER_BATCH = 50_000
+SET_COLUMNS = ("set_id", "set_kind", "set_leak")
 ALONE = ""
 """The view of a set that is the only one of its row, or is combined as in the paper."""
 
@@ -45,6 +48,10 @@ class MadeSet:
 
     views: dict[str, View]
     """name of the variant, or ALONE, to its view"""
+    leak: NDArray[np.float32]
+    """see `DecoySet.leak`"""
+    left_out: NDArray[np.int8]
+    """see `DecoySet.left_out`"""
 
     def view(self, variant: Variant) -> View:
         """The set as in a variant."""
@@ -88,7 +95,10 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
         if method.fallback:
             excluded = stacked([others(method.name, view) for view in views[method.name]])
             take_fallbacks(made[method.name]._replace(excluded=excluded), material, method.name)
-    return {name: MadeSet(_views(views[name], made[name], missing[name])) for name in names}
+    return {
+        name: MadeSet(_views(views[name], made[name], missing[name]), made[name].leak, made[name].left_out)
+        for name in names
+    }
 
 
 def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
@@ -157,6 +167,49 @@ class Choices:
         """(choices,)"""
         self.keys = material.keys_of(self.texts)
         """(rows, choices): text keys"""
+        self.sets = ClosedSets.of(self.donors, made[variant.sets[0]], material) if variant.closed else None
+        """the closed answer sets, if the variant has them"""
+
+    @property
+    def included(self) -> NDArray[np.bool_]:
+        """(rows,): whether each row is in the config; rows in no closed set are left out."""
+        return self.sets.first != MISSING if self.sets else np.ones(len(self.texts), np.bool_)
+
+
+class ClosedSets(NamedTuple):
+    """The closed answer sets of a config; arrays are (rows,)."""
+
+    first: NDArray[np.int64]
+    """the first row of each row's set, MISSING for rows in no set"""
+    kind: NDArray[np.int64]
+    """index of the kind in ``SET_KINDS``"""
+    leak: NDArray[np.float32]
+    """estimated leak, NaN where it was not estimated"""
+    left_out: NDArray[np.int8]
+    """a `LeftOut`"""
+
+    @classmethod
+    def of(cls, donors: NDArray[np.int32], made: MadeSet, material: Material) -> "ClosedSets":
+        """The sets of rows whose decoys are the targets of the rows ``donors`` (rows, choices)."""
+        sets = donors.copy()
+        sets[:, 0] = np.arange(len(sets))
+        own = np.arange(len(sets))[:, None]
+        sets = np.where(sets == MISSING, own, sets)
+        images, questions = material.triplets.images, material.comparable_questions
+        shared = [(column[sets] == column[:, None]).all(axis=1) for column in (questions, images)]
+        kinds = list(SET_KINDS)
+        kind = np.select(
+            shared, [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE)], kinds.index(SIMILAR_QUESTION.name)
+        )
+        found = (donors[:, 1:] != MISSING).any(axis=1)
+        if not found.any():
+            counts = [f"{int((made.left_out == one).sum()):,} {one.sentence}" for one in list(LeftOut)[1:]]
+            raise InputError(
+                f"no closed answer set can be formed of these {len(found):,} rows: {'; '.join(counts)}; use rows with "
+                "more different answers, another kind of sets, or --max-leak and --coverage that keep more"
+            )
+        first = np.where(found, sets.min(axis=1), MISSING)
+        return cls(first, kind, made.leak, made.left_out)
 
 
 class Arrangement:
@@ -166,13 +219,26 @@ class Arrangement:
     """
 
     def __init__(self, variant: Variant, choices: Choices, material: Material, target_first: bool = False) -> None:
-        start = purpose_hash(material.settings.seed, f"shuffle:{variant.name}")
+        start, hashes, sets = (
+            purpose_hash(material.settings.seed, f"shuffle:{variant.name}"),
+            material.triplets.hashes,
+            choices.sets,
+        )
         self._choices = choices
-        self._order = _shuffled_positions(choices.texts, material.triplets.hashes, start)
+        names = np.broadcast_to(np.arange(choices.texts.shape[1], dtype=np.int32), choices.texts.shape)
+        if sets:  # all rows of a closed set have the same order, so that their labels are all indices
+            names, hashes = choices.texts, hashes[sets.first]
+        self._order = _shuffled_positions(choices.texts, names, hashes, start)
+        self._ids = material.table["question_id"].combine_chunks()
         if target_first:
             decoys = self._order[self._order != 0].reshape(len(self._order), -1)
             self._order = np.concatenate([np.zeros((len(decoys), 1), np.int64), decoys], axis=1)
         self._texts = pa.array(material.candidates.texts, pa.string())
+
+    @property
+    def closed(self) -> bool:
+        """Whether the rows form closed answer sets."""
+        return self._choices.sets is not None
 
     def put_target_last(self, row: int) -> None:
         """Move a row's target behind its decoys."""
@@ -182,14 +248,26 @@ class Arrangement:
         self._order[row, :size] = [*decoys, 0]
 
     def columns(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
-        """The columns choices, label, choice_kinds and choice_fallback of some rows."""
+        """The columns choices, label, choice_kinds, choice_fallback, set_id, set_kind and set_leak of some rows."""
         numbers = self._lists(rows, self._choices.texts, pa.int32())
         return {
             "choices": pa.ListArray.from_arrays(numbers.offsets, self._texts.take(numbers.values)),
             "label": pa.array(np.argmin(self._order[rows], axis=1), pa.int64()),
             "choice_kinds": self._lists(rows, np.broadcast_to(self._choices.kinds, self._order.shape), pa.int64()),
             "choice_fallback": self._lists(rows, self._choices.fallback, pa.bool_()),
+            **self._sets(rows),
         }
+
+    def _sets(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
+        sets = self._choices.sets
+        if sets is None:
+            none = pa.repeat("", len(rows))
+            columns = (none, none, pa.nulls(len(rows), pa.float32()))
+        else:
+            ids = self._ids.take(pa.array(sets.first[rows]))
+            kinds = pa.array(list(SET_KINDS), pa.string()).take(pa.array(sets.kind[rows]))
+            columns = (ids, kinds, pa.array(sets.leak[rows], mask=np.isnan(sets.leak[rows])))
+        return dict(zip(SET_COLUMNS, columns, strict=True))
 
     def donors(self, rows: NDArray[np.int64]) -> pa.ListArray:
         """The triplet whose target each choice is, MISSING for the target, fallbacks and published decoys."""
@@ -209,7 +287,7 @@ def split_tables(variant: Variant, choices: Choices, material: Material) -> dict
     splits = material.table["split"].to_numpy()
     tables = {}
     for split in SPLITS:
-        rows = np.flatnonzero(splits == split)
+        rows = np.flatnonzero((splits == split) & choices.included)
         if len(rows):
             tables[split] = pa.Table.from_batches(_batches(rows, arrangement, material), MULTIPLE_CHOICE)
     return tables
@@ -225,14 +303,16 @@ def _batches(rows: NDArray[np.int64], arrangement: Arrangement, material: Materi
 
 
 @njit(cache=True)
-def _shuffled_positions(texts: NDArray[np.int32], hashes: NDArray[np.uint64], start: np.uint64) -> NDArray[np.int64]:
-    """A random order of each row's choices, missing decoys last."""
+def _shuffled_positions(
+    texts: NDArray[np.int32], names: NDArray[np.int32], hashes: NDArray[np.uint64], start: np.uint64
+) -> NDArray[np.int64]:
+    """A random order of each row's choices, missing decoys last, from the row's hash and the choices' names."""
     order = np.empty(texts.shape, np.int64)
     keys = np.empty(texts.shape[1], np.uint64)
     for row in range(len(texts)):
         for index in range(len(keys)):
             # shifted, so that no key equals that of missing choices
-            keys[index] = draw(start, hashes[row], index) >> np.uint64(1)
+            keys[index] = draw(start, hashes[row], names[row, index]) >> np.uint64(1)
             if texts[row, index] == MISSING:
                 keys[index] = np.uint64(0xFFFFFFFFFFFFFFFF)
         order[row] = np.argsort(keys, kind="mergesort")

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, MadeSet
+from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, ClosedSets, MadeSet
 from hf_vqa_mc.decoys import Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.closed_sets import SET_KINDS
+from hf_vqa_mc.decoys.decoy_set import LeftOut
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words
@@ -24,9 +26,13 @@ NEVER_SEEN = 0.5
 def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, Any]:
     """The statistics of a config, ready for JSON."""
     views = {name: made[name].view(variant) for name in variant.sets}
-    made_here = {name: view for name, view in views.items() if methods()[name][1].take is not None}
+    made_here = (
+        {} if choices.sets else {name: view for name, view in views.items() if methods()[name][1].take is not None}
+    )
     sizes = (choices.texts != MISSING).sum(axis=1)
-    splits = {split: rows for split in SPLITS if (rows := material.table["split"].to_numpy() == split).any()}
+    included, of_row = choices.included, material.table["split"].to_numpy()
+    splits = {split: rows for split in SPLITS if (rows := included & (of_row == split)).any()}
+    training = choices.keys[material.training & included]
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
@@ -41,10 +47,37 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
             for name, view in made_here.items()
         },
         "repeated_across_sets": _repeated(variant, choices, made, material),
-        "neutrality": _neutrality(choices.keys[material.training], len(material.candidates.key_texts)),
+        "neutrality": _neutrality(training, len(material.candidates.key_texts)) if len(training) else {},
         "wordnet_coverage": _coverage(material),
         "prior_rule": _prior_rule(choices, splits, material),
+        **({"closed_sets": set_statistics(choices.sets, sizes, of_row)} if choices.sets else {}),
     }
+
+
+def set_statistics(
+    sets: ClosedSets, sizes: NDArray[np.int64], splits: NDArray[np.object_]
+) -> dict[str, dict[str, Any]]:
+    """Closed answer sets of each split; the last three arguments are (rows,).
+
+    Returns:
+        Split to ``sets`` (kind to size to number of sets), ``rows`` (included), ``left_out`` (reason to rows) and
+        ``leak`` (mean estimate of the sets, per row; None where it was not estimated).
+    """
+    found = {}
+    for split in dict.fromkeys(splits.tolist()):
+        own = splits == split
+        firsts = own & (sets.first == np.arange(len(own)))
+        by_kind = {kind: _counts(sizes[firsts & (sets.kind == number)]) for number, kind in enumerate(SET_KINDS)}
+        leaks = sets.leak[firsts] / sizes[firsts]
+        found[split] = {
+            "rows": int((own & (sets.first != MISSING)).sum()),
+            "sets": {kind: counts for kind, counts in by_kind.items() if counts},
+            "left_out": {
+                reason.name.lower(): int((own & (sets.left_out == reason)).sum()) for reason in list(LeftOut)[1:]
+            },
+            "leak": float(leaks.mean()) if len(leaks) and not np.isnan(leaks).any() else None,
+        }
+    return found
 
 
 def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:

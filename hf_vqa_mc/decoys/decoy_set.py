@@ -6,6 +6,7 @@ one pass over the candidates, so decoys that need no replacement are the same in
 replace the decoys that cannot be found.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,26 @@ class DecoySet(NamedTuple):
     considered: NDArray[np.int32]  # (triplets,): number of candidates tested
     fallback: NDArray[np.bool_]  # (triplets, views, K): whether a pick is a fallback
     excluded: NDArray[np.int32]  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
+    leak: NDArray[np.float32]  # (triplets,): estimated leak of the row's closed set, NaN where it is not estimated
+    left_out: NDArray[np.int8]  # (triplets,): a `LeftOut`, why a row is in no closed set
+
+
+class LeftOut(IntEnum):
+    """Reasons why a row is in no closed answer set."""
+
+    sentence: str
+    """continues "12 rows are left out: " """
+
+    NONE = 0, "in a set"
+    NO_PARTNER = 1, "with no other answer to the same question, on the same image or in the same split"
+    SURPLUS = 2, "whose answer is too frequent: what they could be combined with is in other sets"
+    LEAK = 3, "in sets whose questions reveal most"
+
+    def __new__(cls, value: int, sentence: str) -> "LeftOut":
+        """Create a member: its value and its sentence."""
+        member = int.__new__(cls, value)
+        member._value_, member.sentence = value, sentence
+        return member
 
 
 def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> DecoySet:
@@ -44,6 +65,8 @@ def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> 
         considered=np.zeros(n_triplets, np.int32),
         fallback=np.zeros((n_triplets, views, size), np.bool_),
         excluded=stacked(excluded),
+        leak=np.full(n_triplets, np.nan, np.float32),
+        left_out=np.zeros(n_triplets, np.int8),
     )
 
 

@@ -80,6 +80,10 @@ class Variant:
     """section or table of the paper"""
     remedies: bool = False
     """whether ``vqa-mc remedy`` offers it for other benchmarks"""
+    closed: bool = False
+    """whether its rows form closed answer sets; rows in no set are left out, and it is built only if it is named"""
+    guarantee: str | None = None
+    """value of ``vqa-mc remedy --guarantee`` that selects it"""
 
 
 TARGET = ChoiceKind(name="target", label="correct answer", colour="#2f7d4f", dark_colour="#6cc48e")

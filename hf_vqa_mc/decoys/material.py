@@ -107,6 +107,12 @@ class Material:
         return self.candidates.most_frequent(self.triplets.targets[self.training])[:N_FREQUENT]
 
     @cached_property
+    def comparable_questions(self) -> NDArray[np.int32]:
+        """(triplets,): equal numbers for equivalent questions."""
+        texts = comparable_texts(self.table["question"].combine_chunks())[0]
+        return np.array(texts.dictionary_encode().indices)
+
+    @cached_property
     def text_hashes(self) -> NDArray[np.uint64]:
         """The hash of every text."""
         return text_hashes(self.candidates.texts)

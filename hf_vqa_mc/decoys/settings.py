@@ -9,13 +9,42 @@ Pool = Literal["dataset", "split"]
 Combine = Literal["distinct", "paper"]
 Ties = Literal["position", "random"]
 
-PANEL = "Method"
+PANEL, SETS = "Method", "Closed answer sets"
 _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_000)
 _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= value < 2**31)
 
 
 @settings
-class Settings:
+class SetSettings:
+    """Parameters of closed answer sets."""
+
+    set_size: int = option(
+        "Rows and choices of a closed answer set, 2 to 7; rows that do not fit get smaller sets.",
+        default=4,
+        check=("an integer from 2 to 7", lambda value: 2 <= value <= 7),
+        panel=SETS,
+    )
+    coverage: float = option(
+        "Maximum fraction of each split's rows in closed sets of similar questions; those that leak most go.",
+        default=0.9,
+        check=FRACTION,
+        panel=SETS,
+    )
+    max_leak: float | None = option(
+        "Maximum estimated leak of a closed set, from 0: by how much the questions reveal the rows' targets.",
+        default=None,
+        check=("a number of at least 0", lambda value: value >= 0),
+        panel=SETS,
+    )
+
+    @property
+    def set_decoys(self) -> int:
+        """Maximum number of decoys of a row in a closed set."""
+        return self.set_size - 1
+
+
+@settings
+class Settings(SetSettings):
     """Parameters of the method (Chao et al. 2018).
 
     Raises:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import KINDS, class_names
 from hf_vqa_mc.dataset.build import sentences
-from hf_vqa_mc.dataset.decoy_sets import Arrangement, Choices, make_sets
+from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_word_vectors
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING, starts
@@ -42,7 +42,8 @@ def give_new_decoys(
     """Replace the decoys of all splits.
 
     Candidates are the answers of all splits and the donors. Rows without any decoy keep their published choices and
-    are counted. Answers to the same question about the same image are not used as decoys.
+    are counted. Answers to the same question about the same image are not used as decoys. Closed answer sets are
+    formed within splits, without donors; rows in no set are left out and counted.
 
     Args:
         benchmark: with its targets.
@@ -53,13 +54,14 @@ def give_new_decoys(
         progress: called with (step, done, total).
 
     Raises:
-        InputError: the variant is unknown, word vectors are missing, or no image has several questions for IoU decoys.
+        InputError: the variant is unknown, word vectors are missing, no image has several questions for IoU decoys,
+            or no closed set can be formed.
     """
     check_remedy(variant, word_vectors)
     recipe = VARIANTS[variant]
     if "iou" in recipe.sets:
         check_images(benchmark, donors)
-    triplets = _triplets(benchmark, donors)
+    triplets = _triplets(benchmark, donors, own_splits=recipe.closed)
     vectors = None
     if word_vectors is not None and needs_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
@@ -78,12 +80,21 @@ def give_new_decoys(
     progress("arranging choices", 0, material.size - len(donors))
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
-        rows = np.arange(first, first := first + split.rows.num_rows)
-        splits[name], kept = _new_split(benchmark, split, arrangement, rows, origins, choices.texts.shape[1])
-        unchanged += kept
+        included = np.flatnonzero(choices.included[first : first + split.rows.num_rows])
+        if len(included):
+            one = split.take(included) if recipe.closed else split
+            splits[name], kept = _new_split(
+                benchmark, one, arrangement, first + included, origins, choices.texts.shape[1]
+            )
+            unchanged += kept
+        first += split.rows.num_rows
         progress("arranging choices", first, material.size - len(donors))
     statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
+    if benchmark.evaluated not in splits:
+        raise InputError(
+            f"{benchmark.test.location}: no closed answer sets can be formed in this split, only in others"
+        )
     config = remedied_config(benchmark.config, variant)
     return Remedied(replace(benchmark, config=config, splits=splits), statistics)
 
@@ -115,8 +126,11 @@ def check_images(benchmark: Benchmark, donors: Sequence[Donor]) -> None:
         )
 
 
-def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
-    """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors."""
+def _triplets(benchmark: Benchmark, donors: Sequence[Donor], own_splits: bool) -> pa.Table:
+    """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors.
+
+    ``own_splits`` keeps the names of the splits.
+    """
     parts = []
     counted = "train" if "train" in benchmark.splits else None
     for name, split in benchmark.splits.items():
@@ -132,7 +146,7 @@ def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
             triplet_table(
                 question_id=ids,
                 image_id=pc.if_else(pc.equal(images, ""), pc.binary_join_element_wise("\0", ids, ""), images),
-                split=pa.repeat(_COUNTED if counted in (None, name) else _OTHERS, len(ids)),
+                split=pa.repeat(name if own_splits else _COUNTED if counted in (None, name) else _OTHERS, len(ids)),
                 question=questions,
                 target=targets,
                 answers=_or_target(answers, targets),
@@ -196,6 +210,7 @@ def _new_split(
     }
     if few.any():
         columns = _with_published(columns, split, few)
+    columns |= {name: made[name] for name in SET_COLUMNS if arrangement.closed}
     table = split.rows
     for name in ("choices", "label", "choice_kinds"):
         table = table.set_column(table.schema.get_field_index(name), name, columns[name])
@@ -220,8 +235,9 @@ def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array]
     table = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
     numbered = _kinds_are_numbers(table.schema)
     table = _without_narrow_classes(table, benchmark.layout.columns, most)
-    for name in ("choice_kinds", "choice_fallback", "choice_origins"):
-        column = columns[name]
+    for name, column in columns.items():
+        if name in ("choices", "label"):
+            continue
         if name == "choice_kinds" and numbered:
             numbers = pc.index_in(column.flatten(), pa.array(list(CHOICE_KINDS))).cast(pa.int64())
             column = pa.ListArray.from_arrays(column.offsets, numbers)

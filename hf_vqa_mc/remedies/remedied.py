@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.benchmarks.writing import staged_benchmark
+from hf_vqa_mc.dataset.card_text import set_counts
 from hf_vqa_mc.dataset.decoy_sets import Choices
+from hf_vqa_mc.dataset.statistics import set_statistics
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.decoy_set import LeftOut
 from hf_vqa_mc.io.atomic_file import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 
@@ -84,11 +87,17 @@ def decoy_statistics(
             "fallbacks": int(fallback.sum()),
             "missing": int((~found).sum()),
         }
+    sizes, of_split = (
+        (choices.texts[:n_rows] != MISSING).sum(axis=1),
+        np.repeat(list(benchmark.splits), [*map(len, lengths)]),
+    )
+    closed = {"closed_sets": set_statistics(choices.sets, sizes, of_split)} if choices.sets else {}
     return {
         "variant": variant.name,
+        **closed,
         "rows": n_rows,
         "rows_left_as_published": unchanged,
-        "choices": _counted((choices.texts[:n_rows] != MISSING).sum(axis=1)),
+        "choices": _counted(sizes[choices.included[:n_rows]]),
         "choices_before": _counted(np.concatenate(lengths)),
         "decoys": decoys,
         "donors": {
@@ -115,11 +124,21 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
     ]
 
 
+def _closed_in_words(split: str, found: Mapping[str, Any]) -> str:
+    """The closed sets of a split, and its rows that are left out."""
+    reasons = {reason.name.lower(): reason.sentence for reason in LeftOut}
+    left_out = [f"{rows:,} {reasons[reason]}" for reason, rows in found["left_out"].items() if rows]
+    rest = f" Left out: {'; '.join(left_out)}." if left_out else ""
+    return f"{split}: {found['rows']:,} rows in {set_counts(found['sets'])}.{rest}"
+
+
 def _replaced(statistics: dict[str, Any]) -> list[str]:
     sizes = " or ".join(statistics["choices"])
     before = " or ".join(statistics["choices_before"])
     kinds = VARIANTS[statistics["variant"]].description
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
+    if "closed_sets" in statistics:
+        return [*lines, *map(_closed_in_words, statistics["closed_sets"], statistics["closed_sets"].values())]
     for name, found in statistics["decoys"].items():
         kind, _ = methods()[name]
         rest = f"; {found['missing']:,} are missing" if found["missing"] else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.decoys.settings import SETS, SetSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import (
@@ -46,7 +47,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class RemedySettings(BenchmarkOptions):
+class RemedySettings(BenchmarkOptions, SetSettings):
     """Replace a benchmark's decoys by decoys with fewer shortcuts, and audit it before and after.
 
     IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
@@ -59,6 +60,12 @@ class RemedySettings(BenchmarkOptions):
     )
     overwrite: bool = overwrite_option()
     variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
+    guarantee: Literal["choices", "question", "image"] | None = option(
+        "Closed answer sets instead of IoU and QoU decoys: rows that share their choices, so that every rule is at "
+        "chance that sees the choices alone, also with the question, or also with the image. Other rows are left out.",
+        default=None,
+        panel=SETS,
+    )
     decoys_per_set: int = option(
         "Number of IoU decoys, and of QoU decoys, per row.", default=3, check=AT_LEAST_ONE, panel=DECOYS
     )
@@ -117,10 +124,27 @@ class RemedySettings(BenchmarkOptions):
         others = (self.word_vectors, self.pool, self.captions, self.scene_graphs)
         if self.prune is not None and any(one is not None for one in others):
             raise InputError("--prune keeps the decoys; remove --word-vectors, --pool, --captions and --scene-graphs")
+        if self.guarantee is not None:
+            if self.variant != "iou_qou" or self.prune is not None:
+                raise InputError("--guarantee replaces --variant and --prune; remove one of them")
+            if any(one is not None for one in others):
+                raise InputError(
+                    "--guarantee takes decoys from the benchmark's own rows; remove --word-vectors, --pool, "
+                    "--captions and --scene-graphs"
+                )
         if self.pool_config is not None and self.pool is None:
             raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
+
+    @property
+    def decoys(self) -> str:
+        """The name of the variant: `variant`, or the closed sets that `guarantee` asks for."""
+        from hf_vqa_mc.decoys import VARIANTS
+
+        return next(
+            (one.name for one in VARIANTS.values() if self.guarantee and one.guarantee == self.guarantee), self.variant
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,6 +216,7 @@ class RemedyResult(Result):
     RemedySettings,
     "vqa-mc remedy benchmark.tsv --word-vectors glove.6B.100d.txt --output remedied.tsv",
     "vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied",
+    "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied.tsv",
 )
 def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     """Remedy a benchmark.
@@ -213,7 +238,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
 
     if settings.prune is None:
-        check_remedy(settings.variant, settings.word_vectors)
+        check_remedy(settings.decoys, settings.word_vectors)
     inputs = [*settings.paths, *([Path(settings.pool)] if settings.pool else [])]
     if settings.output is not None:
         check_output(settings.dataset, settings.output, settings.overwrite)
@@ -224,7 +249,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     benchmark = settings.read(progress)
     if settings.output is not None:
         pruned = settings.prune is not None
-        config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.variant)
+        config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.decoys)
         check_config(benchmark, settings.output, config, settings.overwrite)
     if settings.prune is not None:
         made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
@@ -232,9 +257,9 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         donors = read_donors(
             benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
         )
-        names = ("decoys_per_set", "wup_threshold", "ties", "seed")
+        names = ("decoys_per_set", "wup_threshold", "ties", "seed", "set_size", "coverage", "max_leak")
         method = Settings(**{name: getattr(settings, name) for name in names})
-        made = give_new_decoys(benchmark, settings.variant, settings.word_vectors, method, donors, progress)
+        made = give_new_decoys(benchmark, settings.decoys, settings.word_vectors, method, donors, progress)
     with contextlib.ExitStack() as stack:
         outputs = []
         if settings.output is not None:  # written before the audits, to notice a full disk; published after them

@@ -1,0 +1,132 @@
+"""What a question reveals: P(answer | question), learned from other images, and questions grouped by it.
+
+Rows whose predicted distributions are equal give nothing away about whose answer is whose: P(answer | question) is a
+balancing score (Rosenbaum and Rubin 1983, The Central Role of the Propensity Score in Observational Studies).
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+from hf_vqa_mc.decoys.rng import purpose_hash
+
+FOLDS = 5
+"""Rows of an image are predicted by a model that was fitted on the other four of five folds of images."""
+CLASSES = 2_000
+"""Maximum number of answers with a class of their own; rarer ones share a class."""
+FITTED = 300_000
+"""Maximum number of rows that a model is fitted on."""
+COORDINATES = 48
+"""Principal components of the square roots of the distributions."""
+_AT_ONCE = 1 << 14
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Propensities:
+    """Cross-fitted log P(answer | question) of all rows, up to a constant of each row, as products of vectors."""
+
+    questions: Floats
+    """(rows, size): a vector of each row's question, from the model of its fold"""
+    answers: Floats
+    """(folds, classes, size): vectors of the answers"""
+    bias: Floats
+    """(folds, classes)"""
+    folds: NDArray[np.int64]
+    """(rows,): the fold of each row"""
+    classes: NDArray[np.int64]
+    """(keys,): the class of each answer key"""
+
+    def log_odds(self, rows: NDArray[np.integer], keys: NDArray[np.integer]) -> Floats:
+        """Unnormalised log P of the answers ``keys`` (rows, answers) for each of the ``rows``, (rows, answers)."""
+        fold, of_keys = self.folds[rows][:, None], self.classes[keys]
+        odds: Floats = np.einsum("rs,ras->ra", self.questions[rows], self.answers[fold, of_keys])
+        odds += self.bias[fold, of_keys]
+        return odds
+
+    def distributions(self, rows: NDArray[np.integer]) -> Floats:
+        """P(answer class | question), float32 (rows, classes)."""
+        odds: Floats = np.empty((len(rows), self.bias.shape[1]), np.float32)
+        for fold in range(len(self.bias)):
+            own = self.folds[rows] == fold
+            odds[own] = self.questions[rows[own]] @ self.answers[fold].T + self.bias[fold]
+        shares: Floats = np.exp(odds - odds.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
+
+    def coordinates(self) -> Floats:
+        """Coordinates in which near rows have similar distributions, float32 (rows, at most COORDINATES).
+
+        Square roots of the distributions, whose distance is that of Hellinger, projected on principal components.
+        """
+        n, classes = len(self.questions), self.bias.shape[1]
+        total, products = np.zeros(classes), np.zeros((classes, classes))
+        for part in _parts(n):
+            roots = np.sqrt(self.distributions(part))
+            total += roots.sum(axis=0, dtype=np.float64)
+            products += roots.T @ roots
+        mean = total / n
+        _, vectors = np.linalg.eigh(products / n - np.outer(mean, mean))
+        axes = vectors[:, -COORDINATES:].astype(np.float32)
+        parts = [(np.sqrt(self.distributions(part)) - mean.astype(np.float32)) @ axes for part in _parts(n)]
+        return np.concatenate(parts)
+
+
+def _parts(rows: int) -> Iterator[NDArray[np.int64]]:
+    return (np.arange(first, min(first + _AT_ONCE, rows)) for first in range(0, rows, _AT_ONCE))
+
+
+def answer_propensities(
+    questions: pa.Array,
+    keys: NDArray[np.integer],
+    images: NDArray[np.integer],
+    seed: int,
+    report: Callable[[int], None],
+) -> Propensities:
+    """Fit a model of the answers to questions on each four of five folds of images, and predict the fifth.
+
+    The model is a bag of words and bigrams, two layers and a vector per answer. It runs on the CPU, so its result does
+    not depend on the machine's GPU.
+
+    Args:
+        questions: large_string (rows,), comparable texts.
+        keys: (rows,): number of each row's answer.
+        images: (rows,): number of each row's image.
+        seed: random seed.
+        report: called with the number of fitted models.
+    """
+    from hf_vqa_mc.decoys.propensity_model import SIZE, Bags, fitted, one_thread
+
+    counts = np.bincount(keys)
+    frequent = np.argsort(-counts, kind="stable")[: min(CLASSES, int(np.count_nonzero(counts)))]
+    classes = np.full(len(counts), len(frequent), np.int64)
+    classes[frequent] = np.arange(len(frequent))
+    encoded = questions.dictionary_encode()
+    bags, of_row = Bags.of(encoded.dictionary), encoded.indices.to_numpy()
+    rng = np.random.default_rng(int(purpose_hash(seed, "propensity folds")))
+    folds = rng.integers(FOLDS, size=int(images.max()) + 1)[images]
+    n_classes = int(classes.max()) + 1
+    vectors = np.zeros((len(keys), SIZE), np.float32)
+    answers, bias = np.zeros((FOLDS, n_classes, SIZE), np.float32), np.zeros((FOLDS, n_classes), np.float32)
+
+    def fit(fold: int) -> None:
+        others, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if not len(own) or not len(others):  # nothing is known about these rows
+            return
+        of_fold = np.random.default_rng(int(purpose_hash(seed, f"propensity {fold}")))
+        if len(others) > FITTED:
+            others = np.sort(of_fold.choice(others, FITTED, replace=False))
+        found = fitted(bags, of_row[others], classes[keys[others]], n_classes, of_fold)
+        answers[fold], bias[fold] = found.answers.detach().numpy(), found.bias.detach().numpy()
+        distinct, back = np.unique(of_row[own], return_inverse=True)
+        vectors[own] = found.encode(bags, distinct)[back]
+
+    with one_thread(), ThreadPoolExecutor(get_num_threads()) as pool:
+        for done, _ in enumerate(pool.map(fit, range(FOLDS)), 1):
+            report(done)
+    return Propensities(vectors, answers, bias, folds, classes)

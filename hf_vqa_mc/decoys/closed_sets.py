@@ -1,0 +1,67 @@
+"""Closed answer sets: k rows that share the same k choices, each of which is the target of exactly one of them.
+
+A rule that sees the choices alone picks the same choice in all k rows and is right in exactly one. If the rows ask the
+same question, this also holds for rules that see question and choices; if they are about one image, for rules that see
+image and choices.
+"""
+
+from dataclasses import dataclass
+
+from hf_vqa_mc.decoys.kind import ChoiceKind, Method, Variant
+
+
+@dataclass(frozen=True)
+class SetKind:
+    """A kind of closed answer set, a value of the column ``set_kind``."""
+
+    name: str
+    exact: tuple[str, ...]
+    """inputs with which every rule is right in exactly one row of a set"""
+    definition: str
+    """what its rows share: ``ask the same question``"""
+
+
+SAME_QUESTION = SetKind("same_question", ("choices", "question and choices"), "ask the same question about k images")
+SAME_IMAGE = SetKind("same_image", ("choices", "image and choices"), "ask k questions about the same image")
+SIMILAR_QUESTION = SetKind("similar_question", ("choices",), "ask questions that have similar answers")
+SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION)}
+
+
+def _method(name: str, label: str) -> Method:
+    take = f"hf_vqa_mc.decoys.forming_sets:take_{name}"
+    return Method(name=name, label=label, take=take, size="set_decoys", fallback=False)
+
+
+CLOSED_SET = ChoiceKind(
+    name="set",
+    label="closed-set",
+    colour="#1f7a7a",
+    dark_colour="#6cc5c5",
+    definition="correct answers to the other rows of a closed answer set, which all have the same choices",
+    caption="answers to the other rows of the set",
+    card="**Closed answer sets**: k rows share the same k choices, and each choice is correct in exactly one of "
+    "them.\n  A model that sees only the choices is right in exactly one row of k.",
+    shortage="too few rows have answers that may be combined. A smaller set size may help.",
+    methods=(
+        _method("sets", "closed sets"),
+        _method("sets_same_question", "closed sets, same question"),
+        _method("sets_same_image", "closed sets, same image"),
+        _method("sets_similar_question", "closed sets, similar questions"),
+    ),
+)
+
+
+def _variant(name: str, description: str, guarantee: str | None) -> Variant:
+    return Variant(name, (name,), description, "ours", remedies=True, closed=True, guarantee=guarantee)
+
+
+CLOSED_VARIANTS = (
+    _variant(
+        "sets",
+        "the targets of other rows, in closed sets of the same question where possible, else similar",
+        "choices",
+    ),
+    _variant("sets_same_question", "the targets of other rows with the same question, in closed sets", "question"),
+    _variant("sets_same_image", "the targets of other rows on the same image, in closed sets", "image"),
+    _variant("sets_similar_question", "the targets of rows with similar questions, in closed sets", None),
+)

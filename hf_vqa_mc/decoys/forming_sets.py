@@ -1,0 +1,344 @@
+"""Forming closed answer sets: within groups of rows, from the most similar to the least, a row per answer."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.answer_propensity import FOLDS, Propensities, answer_propensities
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, starts, too_similar
+from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut
+from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
+from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.wu_palmer import reading
+
+LEAF, LARGEST = 1_000, 4_000
+"""Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
+DISTANCES = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""Maximum mean squared distance of a row to those before it in its set, at most 2; nearer sets are formed first."""
+SCALE = 1_000
+"""Coordinates are rounded to 1/SCALE: sums of integers do not depend on their order, so they are fast and exact."""
+_TASKS = 64
+_NEVER = np.iinfo(np.int64).max
+
+Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows sorted by group, and the start of each group."""
+Report = Callable[[int], None]
+
+
+class _Rows(NamedTuple):
+    """What decides which rows may share a set, for kernels; (rows,) each unless stated."""
+
+    targets: NDArray[np.int32]  # keys
+    images: NDArray[np.int32]
+    questions: NDArray[np.int32]  # equal for equal questions
+    coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
+    answers: NDArray[np.int32]  # sorted keys of each row's human answers, concatenated
+    answer_starts: NDArray[np.int64]  # (rows + 1,)
+
+
+def take_sets(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+    """Form sets of the same question where possible, else of similar questions; see `_take`."""
+    _take(decoys, pool, material, report, same_question=True, similar_question=True)
+
+
+def take_sets_same_question(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+    """Form sets of rows that ask the same question; see `_take`."""
+    _take(decoys, pool, material, report, same_question=True)
+
+
+def take_sets_same_image(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+    """Form sets of rows about the same image; see `_take`."""
+    _take(decoys, pool, material, report, same_image=True)
+
+
+def take_sets_similar_question(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+    """Form sets of rows with similar questions; see `_take`."""
+    _take(decoys, pool, material, report, similar_question=True)
+
+
+def _take(
+    decoys: DecoySet,
+    pool: NDArray[np.int64],
+    material: Material,
+    report: Report,
+    same_question: bool = False,
+    same_image: bool = False,
+    similar_question: bool = False,
+) -> None:
+    """Form closed sets of the rows of a pool, and give each row the targets of the others as decoys.
+
+    Sets lie in one split. Sets of ``set_size`` rows are formed first, then of one row less, down to two. Of similar
+    questions, the sets with the largest estimated leak are dissolved: see ``coverage`` and ``max_leak``.
+    """
+    settings, triplets = material.settings, material.triplets
+    rows = _rows(material)
+    propensities = None
+    if similar_question:
+        questions = comparable_texts(material.table["question"].combine_chunks())[0]
+        fitted = partial(_report_fitted, report, len(pool))
+        propensities = answer_propensities(questions, rows.targets, rows.images, settings.seed, fitted)
+        rows = rows._replace(coordinates=np.round(SCALE * propensities.coordinates()).astype(np.int16))
+    order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
+    splits = material.table["split"].to_numpy()[pool]
+    partners = np.full((material.size, settings.set_decoys), MISSING, np.int32)
+    for split in dict.fromkeys(splits.tolist()):
+        own = pool[splits == split]
+        own = own[np.argsort(order[own], kind="stable")]
+        exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
+        levels = _levels(rows.coordinates, own) if similar_question else []
+        unordered = rows._replace(coordinates=rows.coordinates[:, :0])
+        for size in range(settings.set_size, 1, -1):
+            for groups in exact:
+                _form_all(groups, size, np.inf, unordered, partners, material)
+            for most in DISTANCES:
+                for groups in levels:
+                    _form_all(groups, size, most, rows, partners, material)
+        free = own[partners[own, 0] == MISSING]
+        alone = np.logical_and.reduce([_without_others(groups, rows.targets) for groups in [*exact, *levels[-1:]]])
+        decoys.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
+        if propensities is not None:
+            _dissolve(decoys, partners, propensities, own, rows, settings)
+    found = (partners[pool] != MISSING).sum(axis=1)
+    targets = np.where(partners[pool] == MISSING, MISSING, triplets.targets[partners[pool]])
+    decoys.picks[pool, 0], decoys.donors[pool, 0], decoys.found[pool, 0] = targets, partners[pool], found
+    decoys.considered[pool] = found
+
+
+def _report_fitted(report: Report, rows: int, models: int) -> None:
+    report(rows * models // (FOLDS + 1))
+
+
+def _rows(material: Material) -> _Rows:
+    triplets = material.triplets
+    answers = material.table["answers"].combine_chunks()
+    known = pa.array(material.candidates.key_texts, pa.large_string())
+    keys = pc.index_in(comparable_texts(pc.list_flatten(answers))[0], known)
+    return _Rows(
+        targets=triplets.keys[triplets.targets],
+        images=triplets.images,
+        questions=material.comparable_questions,
+        coordinates=np.empty((material.size, 0), np.int16),
+        answers=pc.fill_null(keys, MISSING).to_numpy().astype(np.int32),
+        answer_starts=starts(pc.fill_null(pc.list_value_length(answers), 0).to_numpy()),
+    )
+
+
+def _grouped(column: NDArray[np.int32], rows: NDArray[np.int64]) -> Groups:
+    """Rows with the same value share a group, in their order."""
+    numbers = np.unique(column[rows], return_inverse=True)[1]
+    return rows[np.argsort(numbers, kind="stable")], starts(np.bincount(numbers))
+
+
+def _levels(coordinates: NDArray[np.int16], rows: NDArray[np.int64]) -> list[Groups]:
+    """Nested groups of near rows, the smallest first: halves of halves along the first principal axis."""
+    ordered, bounds = rows.copy(), [0, len(rows)]
+    levels = [(ordered.copy(), np.array(bounds))]
+    while max(np.diff(bounds)) > LEAF:
+        ends = [0]
+        for first, stop in pairwise(bounds):
+            if stop - first > LEAF:
+                part = ordered[first:stop]
+                centred = coordinates[part] - coordinates[part].mean(axis=0, dtype=np.float64)
+                axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+                ordered[first:stop] = part[np.argsort(centred @ axis, kind="stable")]
+                ends.append((first + stop) // 2)
+            ends.append(stop)
+        bounds = ends
+        levels.append((ordered.copy(), np.array(bounds)))
+    return [level for level in reversed(levels) if np.diff(level[1]).max() <= LARGEST] or levels[:1]
+
+
+def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(all rows,): whether no other row of a row's group has another target; True for rows of no group."""
+    members, group_starts = groups
+    group = np.repeat(np.arange(len(group_starts) - 1), np.diff(group_starts))
+    pairs = np.unique(np.stack([group, targets[members]]), axis=1)
+    found = np.ones(len(targets), np.bool_)
+    found[members] = np.bincount(pairs[0])[group] == 1
+    return found
+
+
+def _form_all(
+    groups: Groups, size: int, most: float, rows: _Rows, partners: NDArray[np.int32], material: Material
+) -> None:
+    members, group_starts = groups
+    n_groups = len(group_starts) - 1
+    arguments = (members, group_starts, size, most * SCALE**2, rows, partners, material.candidates.tables)
+    over_ranges(_form, n_groups, max(n_groups // _TASKS, 1), *arguments)
+
+
+@njit(cache=True, nogil=True)
+def _form(
+    first: int,
+    stop: int,
+    members: NDArray[np.int64],
+    group_starts: NDArray[np.int64],
+    size: int,
+    most: float,
+    rows: _Rows,
+    partners: NDArray[np.int32],
+    tables: FilterTables,
+) -> None:
+    """Form sets of ``size`` rows within each of some groups, until none is possible."""
+    for group in range(first, stop):
+        live = members[group_starts[group] : group_starts[group + 1]]
+        live = live[partners[live, 0] == MISSING]
+        if len(live) >= size:
+            _form_sets(live, size, most, rows, partners, tables)
+
+
+@njit(cache=True, nogil=True)
+def _form_sets(
+    live: NDArray[np.int64], size: int, most: float, rows: _Rows, partners: NDArray[np.int32], tables: FilterTables
+) -> None:
+    """Start each set with a row of the most frequent remaining target, and add the nearest rows that may join it."""
+    distinct = np.unique(rows.targets[live])
+    number = np.searchsorted(distinct, rows.targets[live])
+    remaining = np.bincount(number, minlength=len(distinct))  # free rows of each target
+    untried = remaining.copy()
+    tried = np.zeros(len(live), np.bool_)
+    coordinates = rows.coordinates[live]
+    costs = np.empty(len(live), np.int64)
+    taken = np.empty(size, np.int64)
+    while True:
+        best = -1
+        for target in range(len(distinct)):
+            if untried[target] > 0 and (best < 0 or remaining[target] > remaining[best]):
+                best = target
+        if best < 0:
+            return
+        start = 0
+        while tried[start] or number[start] != best:
+            start += 1
+        tried[start] = True
+        untried[best] -= 1
+        taken[0] = start
+        if not _complete(taken, size, most, live, coordinates, costs, rows, partners, tables):
+            continue
+        for i in range(size):
+            at = taken[i]
+            remaining[number[at]] -= 1
+            untried[number[at]] -= not tried[at]
+            tried[at] = True
+            position = 0
+            for j in range(size):
+                if j != i:
+                    partners[live[at], position] = live[taken[j]]
+                    position += 1
+
+
+@njit(cache=True, nogil=True)
+def _complete(
+    taken: NDArray[np.int64],
+    size: int,
+    most: float,
+    live: NDArray[np.int64],
+    coordinates: NDArray[np.int16],
+    costs: NDArray[np.int64],
+    rows: _Rows,
+    partners: NDArray[np.int32],
+    tables: FilterTables,
+) -> bool:
+    """Fill ``taken``, indices into ``live``, with the nearest rows that may join the first; False if there are none.
+
+    ``coordinates`` are those of ``live``. ``costs`` are sums of squared distances to the taken rows, _NEVER for rows
+    that cannot join.
+    """
+    costs[:] = 0
+    costs[taken[0]] = _NEVER
+    for n_taken in range(1, size):
+        start = taken[n_taken - 1]
+        last = live[start]
+        for at in range(len(live)):
+            if costs[at] == _NEVER:
+                continue
+            if partners[live[at], 0] != MISSING or rows.targets[live[at]] == rows.targets[last]:
+                costs[at] = _NEVER
+                continue
+            distance = np.int32(0)
+            for axis in range(coordinates.shape[1]):
+                difference = np.int32(coordinates[start, axis]) - np.int32(coordinates[at, axis])
+                distance += difference * difference
+            costs[at] += distance
+        joins = False
+        while not joins:
+            nearest = int(np.argmin(costs))
+            if costs[nearest] == _NEVER or costs[nearest] > most * n_taken:
+                return False
+            joins = True
+            for i in range(n_taken):
+                joins = joins and _may_share(live[taken[i]], live[nearest], rows, tables)
+            taken[n_taken] = nearest
+            costs[nearest] = _NEVER
+    return True
+
+
+@reading
+def _may_share(row: int, other: int, rows: _Rows, tables: FilterTables) -> bool:
+    """Whether two rows with different targets may share their choices: neither target may be correct in both."""
+    if rows.images[row] == rows.images[other] and rows.questions[row] == rows.questions[other]:
+        return False
+    target, candidate = rows.targets[row], rows.targets[other]
+    for i in range(rows.answer_starts[row], rows.answer_starts[row + 1]):
+        if rows.answers[i] == candidate:
+            return False
+    for i in range(rows.answer_starts[other], rows.answer_starts[other + 1]):
+        if rows.answers[i] == target:
+            return False
+    return not (contains(candidate, target, tables) or too_similar(candidate, target, tables))
+
+
+def _dissolve(
+    decoys: DecoySet,
+    partners: NDArray[np.int32],
+    propensities: Propensities,
+    own: NDArray[np.int64],
+    rows: _Rows,
+    settings: Settings,
+) -> None:
+    """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest."""
+    first = own[
+        (partners[own, 0] != MISSING)
+        & (own < np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1))
+    ]
+    sets = np.concatenate([first[:, None], partners[first]], axis=1)
+    valid = sets != MISSING
+    leaks = _leaks(sets, valid, propensities, rows)
+    order = np.lexsort((first, leaks))
+    kept = np.cumsum(valid[order].sum(axis=1)) <= settings.coverage * len(own)
+    if settings.max_leak is not None:
+        kept &= leaks[order] <= settings.max_leak
+    decoys.leak[sets[valid]] = np.repeat(leaks, valid.sum(axis=1))
+    dissolved = order[~kept]
+    rows_of = sets[dissolved][valid[dissolved]]
+    partners[rows_of], decoys.leak[rows_of], decoys.left_out[rows_of] = MISSING, np.nan, LeftOut.LEAK
+
+
+def _leaks(
+    sets: NDArray[np.int64], valid: NDArray[np.bool_], propensities: Propensities, rows: _Rows
+) -> NDArray[np.float32]:
+    """The estimated leak of each of some sets (sets, rows), padded: abs(sum of P(target | question, choices) - 1).
+
+    In [0, set size - 1]: 0 if the questions say nothing about whose target is whose, as if all are the same.
+    """
+    odds = np.full((*sets.shape, sets.shape[1]), -np.inf, np.float32)  # (sets, rows, choices)
+    for at in range(sets.shape[1]):
+        found = valid[:, at]
+        odds[found, at] = propensities.log_odds(sets[found, at], rows.targets[sets[found]])
+    odds = np.where(valid[:, None, :], odds, -np.inf)
+    odds[~valid] = 0
+    shares = np.exp(odds - odds.max(axis=2, keepdims=True))
+    shares /= shares.sum(axis=2, keepdims=True)
+    diagonal = np.where(valid, np.einsum("srr->sr", shares), 0)
+    same = (~valid | (rows.questions[sets] == rows.questions[sets[:, :1]])).all(axis=1)
+    leaks: NDArray[np.float32] = np.where(same, 0, np.abs(diagonal.sum(axis=1) - 1)).astype(np.float32)
+    return leaks

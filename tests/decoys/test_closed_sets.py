@@ -1,0 +1,150 @@
+"""Closed answer sets: what they guarantee, on made-up triplets, by counting."""
+
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.dataset.variants import build_variants
+from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.table import triplet_table
+
+ANSWERS = ["cat", "train", "pizza", "red", "seven", "kitchen", "umbrella", "yes"]
+QUESTIONS = ["what is this", "what is on the table", "what is near the man", "what color is it"]
+
+
+def triplets(rows, split=None):
+    """A triplet table from (image, question, target) and perhaps the human answers."""
+    return triplet_table(
+        question_id=[f"q{at}" for at in range(len(rows))],
+        image_id=[str(row[0]) for row in rows],
+        split=split or ["train"] * len(rows),
+        question=[row[1] for row in rows],
+        target=[row[2] for row in rows],
+        answers=pa.array([row[3] if len(row) > 3 else [row[2]] for row in rows], pa.list_(pa.string())),
+        image_file=[""] * len(rows),
+    )
+
+
+def built(variant, table, **settings):
+    (found,) = build_variants(table, [variant], None, Settings(**settings))
+    return found
+
+
+def rows_of(found):
+    return [{**row, "split": split} for split, table in found.splits.items() for row in table.to_pylist()]
+
+
+def sets_of(rows):
+    sets = defaultdict(list)
+    for row in rows:
+        sets[row["split"], row["set_id"]].append(row)
+    return sets
+
+
+def check_closed(rows):
+    """Every set: the same choices in the same order, each the target of exactly one row."""
+    for members in sets_of(rows).values():
+        assert len({tuple(row["choices"]) for row in members}) == 1
+        assert sorted(row["label"] for row in members) == list(range(len(members[0]["choices"])))
+        assert len(set(members[0]["choices"])) == len(members) >= 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("variant", ["sets_same_question", "sets_same_image"])
+def test_rows_of_a_set_share_their_choices_and_what_the_kind_says(variant, seed):
+    rng = np.random.default_rng(seed)
+    size, n_rows = int(rng.integers(2, 6)), int(rng.integers(50, 300))
+    draws = zip(*(rng.integers(most, size=n_rows) for most in (40, len(QUESTIONS), len(ANSWERS))), strict=True)
+    rows = [(image, QUESTIONS[question], ANSWERS[answer]) for image, question, answer in draws]
+    splits = rng.choice(["train", "test"], n_rows, p=[0.7, 0.3]).tolist()
+    found = built(variant, triplets(rows, splits), set_size=size)
+    made = rows_of(found)
+    check_closed(made)
+    shared = "question" if variant == "sets_same_question" else "image_id"
+    for members in sets_of(made).values():
+        assert len(members) <= size
+        assert len({row[shared] for row in members}) == 1
+        assert len({(row["image_id"], row["question"]) for row in members}) == len(members)
+    for split, counts in found.statistics["closed_sets"].items():
+        in_sets = sum(row["split"] == split for row in made)
+        assert counts["rows"] == in_sets
+        assert in_sets + sum(counts["left_out"].values()) == splits.count(split)
+
+
+def test_a_rule_on_choices_in_their_order_is_right_in_one_row_of_each_set():
+    rng = np.random.default_rng(0)
+    rows = [(at, QUESTIONS[rng.integers(4)], ANSWERS[rng.integers(8)]) for at in range(400)]
+    made = rows_of(built("sets_same_question", triplets(rows)))
+    rules = {(tuple(row["choices"]), row["question"]): rng.integers(len(row["choices"])) for row in made}
+    right = sum(rules[tuple(row["choices"]), row["question"]] == row["label"] for row in made)
+    assert right == len(sets_of(made))
+
+
+def test_similar_questions_form_sets_and_those_that_leak_are_left_out_first():
+    rng = np.random.default_rng(1)
+    by_question = {
+        "what animal is it": ["cat", "horse", "duck", "bee"],
+        "what room is it": ["kitchen", "street", "beach", "forest"],
+    }
+    rows = []
+    for image in range(600):
+        question = list(by_question)[image % 2]
+        rows.append((image, f"{question} in picture {rng.integers(50)}", by_question[question][rng.integers(4)]))
+    table = triplets(rows)
+    found = built("sets_similar_question", table, coverage=1.0)
+    made = rows_of(found)
+    check_closed(made)
+    animals = by_question["what animal is it"]
+    mixed = sum(len({choice in animals for choice in row["choices"]}) > 1 for row in made)
+    assert mixed < 0.1 * len(made)
+    few = rows_of(built("sets_similar_question", table, coverage=0.5))
+    assert 0.4 * len(rows) < len(few) <= 0.5 * len(rows)
+    assert max(row["set_leak"] for row in few) <= np.quantile([row["set_leak"] for row in made], 0.6)
+    assert all(row["set_leak"] <= 0.1 for row in rows_of(built("sets_similar_question", table, max_leak=0.1)))
+    assert made == rows_of(built("sets_similar_question", table, coverage=1.0))
+
+
+def test_an_answer_that_a_person_gave_is_no_decoy():
+    rows = [(0, "what is it", "cat", ["cat", "train"]), (1, "what is it", "train"), (2, "what is it", "red")]
+    made = rows_of(built("sets_same_question", triplets(rows), set_size=2))
+    assert {row["question_id"] for row in made} in ({"q0", "q2"}, {"q1", "q2"})
+
+
+def test_similar_words_are_no_decoys_of_one_another():
+    rows = [
+        (0, "who is it", "woman"),
+        (1, "who is it", "women"),
+        (2, "who is it", "the woman"),
+        (3, "who is it", "dog"),
+    ]
+    (members,) = sets_of(rows_of(built("sets_same_question", triplets(rows)))).values()
+    assert len(members) == 2
+    assert "dog" in members[0]["choices"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "variant", "words"),
+    [
+        ([(at, "what is it", "cat") for at in range(9)], "sets_same_question", "9 with no other answer"),
+        ([(at, "what is it", ANSWERS[at % 8]) for at in range(9)], "sets_same_image", "9 with no other answer"),
+    ],
+)
+def test_where_no_set_is_possible_the_error_says_why(rows, variant, words):
+    with pytest.raises(InputError, match=f"no closed answer set can be formed of these 9 rows: {words}"):
+        built(variant, triplets(rows))
+
+
+def test_other_variants_have_empty_set_columns():
+    rows = [(0, "what is it", answer) for answer in ANSWERS]
+    for row in rows_of(built("iou", triplets(rows))):
+        assert (row["set_id"], row["set_kind"], row["set_leak"]) == ("", "", None)
+
+
+def test_sets_prefer_the_same_question_and_smaller_sets_take_what_is_left():
+    rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:6])]
+    found = built("sets_same_question", triplets(rows), set_size=4)
+    assert found.statistics["closed_sets"]["train"]["sets"] == {"same_question": {"2": 1, "4": 1}}
+    assert isinstance(found.splits["train"], pa.Table)
