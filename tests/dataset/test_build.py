@@ -30,9 +30,9 @@ def build(tmp_path, cocoqa_files, glove_file):
     return build
 
 
-def test_every_variant_that_the_source_can_have_is_built(build, tmp_path, cocoqa_files):
+def test_every_variant_that_the_source_can_have_is_built_but_closed_sets(build, tmp_path, cocoqa_files):
     built = build()
-    possible = {name for name, recipe in VARIANTS.items() if "orig" not in recipe.sets}
+    possible = {name for name, recipe in VARIANTS.items() if "orig" not in recipe.sets and not recipe.closed}
     assert {config["variant"] for config in built.configs.values()} == possible
     assert built.output == tmp_path / "vqa_mc"
     assert built.default == "cocoqa_iou_qou"

@@ -29,7 +29,7 @@ def test_a_single_triplet_keeps_its_target_and_counts_missing_decoys() -> None:
 
 def test_one_triplet_with_published_decoys_falls_back_on_them() -> None:
     alone = triplet(0, "what color", "red", orig_decoys=["blue", "Red.", "dark red", "kite", "pizza"])
-    built = build([alone], list(VARIANTS), VECTORS)
+    built = build([alone], [name for name, variant in VARIANTS.items() if not variant.closed], VECTORS)
     assert sorted(c.text for c in shown(built["orig"])["train"][0]) == sorted(["red", *alone["orig_decoys"]])
     for name in ("iou", "qou"):
         (row,) = decoys(built[name]).values()

@@ -11,7 +11,8 @@ from hf_vqa_mc.schema import MULTIPLE_CHOICE
 from tests.decoys.literal_method import SETS
 from tests.decoys.small_worlds import build, triplet, triplet_table, word_vectors
 
-WITHOUT_ORIG = ["iou", "qou", "iou_qou", "random_uniform", "random_frequency"]
+CLOSED = ["sets", "sets_same_question", "sets_same_image", "sets_similar_question"]
+WITHOUT_ORIG = ["iou", "qou", "iou_qou", "random_uniform", "random_frequency", *CLOSED]
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def published(bare: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_the_variants_are_those_of_the_design() -> None:
-    assert {name: recipe.sets for name, recipe in VARIANTS.items()} == SETS
+    assert {name: recipe.sets for name, recipe in VARIANTS.items()} == SETS | {name: (name,) for name in CLOSED}
 
 
 def test_variants_with_original_decoys_need_them_for_every_question(

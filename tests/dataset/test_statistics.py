@@ -21,6 +21,8 @@ from tests.sources.fixtures import write_easyvqa, write_visual7w, write_visual7w
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 KINDS = {"orig": "orig", "iou": "iou", "qou": "qou"}
 
+OPEN_SETS = [name for name, variant in VARIANTS.items() if not variant.closed]
+
 
 def vectors_for(table: pa.Table) -> WordVectors:
     vocabulary = sorted({word for question in table["question"].to_pylist() for word in words(question)})
@@ -148,7 +150,8 @@ def check_everything(table: pa.Table, settings: Settings, names: list[str], rele
 def test_figures_match_the_rows(source: str, combine: str, tmp_path: Path) -> None:
     {"visual7w": write_visual7w, "vqa": write_vqa, "easyvqa": write_easyvqa}[source](tmp_path)
     table = read_triplets(source, tmp_path)
-    check_everything(table, Settings(combine=combine), variants_of(table))  # type: ignore[arg-type]
+    names = [name for name in variants_of(table) if name in OPEN_SETS]
+    check_everything(table, Settings(combine=combine), names)  # type: ignore[arg-type]
 
 
 def released(folder: Path) -> pa.Table:
@@ -175,7 +178,7 @@ def test_released_decoys_are_taken_as_they_are_and_need_no_word_vectors(tmp_path
 
 def test_figures_of_released_decoys_match_the_rows(tmp_path: Path) -> None:
     table = released(tmp_path)
-    check_everything(table, Settings(), list(VARIANTS), released=True)
+    check_everything(table, Settings(), OPEN_SETS, released=True)
     for variant in build_variants(table, ["all"], None, Settings()):
         assert all(f["fallback"] == f["missing"] == 0 for f in variant.statistics["fallbacks"].values())
 

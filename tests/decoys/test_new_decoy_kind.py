@@ -70,7 +70,7 @@ CONFIG = "cocoqa_iou_longest"
 def test_it_is_built_with_statistics_and_on_the_card(built: Path) -> None:
     rows = datasets.load_dataset(str(built), CONFIG, split="test")
     names = rows.features["choice_kinds"].feature.names
-    assert names == ["target", "orig", "iou", "qou", "random", "longest"]
+    assert names == ["target", "orig", "iou", "qou", "random", "set", "longest"]
     assert "longest" in {names[kind] for kinds in rows["choice_kinds"] for kind in kinds}
     card = (built / "README.md").read_text("utf-8")
     assert "- **Longest**: the longest correct answers of the dataset." in card
@@ -101,7 +101,7 @@ def test_a_remedy_makes_it_for_another_benchmark() -> None:
 
 
 def test_scores_and_model_cards_name_it(tmp_path: Path) -> None:
-    found = mc_accuracy([0], [1], choices=[["a", "b"]], choice_kinds=[[5, 0]])
+    found = mc_accuracy([0], [1], choices=[["a", "b"]], choice_kinds=[[6, 0]])
     assert found["chosen_kinds"]["longest"] == 1.0
     test = {**RECORD["results"]["test"], "chosen_kinds": {"target": 0.5, "longest": 0.5}}
     record = write_record(tmp_path / "best", config=CONFIG, results={"test": test})

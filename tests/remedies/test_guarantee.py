@@ -1,0 +1,65 @@
+"""``remedy(guarantee=...)``: closed answer sets of any benchmark."""
+
+import datasets
+import numpy as np
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+
+QUESTIONS = ["what animal is it", "what is on the table", "where is it", "what is near the man"]
+ANSWERS = ["cat", "train", "pizza", "red", "seven", "kitchen", "umbrella", "bottle"]
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    rng = np.random.default_rng(0)
+
+    def rows(n_rows):
+        for _ in range(n_rows):
+            choices = rng.choice(ANSWERS, 4, replace=False).tolist()
+            question, image = QUESTIONS[rng.integers(4)], f"image{rng.integers(40)}"
+            yield {"image_id": image, "question": question, "choices": choices, "answer": int(rng.integers(4))}
+
+    return datasets.DatasetDict(
+        {name: datasets.Dataset.from_list([*rows(n)]) for name, n in (("train", 300), ("test", 120))}
+    )
+
+
+@pytest.mark.parametrize(("guarantee", "shared"), [("question", "question"), ("image", "image_id")])
+def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(benchmark, guarantee, shared):
+    fixed = vm.remedy(benchmark, guarantee=guarantee, probe_rows=200)
+    for split, table in fixed.dataset.items():
+        rows = table.to_pandas()
+        targets = [choices[label] for choices, label in zip(rows["choices"], rows["answer"], strict=True)]
+        for _, members in rows.assign(target=targets).groupby("set_id"):
+            assert members[shared].nunique() == 1
+            assert len({tuple(choices) for choices in members["choices"]}) == 1
+            assert sorted(members["target"]) == sorted(members["choices"].iloc[0])
+        counted = fixed.to_dict()["remedy"]["closed_sets"][split]
+        assert counted["rows"] == len(rows) <= len(benchmark[split])
+        assert counted["rows"] + sum(counted["left_out"].values()) == len(benchmark[split])
+    gains = fixed.to_pandas()
+    outside = ("best assignment", "row number", "question id")  # they use more than a row's inputs
+    blind = gains[gains["inputs"].isin(["choices", guarantee]) & ~gains["name"].str.startswith(outside)]
+    assert blind["gain_after"].abs().max() < 1e-9, blind
+    assert f"{counted['rows']} rows in " in repr(fixed)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"word_vectors": "corpus"}, "remove --word-vectors"),
+        ({"variant": "qou"}, "--guarantee replaces --variant and --prune"),
+        ({"prune": 0.1}, "--guarantee replaces --variant and --prune"),
+        ({"set_size": 8}, "--set-size 8: expected an integer from 2 to 7"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_work_starts(benchmark, options, words):
+    with pytest.raises(InputError, match=words):
+        vm.remedy(benchmark, guarantee="question", **options)
+
+
+def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
+    with pytest.raises(InputError, match="no closed answer set can be formed of these 420 rows: 420 with no other"):
+        vm.remedy(benchmark.remove_columns("image_id"), guarantee="image")
