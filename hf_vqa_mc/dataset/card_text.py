@@ -39,7 +39,7 @@ def card_text(inventory: Inventory) -> str:
     sources, configs = inventory["sources"], configs_of(inventory)
     choices, opened = (choice_configs(configs), {name: one for name, one in configs.items() if is_open(one)})
     built = {config["variant"] for config in choices.values()}
-    sets = {name for variant in VARIANTS.values() if variant.name in {PREFERRED, *built} for name in variant.sets}
+    sets = {name for variant in VARIANTS.values() if variant.name in (built or {PREFERRED}) for name in variant.sets}
     citations = [PAPER] if choices else []
     text = _template().render(
         title=title(inventory),

@@ -1,7 +1,6 @@
 """A network that scores the choices of a row together, and its training."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hf_vqa_mc.audits.probes.text_bags import Bags
+from hf_vqa_mc.decoys.propensity_model import one_thread
 
 DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3
 """Size of the embeddings and of the hidden layers, and dropout of the hidden layers."""
@@ -123,7 +123,7 @@ def trained_odds(
     Returns:
         Log odds of the choices (test rows, choices).
     """
-    with _one_thread(), torch.random.fork_rng(devices=[]):
+    with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = _SetNetwork(inputs)
         size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
@@ -150,14 +150,3 @@ def _batches(rows: int, size: int, epochs: int) -> Iterator[NDArray[np.int64]]:
     for _ in range(epochs):
         order = torch.randperm(rows).numpy()
         yield from (order[first : first + size] for first in range(0, rows, size))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Products in one thread, whose number would change the last digits."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
