@@ -73,6 +73,8 @@ def made_rows(name: str, split: str, n: int, seed: int = 0) -> pa.Table:
                 "answers": ["yes", "no"],
                 "question_type": "what",
                 "answer_type": "",
+                "set_id": "",
+                "set_kind": "",
             }
         )
     return pa.Table.from_pylist(rows, MULTIPLE_CHOICE)
