@@ -57,7 +57,7 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
 def set_statistics(
     sets: ClosedSets, sizes: NDArray[np.int64], splits: NDArray[np.object_]
 ) -> dict[str, dict[str, Any]]:
-    """Closed answer sets of each split; the last three arguments are (rows,).
+    """Closed answer sets of each split; the arguments are (rows,).
 
     Returns:
         Split to ``sets`` (kind to size to number of sets), ``rows`` (included), ``left_out`` (reason to rows) and

@@ -44,7 +44,7 @@ class LeftOut(IntEnum):
 
     NONE = 0, "in a set"
     NO_PARTNER = 1, "with no other answer to the same question, on the same image or in the same split"
-    SURPLUS = 2, "whose answer is too frequent: what they could be combined with is in other sets"
+    SURPLUS = 2, "for which no set was left, such as rows with a very frequent answer"
     LEAK = 3, "in sets whose questions reveal most"
 
     def __new__(cls, value: int, sentence: str) -> "LeftOut":

@@ -90,12 +90,12 @@ def _take(
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
     splits = material.table["split"].to_numpy()[pool]
     partners = np.full((material.size, settings.set_decoys), MISSING, np.int32)
+    unordered = rows._replace(coordinates=rows.coordinates[:, :0])
     for split in dict.fromkeys(splits.tolist()):
         own = pool[splits == split]
         own = own[np.argsort(order[own], kind="stable")]
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
-        unordered = rows._replace(coordinates=rows.coordinates[:, :0])
         for size in range(settings.set_size, 1, -1):
             for groups in exact:
                 _form_all(groups, size, np.inf, unordered, partners, material)

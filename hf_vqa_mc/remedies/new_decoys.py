@@ -72,20 +72,14 @@ def give_new_decoys(
     choices = Choices(recipe, made, material)
     ordered = all(split.ordered for split in benchmark.splits.values())
     arrangement = Arrangement(recipe, choices, material, target_first=not ordered)
-    own = [
-        pc.binary_join_element_wise("question ", split.rows["question_id"].combine_chunks(), f", {name}", "")
-        for name, split in benchmark.splits.items()
-    ]
-    origins = pa.concat_arrays([*own, pa.array([donor.origin for donor in donors], pa.string())])
+    origins = _origins(benchmark, donors)
     progress("arranging choices", 0, material.size - len(donors))
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
         included = np.flatnonzero(choices.included[first : first + split.rows.num_rows])
         if len(included):
-            one = split.take(included) if recipe.closed else split
-            splits[name], kept = _new_split(
-                benchmark, one, arrangement, first + included, origins, choices.texts.shape[1]
-            )
+            one, most = split.take(included) if recipe.closed else split, choices.texts.shape[1]
+            splits[name], kept = _new_split(benchmark, one, arrangement, first + included, origins, most)
             unchanged += kept
         first += split.rows.num_rows
         progress("arranging choices", first, material.size - len(donors))
@@ -97,6 +91,15 @@ def give_new_decoys(
         )
     config = remedied_config(benchmark.config, variant)
     return Remedied(replace(benchmark, config=config, splits=splits), statistics)
+
+
+def _origins(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Array:
+    """The origin of each triplet's target in words, string (triplets,)."""
+    own = [
+        pc.binary_join_element_wise("question ", split.rows["question_id"].combine_chunks(), f", {name}", "")
+        for name, split in benchmark.splits.items()
+    ]
+    return pa.concat_arrays([*own, pa.array([donor.origin for donor in donors], pa.string())])
 
 
 def check_remedy(variant: str, word_vectors: str | None) -> None:

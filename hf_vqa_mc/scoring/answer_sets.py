@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,14 +137,13 @@ def set_accuracy(
     units = {one.name: _units(one, sets, assigned if one.assigned else right) for one in MEASURES}
     of_kind = [f"{kind}, k = {k}".lstrip(", ") for kind, k in zip(sets.kinds, sets.sizes.tolist(), strict=True)]
     order = sorted(set(zip(sets.kinds, sets.sizes.tolist(), of_kind, strict=True)))
-    result: Any = {
+    result = {
         **_figures(units, np.ones(len(sets.names), bool)),
         "rows_without_set": columns.count - len(sets.rows),
         "per_kind": {name: _figures(units, np.array([one == name for one in of_kind])) for *_, name in order},
         "per_question": _per_question(units, sets, columns.count) if per_question else None,
     }
-    found: SetAccuracy = result
-    return found
+    return cast("SetAccuracy", result)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import SETS, SetSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
@@ -127,11 +128,12 @@ class RemedySettings(BenchmarkOptions, SetSettings):
         if self.guarantee is not None:
             if self.variant != "iou_qou" or self.prune is not None:
                 raise InputError("--guarantee replaces --variant and --prune; remove one of them")
-            if any(one is not None for one in others):
-                raise InputError(
-                    "--guarantee takes decoys from the benchmark's own rows; remove --word-vectors, --pool, "
-                    "--captions and --scene-graphs"
-                )
+        variant = VARIANTS.get(self.decoys)
+        if variant is not None and variant.closed and any(one is not None for one in others):
+            raise InputError(
+                "closed answer sets take decoys from the benchmark's own rows; remove --word-vectors, --pool, "
+                "--captions and --scene-graphs"
+            )
         if self.pool_config is not None and self.pool is None:
             raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
@@ -140,8 +142,6 @@ class RemedySettings(BenchmarkOptions, SetSettings):
     @property
     def decoys(self) -> str:
         """The name of the variant: `variant`, or the closed sets that `guarantee` asks for."""
-        from hf_vqa_mc.decoys import VARIANTS
-
         return next(
             (one.name for one in VARIANTS.values() if self.guarantee and one.guarantee == self.guarantee), self.variant
         )
