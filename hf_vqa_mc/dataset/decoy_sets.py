@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, REASONS, starts
-from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
-from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut, as_published, empty_set, stacked, take_fallbacks
+from hf_vqa_mc.decoys.closed_sets import SET_KINDS
+from hf_vqa_mc.decoys.decoy_set import ClosedSets, DecoySet, LeftOut, as_published, empty_set, stacked, take_fallbacks
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import draw, purpose_hash
 from hf_vqa_mc.errors import InputError
@@ -48,10 +48,8 @@ class MadeSet:
 
     views: dict[str, View]
     """name of the variant, or ALONE, to its view"""
-    leak: NDArray[np.float32]
-    """see `DecoySet.leak`"""
-    left_out: NDArray[np.int8]
-    """see `DecoySet.left_out`"""
+    closed: ClosedSets
+    """the closed answer sets, if its decoys form some"""
 
     def view(self, variant: Variant) -> View:
         """The set as in a variant."""
@@ -95,10 +93,7 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
         if method.fallback:
             excluded = stacked([others(method.name, view) for view in views[method.name]])
             take_fallbacks(made[method.name]._replace(excluded=excluded), material, method.name)
-    return {
-        name: MadeSet(_views(views[name], made[name], missing[name]), made[name].leak, made[name].left_out)
-        for name in names
-    }
+    return {name: MadeSet(_views(views[name], made[name], missing[name]), made[name].closed) for name in names}
 
 
 def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
@@ -167,7 +162,7 @@ class Choices:
         """(choices,)"""
         self.keys = material.keys_of(self.texts)
         """(rows, choices): text keys"""
-        self.sets = ClosedSets.of(self.donors, made[variant.sets[0]], material) if variant.closed else None
+        self.sets = _closed(made[variant.sets[0]]) if variant.closed else None
         """the closed answer sets, if the variant has them"""
 
     @property
@@ -176,40 +171,16 @@ class Choices:
         return self.sets.first != MISSING if self.sets else np.ones(len(self.texts), np.bool_)
 
 
-class ClosedSets(NamedTuple):
-    """The closed answer sets of a config; arrays are (rows,)."""
-
-    first: NDArray[np.int64]
-    """the first row of each row's set, MISSING for rows in no set"""
-    kind: NDArray[np.int64]
-    """index of the kind in ``SET_KINDS``"""
-    leak: NDArray[np.float32]
-    """estimated leak, NaN where it was not estimated"""
-    left_out: NDArray[np.int8]
-    """a `LeftOut`"""
-
-    @classmethod
-    def of(cls, donors: NDArray[np.int32], made: MadeSet, material: Material) -> "ClosedSets":
-        """The sets of rows whose decoys are the targets of the rows ``donors`` (rows, choices)."""
-        sets = donors.copy()
-        sets[:, 0] = np.arange(len(sets))
-        own = np.arange(len(sets))[:, None]
-        sets = np.where(sets == MISSING, own, sets)
-        images, questions = material.triplets.images, material.comparable_questions
-        shared = [(column[sets] == column[:, None]).all(axis=1) for column in (questions, images)]
-        kinds = list(SET_KINDS)
-        kind = np.select(
-            shared, [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE)], kinds.index(SIMILAR_QUESTION.name)
+def _closed(made: MadeSet) -> ClosedSets:
+    """The closed answer sets of a method; raises InputError if there are none."""
+    sets = made.closed
+    if (sets.first == MISSING).all():
+        counts = [f"{int((sets.left_out == one).sum()):,} {one.sentence}" for one in list(LeftOut)[1:]]
+        raise InputError(
+            f"no closed answer set can be formed of these {len(sets.first):,} rows: {'; '.join(counts)}; use rows "
+            "with more different answers, another kind of sets, or --max-leak and --coverage that keep more"
         )
-        found = (donors[:, 1:] != MISSING).any(axis=1)
-        if not found.any():
-            counts = [f"{int((made.left_out == one).sum()):,} {one.sentence}" for one in list(LeftOut)[1:]]
-            raise InputError(
-                f"no closed answer set can be formed of these {len(found):,} rows: {'; '.join(counts)}; use rows with "
-                "more different answers, another kind of sets, or --max-leak and --coverage that keep more"
-            )
-        first = np.where(found, sets.min(axis=1), MISSING)
-        return cls(first, kind, made.leak, made.left_out)
+    return sets
 
 
 class Arrangement:

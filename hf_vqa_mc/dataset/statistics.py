@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, ClosedSets, MadeSet
+from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, MadeSet
 from hf_vqa_mc.decoys import Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
-from hf_vqa_mc.decoys.decoy_set import LeftOut
+from hf_vqa_mc.decoys.decoy_set import ClosedSets, LeftOut
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words

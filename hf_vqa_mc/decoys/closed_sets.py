@@ -16,15 +16,29 @@ class SetKind:
 
     name: str
     exact: tuple[str, ...]
-    """inputs with which every rule is right in exactly one row of a set"""
+    """inputs, besides the choices, with which every rule is right in exactly 1/k of a set's rows; as in --guarantee"""
     definition: str
-    """what its rows share: ``ask the same question``"""
+    """what its rows do: ``ask the same question``"""
+    crossed: bool = False
+    """whether each of its questions is asked about each of its images"""
+    square: bool = False
+    """whether each choice is the target once for each question and once for each image, not once in the set"""
 
 
-SAME_QUESTION = SetKind("same_question", ("choices", "question and choices"), "ask the same question about k images")
-SAME_IMAGE = SetKind("same_image", ("choices", "image and choices"), "ask k questions about the same image")
+SAME_QUESTION = SetKind("same_question", ("choices", "question"), "ask the same question about k images")
+SAME_IMAGE = SetKind("same_image", ("choices", "image"), "ask k questions about the same image")
 SIMILAR_QUESTION = SetKind("similar_question", ("choices",), "ask questions that have similar answers")
-SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION)}
+GRID = SetKind(
+    "grid", ("choices",), "ask each of n similar questions about each of m images; all answers differ", crossed=True
+)
+LATIN = SetKind(
+    "latin",
+    ("choices", "question", "image"),
+    "ask each of k questions about each of k images; each choice is correct once per question and once per image",
+    crossed=True,
+    square=True,
+)
+SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION, GRID, LATIN)}
 
 
 def _method(name: str, label: str) -> Method:

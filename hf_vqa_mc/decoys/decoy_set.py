@@ -22,6 +22,15 @@ _TRIPLETS_PER_TASK = 4096
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
 
 
+class ClosedSets(NamedTuple):
+    """The closed answer sets of all triplets, (triplets,) each."""
+
+    first: NDArray[np.int64]  # the first row of each row's set, MISSING for rows in no set
+    kind: NDArray[np.int8]  # index in ``SET_KINDS``
+    leak: NDArray[np.float32]  # estimated leak, NaN where it is not estimated
+    left_out: NDArray[np.int8]  # a `LeftOut`, why a row is in no set
+
+
 class DecoySet(NamedTuple):
     """The decoys of one kind for all triplets."""
 
@@ -32,8 +41,7 @@ class DecoySet(NamedTuple):
     considered: NDArray[np.int32]  # (triplets,): number of candidates tested
     fallback: NDArray[np.bool_]  # (triplets, views, K): whether a pick is a fallback
     excluded: NDArray[np.int32]  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
-    leak: NDArray[np.float32]  # (triplets,): estimated leak of the row's closed set, NaN where it is not estimated
-    left_out: NDArray[np.int8]  # (triplets,): a `LeftOut`, why a row is in no closed set
+    closed: ClosedSets
 
 
 class LeftOut(IntEnum):
@@ -65,8 +73,12 @@ def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> 
         considered=np.zeros(n_triplets, np.int32),
         fallback=np.zeros((n_triplets, views, size), np.bool_),
         excluded=stacked(excluded),
-        leak=np.full(n_triplets, np.nan, np.float32),
-        left_out=np.zeros(n_triplets, np.int8),
+        closed=ClosedSets(
+            first=np.full(n_triplets, MISSING, np.int64),
+            kind=np.zeros(n_triplets, np.int8),
+            leak=np.full(n_triplets, np.nan, np.float32),
+            left_out=np.zeros(n_triplets, np.int8),
+        ),
     )
 
 

@@ -3,22 +3,20 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.answer_propensity import FOLDS, Propensities, answer_propensities
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, starts, too_similar
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
+from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
+from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
-from hf_vqa_mc.text.wu_palmer import reading
 
 LEAF, LARGEST = 1_000, 4_000
 """Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
@@ -32,17 +30,6 @@ _NEVER = np.iinfo(np.int64).max
 Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows sorted by group, and the start of each group."""
 Report = Callable[[int], None]
-
-
-class _Rows(NamedTuple):
-    """What decides which rows may share a set, for kernels; (rows,) each unless stated."""
-
-    targets: NDArray[np.int32]  # keys
-    images: NDArray[np.int32]
-    questions: NDArray[np.int32]  # equal for equal questions
-    coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
-    answers: NDArray[np.int32]  # sorted keys of each row's human answers, concatenated
-    answer_starts: NDArray[np.int64]  # (rows + 1,)
 
 
 def take_sets(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
@@ -80,7 +67,7 @@ def _take(
     questions, the sets with the largest estimated leak are dissolved: see ``coverage`` and ``max_leak``.
     """
     settings, triplets = material.settings, material.triplets
-    rows = _rows(material)
+    rows = rows_of(material)
     propensities = None
     if similar_question:
         questions = comparable_texts(material.table["question"].combine_chunks())[0]
@@ -104,32 +91,28 @@ def _take(
                     _form_all(groups, size, most, rows, partners, material)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(groups, rows.targets) for groups in [*exact, *levels[-1:]]])
-        decoys.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
+        decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
         if propensities is not None:
             _dissolve(decoys, partners, propensities, own, rows, settings)
-    found = (partners[pool] != MISSING).sum(axis=1)
-    targets = np.where(partners[pool] == MISSING, MISSING, triplets.targets[partners[pool]])
-    decoys.picks[pool, 0], decoys.donors[pool, 0], decoys.found[pool, 0] = targets, partners[pool], found
-    decoys.considered[pool] = found
+    first, kind = _first_and_kind(partners[pool], pool, rows)
+    fill(decoys, pool, partners[pool], first, kind, triplets.targets)
+
+
+def _first_and_kind(
+    partners: NDArray[np.int32], pool: NDArray[np.int64], rows: Rows
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """The first row of the set of each row of a pool, and the index of its kind; MISSING for rows in no set."""
+    sets = np.concatenate([pool[:, None], np.where(partners == MISSING, pool[:, None], partners)], axis=1)
+    shared = [(column[sets] == column[pool][:, None]).all(axis=1) for column in (rows.questions, rows.images)]
+    kinds = list(SET_KINDS)
+    kind = np.select(
+        shared, [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE)], kinds.index(SIMILAR_QUESTION.name)
+    )
+    return np.where(partners[:, 0] == MISSING, MISSING, sets.min(axis=1)), kind.astype(np.int8)
 
 
 def _report_fitted(report: Report, rows: int, models: int) -> None:
     report(rows * models // (FOLDS + 1))
-
-
-def _rows(material: Material) -> _Rows:
-    triplets = material.triplets
-    answers = material.table["answers"].combine_chunks()
-    known = pa.array(material.candidates.key_texts, pa.large_string())
-    keys = pc.index_in(comparable_texts(pc.list_flatten(answers))[0], known)
-    return _Rows(
-        targets=triplets.keys[triplets.targets],
-        images=triplets.images,
-        questions=material.comparable_questions,
-        coordinates=np.empty((material.size, 0), np.int16),
-        answers=pc.fill_null(keys, MISSING).to_numpy().astype(np.int32),
-        answer_starts=starts(pc.fill_null(pc.list_value_length(answers), 0).to_numpy()),
-    )
 
 
 def _grouped(column: NDArray[np.int32], rows: NDArray[np.int64]) -> Groups:
@@ -168,7 +151,7 @@ def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bo
 
 
 def _form_all(
-    groups: Groups, size: int, most: float, rows: _Rows, partners: NDArray[np.int32], material: Material
+    groups: Groups, size: int, most: float, rows: Rows, partners: NDArray[np.int32], material: Material
 ) -> None:
     members, group_starts = groups
     n_groups = len(group_starts) - 1
@@ -184,7 +167,7 @@ def _form(
     group_starts: NDArray[np.int64],
     size: int,
     most: float,
-    rows: _Rows,
+    rows: Rows,
     partners: NDArray[np.int32],
     tables: FilterTables,
 ) -> None:
@@ -198,7 +181,7 @@ def _form(
 
 @njit(cache=True, nogil=True)
 def _form_sets(
-    live: NDArray[np.int64], size: int, most: float, rows: _Rows, partners: NDArray[np.int32], tables: FilterTables
+    live: NDArray[np.int64], size: int, most: float, rows: Rows, partners: NDArray[np.int32], tables: FilterTables
 ) -> None:
     """Start each set with a row of the most frequent remaining target, and add the nearest rows that may join it."""
     distinct = np.unique(rows.targets[live])
@@ -244,7 +227,7 @@ def _complete(
     live: NDArray[np.int64],
     coordinates: NDArray[np.int16],
     costs: NDArray[np.int64],
-    rows: _Rows,
+    rows: Rows,
     partners: NDArray[np.int32],
     tables: FilterTables,
 ) -> bool:
@@ -276,25 +259,10 @@ def _complete(
                 return False
             joins = True
             for i in range(n_taken):
-                joins = joins and _may_share(live[taken[i]], live[nearest], rows, tables)
+                joins = joins and may_share(live[taken[i]], live[nearest], rows, tables)
             taken[n_taken] = nearest
             costs[nearest] = _NEVER
     return True
-
-
-@reading
-def _may_share(row: int, other: int, rows: _Rows, tables: FilterTables) -> bool:
-    """Whether two rows with different targets may share their choices: neither target may be correct in both."""
-    if rows.images[row] == rows.images[other] and rows.questions[row] == rows.questions[other]:
-        return False
-    target, candidate = rows.targets[row], rows.targets[other]
-    for i in range(rows.answer_starts[row], rows.answer_starts[row + 1]):
-        if rows.answers[i] == candidate:
-            return False
-    for i in range(rows.answer_starts[other], rows.answer_starts[other + 1]):
-        if rows.answers[i] == target:
-            return False
-    return not (contains(candidate, target, tables) or too_similar(candidate, target, tables))
 
 
 def _dissolve(
@@ -302,7 +270,7 @@ def _dissolve(
     partners: NDArray[np.int32],
     propensities: Propensities,
     own: NDArray[np.int64],
-    rows: _Rows,
+    rows: Rows,
     settings: Settings,
 ) -> None:
     """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest."""
@@ -317,14 +285,14 @@ def _dissolve(
     kept = np.cumsum(valid[order].sum(axis=1)) <= settings.coverage * len(own)
     if settings.max_leak is not None:
         kept &= leaks[order] <= settings.max_leak
-    decoys.leak[sets[valid]] = np.repeat(leaks, valid.sum(axis=1))
+    decoys.closed.leak[sets[valid]] = np.repeat(leaks, valid.sum(axis=1))
     dissolved = order[~kept]
-    rows_of = sets[dissolved][valid[dissolved]]
-    partners[rows_of], decoys.leak[rows_of], decoys.left_out[rows_of] = MISSING, np.nan, LeftOut.LEAK
+    members = sets[dissolved][valid[dissolved]]
+    partners[members], decoys.closed.leak[members], decoys.closed.left_out[members] = MISSING, np.nan, LeftOut.LEAK
 
 
 def _leaks(
-    sets: NDArray[np.int64], valid: NDArray[np.bool_], propensities: Propensities, rows: _Rows
+    sets: NDArray[np.int64], valid: NDArray[np.bool_], propensities: Propensities, rows: Rows
 ) -> NDArray[np.float32]:
     """The estimated leak of each of some sets (sets, rows), padded: abs(sum of P(target | question, choices) - 1).
 

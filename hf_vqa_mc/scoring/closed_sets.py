@@ -5,15 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.statistics import numbered
 from hf_vqa_mc.text.normalisation import comparable
 
-LATIN = "latin"
-"""Kind of a set of k x k rows with k choices: each choice is the target once for each image and each question."""
-CROSSED = ("grid", LATIN)
-"""Kinds of sets that have a row for each of their questions on each of their images."""
+CROSSED = {kind.name for kind in SET_KINDS.values() if kind.crossed}
+SQUARES = {kind.name for kind in SET_KINDS.values() if kind.square}
 
 Ints = NDArray[np.int64]
 
@@ -68,7 +67,7 @@ def closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
             for row, number, target in zip(rows.tolist(), set_of.tolist(), targets[rows].tolist(), strict=True)
         ]
     )
-    squares = np.array([kind == LATIN for kind in kinds])
+    squares = np.array([kind in SQUARES for kind in kinds])
     _check_targets(choices, set_of, target_ranks, np.where(squares, sizes, 1), names)
     questions, images = _crossed(columns, rows, set_of, target_ranks, kinds, names)
     order = np.lexsort((target_ranks, np.where(squares[set_of], questions, 0), set_of))
@@ -144,7 +143,7 @@ def _crossed(
     keys = {text: comparable(text) for text in {texts[row] for row in rows[inside]}}
     questions[inside] = _pairs(set_of[inside], numbered([keys[texts[row]] for row in rows[inside]])[1])
     images[inside] = _pairs(set_of[inside], numbered([image_ids[row] for row in rows[inside]])[1])
-    of_square = inside[np.array([kind == LATIN for kind in kinds])[set_of[inside]]]
+    of_square = inside[np.array([kind in SQUARES for kind in kinds])[set_of[inside]]]
     for some, one, other, expected in (
         (inside, questions, images, "question on each of its images"),
         (of_square, questions, target_ranks, "question with each of its targets"),

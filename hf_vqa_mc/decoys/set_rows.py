@@ -1,0 +1,80 @@
+"""Rows that may share a closed answer set: what decides whether two may, and the decoys of the sets' rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, starts, too_similar
+from hf_vqa_mc.decoys.decoy_set import DecoySet
+from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.wu_palmer import reading
+
+
+class Rows(NamedTuple):
+    """What decides which rows may share a set, for kernels; (rows,) each unless stated."""
+
+    targets: NDArray[np.int32]  # keys
+    images: NDArray[np.int32]
+    questions: NDArray[np.int32]  # equal for equal questions
+    coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
+    answers: NDArray[np.int32]  # sorted keys of each row's human answers, concatenated
+    answer_starts: NDArray[np.int64]  # (rows + 1,)
+
+
+def rows_of(material: Material) -> Rows:
+    """The rows of a dataset, without coordinates."""
+    triplets = material.triplets
+    answers = material.table["answers"].combine_chunks()
+    known = pa.array(material.candidates.key_texts, pa.large_string())
+    keys = pc.index_in(comparable_texts(pc.list_flatten(answers))[0], known)
+    return Rows(
+        targets=triplets.keys[triplets.targets],
+        images=triplets.images,
+        questions=material.comparable_questions,
+        coordinates=np.empty((material.size, 0), np.int16),
+        answers=pc.fill_null(keys, MISSING).to_numpy().astype(np.int32),
+        answer_starts=starts(pc.fill_null(pc.list_value_length(answers), 0).to_numpy()),
+    )
+
+
+@reading
+def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
+    """Whether two rows with different targets may share their choices: neither target may be correct in both."""
+    if rows.images[row] == rows.images[other] and rows.questions[row] == rows.questions[other]:
+        return False
+    target, candidate = rows.targets[row], rows.targets[other]
+    for i in range(rows.answer_starts[row], rows.answer_starts[row + 1]):
+        if rows.answers[i] == candidate:
+            return False
+    for i in range(rows.answer_starts[other], rows.answer_starts[other + 1]):
+        if rows.answers[i] == target:
+            return False
+    return not (contains(candidate, target, tables) or too_similar(candidate, target, tables))
+
+
+def fill(
+    decoys: DecoySet,
+    pool: NDArray[np.int64],
+    partners: NDArray[np.int32],
+    first: NDArray[np.int64],
+    kind: NDArray[np.int8] | int,
+    targets: NDArray[np.int32],
+) -> None:
+    """Give each row of a pool the targets of its partners as decoys, and name its closed set.
+
+    Args:
+        decoys: filled in place.
+        pool: (pool,): rows.
+        partners: (pool, decoys): rows of the same set with all its other targets, MISSING at the end.
+        first: (pool,): the first row of each row's set, MISSING for rows in no set.
+        kind: (pool,): index of the set's kind in ``SET_KINDS``.
+        targets: (triplets,): text numbers.
+    """
+    found = (partners != MISSING).sum(axis=1)
+    decoys.picks[pool, 0] = np.where(partners == MISSING, MISSING, targets[partners])
+    decoys.donors[pool, 0], decoys.found[pool, 0], decoys.considered[pool] = partners, found, found
+    decoys.closed.first[pool], decoys.closed.kind[pool] = first, kind
