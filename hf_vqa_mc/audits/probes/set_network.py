@@ -53,8 +53,8 @@ class _Embedding(nn.Module):
         self.table = nn.Parameter(torch.randn(max(bags.shape[1], 1), dimensions) * deviation)
         self.dropout = dropout
 
-    def forward(self, texts: Tensor) -> Tensor:
-        """The embeddings of texts, (*texts.shape, dimensions)."""
+    def forward(self, texts: Tensor) -> tuple[Tensor, Tensor]:
+        """The embeddings (distinct texts, dimensions), and the index of each text's embedding, (*texts.shape)."""
         distinct, number = torch.unique(texts, return_inverse=True)
         sizes = self.starts[distinct + 1] - self.starts[distinct]
         offsets = torch.cumsum(sizes, 0) - sizes
@@ -63,8 +63,7 @@ class _Embedding(nn.Module):
         found = functional.embedding_bag(
             self.features[index], self.table, offsets, mode="sum", per_sample_weights=weights
         )
-        embeddings: Tensor = found[number]
-        return embeddings
+        return found, number
 
 
 class _SetNetwork(nn.Module):
@@ -86,19 +85,20 @@ class _SetNetwork(nn.Module):
         """Log odds of the choices of rows, (rows, choices); -inf for padding."""
         choices = torch.from_numpy(self.inputs.choices[rows])
         valid = choices >= 0
+        found, number = self.choice(choices[valid])
+        starts = functional.pad(valid.sum(dim=1).cumsum(0)[:-1], (1, 0))
+        total = functional.embedding_bag(number, found[:, 1 : 1 + DIMENSIONS].contiguous(), starts, mode="sum")
+        context = torch.cat([torch.ones(len(rows), 1), total, *self._seen(rows)], dim=1)
+        # functional.embedding: the gradient of indexing is several times slower
         row = valid.nonzero()[:, 0]
-        embedded = self.choice(choices[valid])
-        own, *others = embedded[:, 1:].split(DIMENSIONS, dim=1)
-        total = torch.zeros(len(rows), DIMENSIONS).index_add(0, row, own)
-        odds = embedded[:, 0] + (own * total[row]).sum(dim=1)
-        for seen, vectors in zip(self._seen(rows), others, strict=True):
-            odds = odds + (vectors * seen[row]).sum(dim=1)
+        odds = (functional.embedding(number, found) * functional.embedding(row, context)).sum(dim=1)
         return torch.full(valid.shape, -torch.inf).masked_scatter(valid, odds)
 
     def _seen(self, rows: Rows) -> Iterator[Tensor]:
         """The vectors of the question and of the image, (rows, DIMENSIONS) each."""
         if self.question is not None and self.of_question is not None:
-            yield self.of_question(self.question(torch.from_numpy(self.inputs.questions[rows])))
+            found, number = self.question(torch.from_numpy(self.inputs.questions[rows]))
+            yield functional.embedding(number, self.of_question(found))
         if self.of_image is not None and self.inputs.images is not None:
             yield self.of_image(torch.from_numpy(self.inputs.images(rows)))
 
