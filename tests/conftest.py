@@ -3,11 +3,15 @@
 import lzma
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.cli.no_network import without_network
 
 _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -75,3 +79,16 @@ def datasets3() -> Path:
     if not folder:
         pytest.skip("VQA_MC_DATASETS3 names no folder with datasets 3 (.ci/run says how one is made)")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def quickstart_run(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, dict[str, str], subprocess.CompletedProcess[str]]:
+    """``vqa-mc quickstart`` without a network: its working directory, its environment and what it printed."""
+    folder = tmp_path_factory.mktemp("quickstart")
+    environment = without_network(folder)
+    here = folder / "a folder"
+    here.mkdir()
+    command = [sys.executable, "-m", "hf_vqa_mc", "quickstart"]
+    return here, environment, subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)

@@ -1,7 +1,6 @@
 """``vqa-mc quickstart``: what it prints is what it built, without a network, and the commands that it prints work."""
 
 import json
-import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -14,22 +13,13 @@ from typer.testing import CliRunner
 from hf_vqa_mc.cli import app, main
 from hf_vqa_mc.dataset.card_text import percent
 from tests.cli import small_easy_vqa
+from tests.cli.no_network import without_network
 from tests.dataset import raw_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
 VARIANTS = ("iou", "qou", "iou_qou", "random_uniform", "random_frequency")
 CONFIGS = [f"easyvqa_{variant}" for variant in VARIANTS]
-
-NO_NETWORK = """\
-import pathlib, socket
-def refuse(*address):
-    with (pathlib.Path(__file__).parent / "requests").open("a") as requests:
-        requests.write(f"{address}\\n")
-    raise OSError("no network")
-socket.getaddrinfo = socket.socket.connect = refuse
-"""
-"""A sitecustomize.py: processes that find it cannot reach any network, and leave a note if they try."""
 
 
 @pytest.fixture
@@ -63,22 +53,6 @@ def quickstart(monkeypatch, capsys, tmp_path):
     return quickstart
 
 
-def without_network(folder, *packages):
-    """The environment of processes that have none, and find a note of it in the folder."""
-    (folder / "sitecustomize.py").write_text(NO_NETWORK)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    environment |= {
-        "HF_HOME": str(folder / "home"),
-        "PYTHONPATH": ":".join([str(folder), *map(str, packages), *filter(None, sys.path)]),
-        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
-        "COLUMNS": "100",
-        "OMP_NUM_THREADS": "1",
-    }
-    guard = [sys.executable, "-c", "import socket; print(socket.getaddrinfo.__name__)"]
-    assert subprocess.run(guard, env=environment, capture_output=True, text=True).stdout == "refuse\n"
-    return environment
-
-
 def printed_commands(out):
     """The commands that it prints, without builds and training."""
     lines = [line.strip() for line in out.splitlines()]
@@ -93,12 +67,8 @@ def prior_rules(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
-def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(tmp_path):
-    here = tmp_path / "a folder"
-    here.mkdir()
-    environment = without_network(tmp_path)
-    command = [sys.executable, "-m", "hf_vqa_mc", "quickstart"]
-    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
+def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_run):
+    here, environment, done = quickstart_run
     assert done.returncode == 0, done.stderr
     assert "scoring blind heuristics" in done.stderr
     assert {path.name for path in here.iterdir()} == {"vqa_mc", "vqa_mc_audit"}
@@ -127,7 +97,8 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(tmp_path):
     assert tried.returncode == 0, tried.stderr
     assert "num_rows: 9673" in tried.stdout
     assert "'image': <PIL" in tried.stdout
-    assert not (tmp_path / "requests").exists(), (tmp_path / "requests").read_text()
+    requests = here.parent / "requests"
+    assert not requests.exists(), requests.read_text()
 
 
 def test_its_prior_rule_is_that_of_the_statistics(quickstart):

@@ -38,14 +38,6 @@ def blocks_of(page):
     ]
 
 
-@pytest.fixture(scope="session")
-def quickstart_folder(tmp_path_factory):
-    """What vqa-mc quickstart writes."""
-    folder = tmp_path_factory.mktemp("quickstart")
-    subprocess.run([sys.executable, "-m", "hf_vqa_mc", "quickstart"], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_parses_and_commands_exist(page):
     from hf_vqa_mc.verbs import VERBS
@@ -61,14 +53,14 @@ def test_python_parses_and_commands_exist(page):
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
-def test_every_block_runs(page, quickstart_folder, tmp_path, request):
+def test_every_block_runs(page, quickstart_run, tmp_path, request):
     blocks = [block for block in blocks_of(page) if not block[0].startswith("not run: ")]
     if any(note == "needs real data: cocoqa" for note, *_ in blocks):
         real_data = request.getfixturevalue("real_data")
         (tmp_path / "cocoqa").symlink_to(real_data / "cocoqa")
         vectors = real_data / "word_vectors" / "glove.6B.100d.subset.txt.xz"
         (tmp_path / "glove.6B.100d.txt").write_bytes(lzma.decompress(vectors.read_bytes()))
-    shutil.copytree(quickstart_folder / "vqa_mc", tmp_path / "vqa_mc")
+    shutil.copytree(quickstart_run[0] / "vqa_mc", tmp_path / "vqa_mc")
     shutil.copy(ROOT / "tests/engines/gqa/example_sceneGraphs.json", tmp_path)
     write_benchmark(tmp_path / "benchmark.csv")
     code = [(language, without_install(text)) for _, language, text in blocks]

@@ -134,6 +134,7 @@ def test_without_a_network_a_name_on_the_hub_is_a_matter_of_the_network(monkeypa
     def unreachable(*_, **__):
         raise ConnectionError("Couldn't reach it\nand more")
 
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the card is not tried five times
     monkeypatch.setattr(datasets, "get_dataset_config_names", unreachable)
     with pytest.raises(
         ConnectionError,
@@ -149,6 +150,7 @@ def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):
     def unknown(*_, **__):
         raise DatasetNotFoundError("Dataset 'somebody/vqa_mc' doesn't exist on the Hub or cannot be accessed.")
 
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the card is not tried five times
     monkeypatch.setattr(datasets, "get_dataset_config_names", unknown)
     with pytest.raises(InputError, match="doesn't exist on the Hub or cannot be accessed; expected a dataset folder"):
         read_annotations("somebody/vqa_mc")

@@ -1,6 +1,6 @@
 """A network that scores the choices of a row together, and its training."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim.adam import adam
 
 from hf_vqa_mc.audits.probes.text_bags import Bags
 from hf_vqa_mc.decoys.propensity_model import one_thread
@@ -129,20 +130,45 @@ def trained_odds(
         size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
         n_batches = -(-len(train) // size)
         steps = max(EPOCHS, -(-LEAST_STEPS // n_batches)) * n_batches
-        adam = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
-        schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
-        for batch in _batches(len(train), size, steps // n_batches):
+        adam = _Adam(network.parameters())
+        for step, batch in enumerate(_batches(len(train), size, steps // n_batches)):
             check()
             loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
-            adam.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
-            schedule.step()
+            adam.step(torch.autograd.grad(loss, adam.parameters), LEARNING_RATE * (1 - step / steps))
         network.eval()
         with torch.no_grad():
             starts = [*range(0, len(test), size), len(test)]
             odds = [network(test[first:last]).numpy() for first, last in pairwise(starts)]
     return np.concatenate(odds).astype(np.float64)
+
+
+class _Adam:
+    """Adam by torch's function; the class `torch.optim.Adam` imports torch's compiler, which takes two seconds."""
+
+    def __init__(self, parameters: Iterable[Tensor]) -> None:
+        self.parameters = list(parameters)
+        self.means, self.squares = ([torch.zeros_like(one) for one in self.parameters] for _ in range(2))
+        self.steps = [torch.zeros(()) for _ in self.parameters]
+
+    @torch.no_grad()
+    def step(self, gradients: tuple[Tensor, ...], rate: float) -> None:
+        """Update the parameters with a learning rate."""
+        adam(
+            self.parameters,
+            list(gradients),
+            self.means,
+            self.squares,
+            max_exp_avg_sqs=[],
+            state_steps=self.steps,
+            lr=rate,
+            beta1=0.9,
+            beta2=0.999,
+            eps=1e-8,
+            weight_decay=0.0,
+            amsgrad=False,
+            maximize=False,
+            fused=True,
+        )
 
 
 def _batches(rows: int, size: int, epochs: int) -> Iterator[NDArray[np.int64]]:
