@@ -55,6 +55,7 @@ class Material:
         vectors: WordVectors | None = None,
         *,
         skip_same_question: bool = False,
+        largest_pool: int | None = None,
     ) -> "Material":
         """Number the texts of a triplet table and divide it into pools.
 
@@ -63,6 +64,8 @@ class Material:
             settings: parameters of the method.
             vectors: required by some methods.
             skip_same_question: exclude answers to the same question about the same image, which the paper does not.
+            largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
+                average: the search for similar questions takes time in proportion to the square of a pool's size.
         """
         table = table.combine_chunks()
         declared = [method.column for _, method in methods().values() if method.column]
@@ -72,6 +75,9 @@ class Material:
         candidates = Candidates.of(numbered, settings.wup_threshold, settings.wup_boundary == "reject")
         splits = table["split"].to_numpy()
         training = splits == "train"
+        whole = settings.decoys_from == "dataset"
+        of_split = [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
+        pools = [np.arange(table.num_rows)] if whole else of_split
         return cls(
             table=table,
             settings=settings,
@@ -90,9 +96,7 @@ class Material:
                 name: (part, starts(pc.list_value_length(table[name]).to_numpy()))
                 for name, part in zip(columns, parts[1:], strict=True)
             },
-            pools=[np.arange(table.num_rows)]
-            if settings.decoys_from == "dataset"
-            else [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())],
+            pools=pools if largest_pool is None else _divided(pools, table["image_id"], largest_pool),
             training=training if training.any() else np.ones(len(training), np.bool_),
         )
 
@@ -128,6 +132,18 @@ class Material:
     def keys_of(self, texts: NDArray[np.int32]) -> NDArray[np.int32]:
         """The keys of text numbers; MISSING stays MISSING."""
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
+
+
+def _divided(pools: list[NDArray[np.int64]], image_ids: pa.ChunkedArray, largest: int) -> list[NDArray[np.int64]]:
+    """Pools of more triplets than ``largest`` in random parts; all triplets of an image are in the same part."""
+    images = image_ids.combine_chunks().dictionary_encode()
+    hashes = text_hashes(images.dictionary.to_pylist())[images.indices.to_numpy()]
+    numbers = [-(-len(pool) // largest) for pool in pools]
+    return [
+        pool[hashes[pool] % np.uint64(number) == part]
+        for pool, number in zip(pools, numbers, strict=True)
+        for part in range(number)
+    ]
 
 
 def _numbered(questions: pa.ChunkedArray) -> NDArray[np.int32]:

@@ -29,6 +29,8 @@ from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 _COUNTED, _OTHERS = "train", "test"
 """Splits of the triplet table: rows in which the most frequent targets are counted, and all others."""
+LARGEST_POOL = 125_000
+"""More rows are divided by image into random parts, each of which takes its decoys from its own answers."""
 
 
 def give_new_decoys(
@@ -41,9 +43,9 @@ def give_new_decoys(
 ) -> Remedied:
     """Replace the decoys of all splits.
 
-    Candidates are the answers of all splits and the donors. Rows without any decoy keep their published choices and
-    are counted. Answers to the same question about the same image are not used as decoys. Closed answer sets are
-    formed within splits, without donors; rows in no set are left out and counted.
+    Candidates are the answers of all splits and the donors, in parts of `LARGEST_POOL` rows. Rows without any decoy
+    keep their published choices and are counted. Answers to the same question about the same image are not used as
+    decoys. Closed answer sets are formed within splits, without donors; rows in no set are left out and counted.
 
     Args:
         benchmark: with its targets.
@@ -67,7 +69,7 @@ def give_new_decoys(
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
-    material = Material.of(triplets, settings, vectors, skip_same_question=True)
+    material = Material.of(triplets, settings, vectors, skip_same_question=True, largest_pool=LARGEST_POOL)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
     ordered = all(split.ordered for split in benchmark.splits.values())
@@ -84,6 +86,7 @@ def give_new_decoys(
         first += split.rows.num_rows
         progress("arranging choices", first, material.size - len(donors))
     statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
+    statistics["pools"] = len(material.pools)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     if benchmark.evaluated not in splits:
         raise InputError(

@@ -137,6 +137,11 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
     before = " or ".join(statistics["choices_before"])
     kinds = VARIANTS[statistics["variant"]].description
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
+    if statistics["pools"] > 1:
+        lines.append(
+            f"The rows are divided by image into {statistics['pools']} random parts; the decoys of a row come from "
+            "its own part."
+        )
     if "closed_sets" in statistics:
         return [*lines, *map(_closed_in_words, statistics["closed_sets"], statistics["closed_sets"].values())]
     for name, found in statistics["decoys"].items():

@@ -1,6 +1,7 @@
 """A remedied benchmark: what changes, what stays, and that every choice's origin is recorded correctly."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies.donors import from_captions, from_questions, from_scene_graphs
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
+from hf_vqa_mc.remedies.remedied import in_words
 
 VECTORS = "\n".join(
     f"{word} {' '.join(map(str, numbers))}"
@@ -185,6 +187,34 @@ def test_a_scene_graph_that_is_none_is_named(tmp_path):
     benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=["no json"] * len(ASKED)))
     with pytest.raises(InputError, match="row 0: graph is 'no json'; expected objects"):
         from_scene_graphs("graph", benchmark.test)
+
+
+def test_decoys_of_many_rows_come_from_random_parts_that_keep_images_whole(tmp_path, vectors, monkeypatch):
+    nouns = ["cat", "bus", "lamp", "tree", "boat", "kite", "fork", "shoe", "plate", "horse", "clock", "train"]
+    rows = [
+        {
+            "question_id": f"q{number}",
+            "image_id": f"i{number // 2}",
+            "question": ASKED[number % len(ASKED)][0],
+            "choices": [f"{nouns[number % 12]} {number}", "wrong"],
+            "answer": 0,
+        }
+        for number in range(240)
+    ]
+    benchmark = read_benchmark(written(tmp_path / "c.jsonl", rows))
+    monkeypatch.setattr("hf_vqa_mc.remedies.new_decoys.LARGEST_POOL", 80)
+    remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
+    assert "into 3 random parts" in " ".join(in_words(remedied.statistics))
+    image = {row["question_id"]: row["image_id"] for row in rows}
+    linked: dict[str, set[str]] = {name: {name} for name in image.values()}
+    for row in rows_of(remedied):
+        for origin in row["choice_origins"]:
+            if found := re.match(r"question (\w+), ", origin):
+                one, other = linked[image[row["question_id"]]], linked[image[found[1]]]
+                one |= other
+                linked.update(dict.fromkeys(one, one))
+    parts = {frozenset(part) for part in linked.values()}
+    assert len(parts) == 3 and sum(map(len, parts)) == 120
 
 
 def test_rows_without_any_decoy_keep_their_choices_and_are_counted(tmp_path):
