@@ -178,7 +178,8 @@ def _closed(made: MadeSet) -> ClosedSets:
         counts = [f"{int((sets.left_out == one).sum()):,} {one.sentence}" for one in list(LeftOut)[1:]]
         raise InputError(
             f"no closed answer set can be formed of these {len(sets.first):,} rows: {'; '.join(counts)}; use rows "
-            "with more different answers, another kind of sets, or --max-leak and --coverage that keep more"
+            "with more different answers, a smaller set size, another kind of sets, or --max-leak and --coverage that "
+            "keep more"
         )
     return sets
 

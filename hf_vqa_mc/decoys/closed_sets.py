@@ -41,8 +41,8 @@ LATIN = SetKind(
 SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION, GRID, LATIN)}
 
 
-def _method(name: str, label: str) -> Method:
-    take = f"hf_vqa_mc.decoys.forming_sets:take_{name}"
+def _method(name: str, label: str, module: str = "forming_sets") -> Method:
+    take = f"hf_vqa_mc.decoys.{module}:take_{name}"
     return Method(name=name, label=label, take=take, size="set_decoys", fallback=False)
 
 
@@ -61,6 +61,8 @@ CLOSED_SET = ChoiceKind(
         _method("sets_same_question", "closed sets, same question"),
         _method("sets_same_image", "closed sets, same image"),
         _method("sets_similar_question", "closed sets, similar questions"),
+        _method("sets_grid", "closed sets, grids", "crossed_sets"),
+        _method("sets_latin", "closed sets, Latin squares", "crossed_sets"),
     ),
 )
 
@@ -78,4 +80,6 @@ CLOSED_VARIANTS = (
     _variant("sets_same_question", "the targets of other rows with the same question, in closed sets", "question"),
     _variant("sets_same_image", "the targets of other rows on the same image, in closed sets", "image"),
     _variant("sets_similar_question", "the targets of rows with similar questions, in closed sets", None),
+    _variant("sets_grid", "the targets of similar questions on several images, in grids", None),
+    _variant("sets_latin", "the targets of k questions that are asked about k images, in Latin squares", None),
 )

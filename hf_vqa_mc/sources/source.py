@@ -214,11 +214,16 @@ def as_found(source: Source, data_dir: Path | None) -> Source:
     found = generated_by(data_dir.expanduser()) if data_dir is not None else None
     if found is None or found["engine"] != source.name:
         return source
+    return as_generated(source, str(found.get("version", "unknown")))
+
+
+def as_generated(source: Source, version: str) -> Source:
+    """The source with the title, licence and size of questions that ``version`` of our engine generated."""
     return replace(
         source,
         title=f"{source.title.split(' (')[0]}-style questions, generated",
         description=f"Questions in the manner of {source.title}, but not its own: vqa-mc generate {source.name} "
-        f"(version {found.get('version', 'unknown')}) made them from image annotations, by the procedure of the paper "
+        f"(version {version}) made them from image annotations, by the procedure of the paper "
         f"cited below. They are scored as {source.title} is; what is published of that dataset is not true of them. "
         "The dataset itself:",
         licence="that of the annotations they were made from",

@@ -2,25 +2,49 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.decoys.settings import SETS
+from hf_vqa_mc.engines.gqa.settings import BALANCING, GqaSettings
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.options import (
+    Check,
+    ReadOptions,
+    default_of,
+    flag_of,
+    option,
+    overwrite_option,
+    settings,
+    spec_of,
+    subset,
+    verb,
+)
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.verbs.build import BuildResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
+
+    from hf_vqa_mc.engines.gqa.ontology import Ontology
+
+_SIZE: Check = ("an integer from 2 to 7", lambda value: 2 <= value <= 7)
+_GRID_SIZE: Check = ("4 or 6", lambda value: value in (4, 6))
 
 
 @settings
 class GenerateGqaSettings(GqaSettings, ReadOptions):
     """Generate questions from scene graphs: with programs, references, entailment and balanced answers.
 
-    Then `vqa-mc build gqa --data-dir OUTPUT --word-vectors corpus` gives each question decoys.
+    Then `vqa-mc build gqa --data-dir OUTPUT --word-vectors corpus` gives each question decoys. With --latin,
+    --same-question or --grid, the output is a folder for load_dataset with closed answer sets instead, in which the
+    same questions are asked about several images.
+
+    Raises:
+        InputError: an option is out of range, or two exclude each other; names them.
     """
 
     scene_graphs: tuple[Path, ...] = option(
@@ -32,6 +56,37 @@ class GenerateGqaSettings(GqaSettings, ReadOptions):
     overwrite: bool = overwrite_option()
     objects: Path | None = option("GQA's ontology of objects (objects.txt); by default our own words.", default=None)
     attributes: Path | None = option("GQA's ontology of attributes (attributes.txt), with --objects.", default=None)
+    latin: int | None = option(
+        "Make Latin squares: K questions about each of K images with K answers, each once per question and image.",
+        default=None,
+        check=_SIZE,
+        panel=SETS,
+    )
+    same_question: int | None = option(
+        "Make sets of one question about K images with K different answers.", default=None, check=_SIZE, panel=SETS
+    )
+    grid: int | None = option(
+        "Make grids of similar questions about the same images, with K = 4 or 6 different answers.",
+        default=None,
+        check=_GRID_SIZE,
+        panel=SETS,
+    )
+
+    def __post_init__(self) -> None:
+        """Convert and validate."""
+        super().__post_init__()
+        given = [one for one in fields(self) if spec_of(one).panel == SETS and getattr(self, one.name) is not None]
+        if len(given) > 1:
+            raise InputError(f"{' and '.join(map(flag_of, given))} exclude each other; remove one of them")
+        for one in fields(self) if given else ():
+            if spec_of(one).panel == BALANCING and getattr(self, one.name) != default_of(one):
+                raise InputError(f"{flag_of(one)}: closed answer sets are not balanced; remove it")
+
+    @property
+    def sets(self) -> tuple[str, int] | None:
+        """The variant and size of the closed answer sets; None for questions without choices."""
+        sizes = {name: getattr(self, name) for name in ("latin", "same_question", "grid")}
+        return next(((f"sets_{name}", size) for name, size in sizes.items() if size is not None), None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,12 +150,14 @@ class GenerateGqaResult(Result):
     GenerateGqaSettings,
     "vqa-mc generate gqa train_sceneGraphs.json --output my_gqa",
     "vqa-mc generate gqa train_sceneGraphs.json val_sceneGraphs.json --keep-splits --output my_gqa",
+    "vqa-mc generate gqa train_sceneGraphs.json --latin 2 --output vqa_mc",
 )
-def generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateGqaResult:
+def generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateGqaResult | BuildResult:
     """Generate questions from scene graphs.
 
     Returns:
-        The folder that was written, in the layout of GQA's files, and its statistics.
+        The folder that was written, in the layout of GQA's files, and its statistics. With closed answer sets, the
+        config as `build` returns it.
 
     Raises:
         InputError: an input cannot be used; nothing was written.
@@ -109,6 +166,8 @@ def generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateG
     from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 
     ontology = read_ontology(settings.objects, settings.attributes)
+    if settings.sets is not None:
+        return _write_sets(settings, *settings.sets, ontology, progress)
     statistics = generate(
         settings.scene_graphs,
         settings.output,
@@ -118,3 +177,43 @@ def generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateG
         progress=progress,
     )
     return GenerateGqaResult(settings.output.resolve(), statistics)
+
+
+def _write_sets(
+    settings: GenerateGqaSettings, variant: str, size: int, ontology: "Ontology | None", progress: Progress
+) -> BuildResult:
+    """Write a dataset folder with closed answer sets of a variant."""
+    from hf_vqa_mc.dataset.build import VariantInputs, about_source, made_with
+    from hf_vqa_mc.dataset.folder import BUILT, write_folder
+    from hf_vqa_mc.dataset.variants import build_variants
+    from hf_vqa_mc.decoys.crossed_sets import QUESTION_SETS
+    from hf_vqa_mc.decoys.settings import Settings
+    from hf_vqa_mc.engines.gqa.crossed import crossed_questions
+    from hf_vqa_mc.io.atomic_file import check_outside
+    from hf_vqa_mc.io.atomic_folder import check_output
+    from hf_vqa_mc.sources import SOURCES
+    from hf_vqa_mc.sources.source import as_generated
+    from hf_vqa_mc.version import __version__
+
+    check_output(settings.output, BUILT, settings.overwrite)
+    check_outside(settings.output, "output", settings.scene_graphs)
+    triplets = crossed_questions(
+        settings.scene_graphs,
+        subset(settings, GqaSettings),
+        ontology=ontology,
+        per_answer=QUESTION_SETS if settings.same_question else None,
+        progress=progress,
+    )
+    inputs = VariantInputs(triplets, (variant,), None, Settings(set_size=size, seed=settings.seed))
+    source = as_generated(SOURCES["gqa"], __version__)
+    inventory = write_folder(
+        settings.output,
+        source.name,
+        build_variants(triplets, inputs.names, None, inputs.settings, progress),
+        about=about_source(source),
+        made_with=made_with(inputs, "generated"),
+        overwrite=settings.overwrite,
+        progress=progress,
+    )
+    configs = inventory["sources"][source.name]["configs"]
+    return BuildResult(settings.output.absolute(), source.name, configs, inventory["default"])

@@ -63,17 +63,10 @@ def generate(
     check_generated_folder(output, ENGINE, overwrite)
     check_outside(output, "output", scene_graphs)
     words = ontology or own_ontology()
-    paths = ", ".join(map(os.fspath, scene_graphs))
-    problems, rejected, images = Counter[str](), Counter[str](), dict[str, str]()
-    progress("reading scene graphs", 0, 1)
-    distractors = Distractors(_counted(scene_graphs, words, problems, images, settings), words)
-    progress("reading scene graphs", 1, 1)
-    if not images:
-        most = (+problems).most_common(5)
-        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no images"
-        raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
+    problems, rejected = Counter[str](), Counter[str]()
+    distractors, images = count_graphs(scene_graphs, words, settings, problems, progress)
     with generated_folder(output, ENGINE, overwrite) as folder, QuestionStore(folder) as store:
-        for done, (_, graph) in enumerate(_graphs(scene_graphs, words, Counter())):
+        for done, (_, graph) in enumerate(read_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, settings, rejected))
             store.add(graph, questions, entailments(questions, graph, words))
@@ -81,6 +74,7 @@ def generate(
         progress("generating questions", len(images), len(images))
         table = store.table()
         if not table.count:
+            paths = ", ".join(map(os.fspath, scene_graphs))
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
@@ -91,10 +85,34 @@ def generate(
     return statistics
 
 
+def count_graphs(
+    scene_graphs: Sequence[Path],
+    ontology: Ontology,
+    settings: GqaSettings,
+    problems: Counter[str],
+    progress: Progress = silent,
+) -> tuple[Distractors, dict[str, str]]:
+    """What occurs together in scene graphs, and the split of each image; counts ``problems`` by reason.
+
+    Raises:
+        InputError: an input cannot be used, or no image has an object.
+    """
+    images: dict[str, str] = {}
+    progress("reading scene graphs", 0, 1)
+    distractors = Distractors(_counted(scene_graphs, ontology, problems, images, settings), ontology)
+    progress("reading scene graphs", 1, 1)
+    if not images:
+        most = (+problems).most_common(5)
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no images"
+        paths = ", ".join(map(os.fspath, scene_graphs))
+        raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
+    return distractors, images
+
+
 def _counted(
     paths: Sequence[Path], ontology: Ontology, problems: Counter[str], images: dict[str, str], settings: GqaSettings
 ) -> Iterator[SceneGraph]:
-    for path, graph in _graphs(paths, ontology, problems):
+    for path, graph in read_graphs(paths, ontology, problems):
         if graph.image_id in images:
             raise InputError(f"{path}: image {graph.image_id!r} occurs more than once; keep one of them")
         if not settings.keep_splits:
@@ -121,7 +139,10 @@ def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> 
     return list(splits)[-1]
 
 
-def _graphs(paths: Sequence[Path], ontology: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:
+def read_graphs(
+    paths: Sequence[Path], ontology: Ontology, problems: Counter[str]
+) -> Iterator[tuple[Path, SceneGraph]]:
+    """Each normalised graph and its file; counts ``problems`` by reason."""
     for path in paths:
         for raw in _read(path):
             graph = normalise(raw, ontology, problems)
