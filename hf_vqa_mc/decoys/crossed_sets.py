@@ -22,8 +22,9 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.wu_palmer import reading
 
-TRIES = 30
+TRIES = 10
 """Maximum number of combinations of images that are tried for each first row."""
 QUESTION_SETS, IMAGE_SETS = 16, 50
 """Maximum number of sets with the same question, or about the same image, so that sets are diverse."""
@@ -34,6 +35,7 @@ FIRST_WORDS = 2
 class _Crossing(NamedTuple):
     """The rows of a split by question and by image; a row is named by its position in `members`."""
 
+    starts: NDArray[np.int64]  # positions of rows whose answer is not the most frequent one to their question
     members: NDArray[np.int64]  # (rows,): in the order in which sets are started
     by_question: NDArray[np.int64]  # (rows,): positions sorted by question
     question_starts: NDArray[np.int64]  # (questions + 1,)
@@ -120,6 +122,7 @@ def _distinct(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[n
 def _crossing(members: NDArray[np.int64], rows: Rows, beginnings: NDArray[np.int64]) -> _Crossing:
     question, image = (np.unique(one[members], return_inverse=True)[1] for one in (rows.questions, rows.images))
     return _Crossing(
+        starts=np.flatnonzero(~_most_frequent(question, rows.targets[members])),
         members=members,
         by_question=np.argsort(question, kind="stable"),
         question_starts=starts(np.bincount(question)),
@@ -129,6 +132,14 @@ def _crossing(members: NDArray[np.int64], rows: Rows, beginnings: NDArray[np.int
         image=image,
         beginning=beginnings[members],
     )
+
+
+def _most_frequent(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(rows,): whether a row's value is the most frequent one of its group; of equally frequent ones, the first."""
+    pairs, of_row, counts = np.unique(np.stack([groups, values]), axis=1, return_inverse=True, return_counts=True)
+    order = np.lexsort((-counts, pairs[0]))
+    first = order[np.unique(pairs[0][order], return_index=True)[1]]
+    return np.isin(of_row.ravel(), first)
 
 
 def _shared(crossing: _Crossing) -> NDArray[np.bool_]:
@@ -150,12 +161,15 @@ def _form(
     partners: NDArray[np.int32],
     tables: FilterTables,
 ) -> None:
-    """Start a set with each free row in turn; ``first`` and ``partners`` are filled in place."""
+    """Start a set with each free row of ``starts`` in turn; ``first`` and ``partners`` are filled in place.
+
+    Every set has such a row for each question, as its answers to a question differ.
+    """
     members = crossing.members
     question_uses = np.zeros(len(crossing.question_starts) - 1, np.int64)
     image_uses = np.zeros(len(crossing.image_starts) - 1, np.int64)
     found = np.empty((n_questions, n_images), np.int64)  # positions of rows
-    for start in range(len(members)):
+    for start in crossing.starts:
         group = crossing.question_starts[crossing.question[start]]
         size = crossing.question_starts[crossing.question[start] + 1] - group
         for attempt in range(min(TRIES, size)):
@@ -173,7 +187,7 @@ def _form(
                     image_uses[crossing.image[found[0, j]]] += 1
 
 
-@njit(cache=True, nogil=True)
+@reading
 def _other_images(
     found: NDArray[np.int64],
     group: int,
@@ -207,7 +221,7 @@ def _other_images(
     return bool(n_found == found.shape[1])
 
 
-@njit(cache=True, nogil=True)
+@reading
 def _other_questions(
     found: NDArray[np.int64],
     square: bool,
@@ -219,8 +233,9 @@ def _other_questions(
     tables: FilterTables,
 ) -> bool:
     """Complete a set with other questions about all its images; False if there are too few."""
-    begin = crossing.image_starts[crossing.image[found[0, 0]]]
-    size = crossing.image_starts[crossing.image[found[0, 0]] + 1] - begin
+    last = found.shape[1] - 1
+    begin = crossing.image_starts[crossing.image[found[0, last]]]
+    size = crossing.image_starts[crossing.image[found[0, last]] + 1] - begin
     n_found = 1
     for step in range(size):
         if n_found == len(found):
@@ -229,12 +244,14 @@ def _other_questions(
         question = crossing.question[at]
         used = question_uses[question] >= QUESTION_SETS
         for i in range(n_found):
-            used = used or crossing.question[found[i, 0]] == question
+            other = crossing.members[found[i, last]]
+            used = used or rows.targets[crossing.members[at]] == rows.targets[other]
+            used = used or crossing.question[found[i, last]] == question
         if used or (not square and crossing.beginning[at] != crossing.beginning[found[0, 0]]):
             continue
         complete = False
         for j in range(found.shape[1]):
-            found[n_found, j] = at if j == 0 else _row_about(crossing.image[found[0, j]], question, crossing)
+            found[n_found, j] = at if j == last else _row_about(crossing.image[found[0, j]], question, crossing)
             complete = found[n_found, j] != MISSING and first[crossing.members[found[n_found, j]]] == MISSING
             if not complete:
                 break
@@ -243,7 +260,7 @@ def _other_questions(
     return n_found == len(found)
 
 
-@njit(cache=True, nogil=True)
+@reading
 def _row_about(image: int, question: int, crossing: _Crossing) -> int:
     """The position of the first row with a question about an image, MISSING if there is none."""
     low, high = crossing.image_starts[image], crossing.image_starts[image + 1]
@@ -258,7 +275,7 @@ def _row_about(image: int, question: int, crossing: _Crossing) -> int:
     return MISSING
 
 
-@njit(cache=True, nogil=True)
+@reading
 def _fits(
     found: NDArray[np.int64],
     number: int,

@@ -12,13 +12,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.executor import YES, Executor, Run
 from hf_vqa_mc.engines.gqa.generate import count_graphs, read_graphs
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.program import Program, Question
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES, questions_about
 from hf_vqa_mc.engines.gqa.question_types.context import discloses
+from hf_vqa_mc.engines.gqa.question_types.scene import PLACE
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import SeededRng
@@ -79,11 +80,11 @@ def crossed_questions(
     distractors, splits = count_graphs(scene_graphs, words, settings, Counter(), progress)
     sample = _sample(splits, settings.seed)
     graphs = [graph for _, graph in read_graphs(scene_graphs, words, Counter()) if graph.image_id in sample]
-    shared = _shared_questions(graphs, words, distractors, settings, progress)
+    shared = shared_questions(graphs, words, distractors, settings, progress)
     answers: dict[tuple[str, int], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for done, graph in enumerate(graphs):
         progress("asking about other images", done, len(graphs))
-        for number, answer in _settled(shared, graph, words, distractors):
+        for number, answer in settled(shared, graph, words, distractors):
             images = answers[sample[graph.image_id], number][answer]
             if per_answer is None or len(images) < per_answer:
                 images.append(graph.image_id)
@@ -110,12 +111,12 @@ def _sample(splits: dict[str, str], seed: int) -> dict[str, str]:
     return {image: split for split, some in images.items() for image in some[:MOST_IMAGES]}
 
 
-def _shared_questions(
+def shared_questions(
     graphs: Sequence[SceneGraph],
     ontology: Ontology,
     distractors: Distractors,
     settings: GqaSettings,
-    progress: Progress,
+    progress: Progress = silent,
 ) -> list[SharedQuestion]:
     """At most MOST_QUESTIONS distinct questions of each type, the most frequent first; no logical questions.
 
@@ -146,7 +147,7 @@ def _plurals(found: Sequence[Sequence[str]], graph: SceneGraph, ontology: Ontolo
     return tuple(ontology.nouns[graph.objects[ids[0]].name].plural if len(ids) == 1 else None for ids in found)
 
 
-def _settled(
+def settled(
     shared: Sequence[SharedQuestion], graph: SceneGraph, ontology: Ontology, distractors: Distractors
 ) -> Iterator[tuple[int, str]]:
     """The questions that can be asked about an image, by number, with their answers."""
@@ -157,18 +158,22 @@ def _settled(
             continue
         if one.question.row.startswith(("query", "common")) and discloses(one.question.question.text, run.answer):
             continue
-        missing = [
-            step.argument[0]
-            for step, ids in zip(program, run.found, strict=True)
-            if step.operation in _NAMING and not ids
-        ]
-        if all(_is_absent(name, graph, ontology, distractors) for name in missing):
+        if all(_is_absent(name, graph, ontology, distractors) for name in _missing(program, run)):
             yield number, run.answer
 
 
 def _agrees(plurals: Plurals, others: Plurals) -> bool:
     """Whether single objects have the grammatical number of the question's words."""
     return all(None in pair or pair[0] == pair[1] for pair in zip(plurals, others, strict=True))
+
+
+def _missing(program: Program, run: Run) -> Iterator[str]:
+    """The names of what the image must not show: nothing of the name was found, or it would be another place."""
+    for step, ids in zip(program, run.found, strict=True):
+        if step.operation in _NAMING and not ids:
+            yield step.argument[0]
+        elif step.argument[:1] == (PLACE,):
+            yield from (value for value in step.argument[1:] if value != run.answer and run.answer != YES)
 
 
 def _is_absent(name: str, graph: SceneGraph, ontology: Ontology, distractors: Distractors) -> bool:
