@@ -63,7 +63,10 @@ class GenerateGqaSettings(GqaSettings, ReadOptions):
         panel=SETS,
     )
     same_question: int | None = option(
-        "Make sets of one question about K images with K different answers.", default=None, check=_SIZE, panel=SETS
+        "Make sets of one question about K images with K different answers; fewer where it has fewer answers.",
+        default=None,
+        check=_SIZE,
+        panel=SETS,
     )
     grid: int | None = option(
         "Make grids of similar questions about the same images, with K = 4 or 6 different answers.",

@@ -11,7 +11,7 @@ from hf_vqa_mc.schema import MULTIPLE_CHOICE
 from tests.decoys.literal_method import SETS
 from tests.decoys.small_worlds import build, triplet, triplet_table, word_vectors
 
-CLOSED = ["sets", "sets_same_question", "sets_same_image", "sets_similar_question"]
+CLOSED = ["sets", "sets_same_question", "sets_same_image", "sets_similar_question", "sets_grid", "sets_latin"]
 WITHOUT_ORIG = ["iou", "qou", "iou_qou", "random_uniform", "random_frequency", *CLOSED]
 
 

@@ -44,10 +44,10 @@ def graphs_file(folder, images, things=THINGS, seed=0):
 
 def test_a_question_about_another_image_has_the_answer_of_its_graph(tmp_path):
     path, graphs = graphs_file(tmp_path, 40)
-    table = check_triplets(crossed_questions([path], ONE_SPLIT), "crossed")
+    table = check_triplets(crossed_questions([path], replace(ONE_SPLIT, depth=0)), "crossed")
     images = Counter()
     for row in table.to_pylist():
-        found = re.fullmatch(r"(?:What|Which) color is the (\w+)\?", row["question"])
+        found = re.fullmatch(r"Wh.* color .*the (\w+)(?: is)?\?", row["question"])
         if found and found[1] in THINGS:
             images[row["question"]] += 1
             assert graphs[row["image_id"]]["objects"][str(THINGS.index(found[1]))]["attributes"] == [row["target"]]
@@ -55,7 +55,7 @@ def test_a_question_about_another_image_has_the_answer_of_its_graph(tmp_path):
     assert max(images.values()) > 30
 
 
-@pytest.mark.parametrize(("size", "images"), [(2, 20), (3, 200)])
+@pytest.mark.parametrize(("size", "images"), [(2, 16), (3, 40)])
 def test_latin_squares_are_formed_from_made_up_graphs(tmp_path, size, images):
     table = crossed_questions([graphs_file(tmp_path, images)[0]], ONE_SPLIT)
     (found,) = build_variants(table, ["sets_latin"], None, Settings(set_size=size))
