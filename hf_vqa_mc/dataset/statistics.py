@@ -19,6 +19,8 @@ from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import wordnet_covers
 
+CURVE_POINTS = 40
+"""Maximum number of points of the curve of coverage and leak."""
 NEVER_SEEN = 0.5
 """P(correct | C) of a choice that never occurs in training (eq. 2)."""
 
@@ -60,8 +62,8 @@ def set_statistics(
     """Closed answer sets of each split; the arguments are (rows,).
 
     Returns:
-        Split to ``sets`` (kind to size to number of sets), ``rows`` (included), ``left_out`` (reason to rows) and
-        ``leak`` (mean estimate of the sets, per row; None where it was not estimated).
+        Split to ``sets`` (kind to size to number of sets), ``rows`` (included), ``left_out`` (reason to rows),
+        ``leak`` (mean estimate of the sets, per row; None where it was not estimated) and `leak_curve`.
     """
     found = {}
     for split in dict.fromkeys(splits.tolist()):
@@ -76,8 +78,33 @@ def set_statistics(
                 reason.name.lower(): int((own & (sets.left_out == reason)).sum()) for reason in list(LeftOut)[1:]
             },
             "leak": float(leaks.mean()) if len(leaks) and not np.isnan(leaks).any() else None,
+            "leak_curve": leak_curve(sets, own),
         }
     return found
+
+
+def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | None:
+    """The estimated leak of a split's sets if the sets that leak least are kept first; ``own`` is (rows,).
+
+    Returns:
+        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``gain`` (mean
+        estimated accuracy of question and choices minus chance) and ``max_leak`` (of the last set, as in
+        --max-leak). ``kept``: coverage and gain of the sets that are kept. None where no leak was estimated.
+    """
+    formed = np.flatnonzero(own & ~np.isnan(sets.leak))
+    if not len(formed):
+        return None
+    formed = formed[np.argsort(sets.leak[formed], kind="stable")]
+    gains = sets.leak[formed].astype(np.float64) / sets.size[formed]
+    means = np.cumsum(gains) / np.arange(1, len(formed) + 1)
+    shown = np.unique(np.linspace(0, len(formed), CURVE_POINTS + 1).round().astype(np.int64)[1:] - 1)
+    points = [
+        {"coverage": (at + 1) / int(own.sum()), "gain": float(means[at]), "max_leak": float(sets.leak[formed[at]])}
+        for at in shown.tolist()
+    ]
+    kept = gains[sets.first[formed] != MISSING]
+    gain = float(kept.mean()) if len(kept) else 0.0
+    return {"points": points, "kept": {"coverage": len(kept) / int(own.sum()), "gain": gain}}
 
 
 def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:

@@ -27,7 +27,8 @@ class ClosedSets(NamedTuple):
 
     first: NDArray[np.int64]  # the first row of each row's set, MISSING for rows in no set
     kind: NDArray[np.int8]  # index in ``SET_KINDS``
-    leak: NDArray[np.float32]  # estimated leak, NaN where it is not estimated
+    size: NDArray[np.int8]  # rows of the set that was formed with each row, also if it is left out for its leak
+    leak: NDArray[np.float32]  # estimated leak of that set, NaN where it is not estimated
     left_out: NDArray[np.int8]  # a `LeftOut`, why a row is in no set
 
 
@@ -76,6 +77,7 @@ def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> 
         closed=ClosedSets(
             first=np.full(n_triplets, MISSING, np.int64),
             kind=np.zeros(n_triplets, np.int8),
+            size=np.zeros(n_triplets, np.int8),
             leak=np.full(n_triplets, np.nan, np.float32),
             left_out=np.zeros(n_triplets, np.int8),
         ),

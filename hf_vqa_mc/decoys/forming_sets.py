@@ -280,15 +280,15 @@ def _dissolve(
     ]
     sets = np.concatenate([first[:, None], partners[first]], axis=1)
     valid = sets != MISSING
-    leaks = _leaks(sets, valid, propensities, rows)
+    leaks, sizes = _leaks(sets, valid, propensities, rows), valid.sum(axis=1)
     order = np.lexsort((first, leaks))
-    kept = np.cumsum(valid[order].sum(axis=1)) <= settings.coverage * len(own)
+    kept = np.cumsum(sizes[order]) <= settings.coverage * len(own)
     if settings.max_leak is not None:
         kept &= leaks[order] <= settings.max_leak
-    decoys.closed.leak[sets[valid]] = np.repeat(leaks, valid.sum(axis=1))
+    decoys.closed.size[sets[valid]], decoys.closed.leak[sets[valid]] = np.repeat(sizes, sizes), np.repeat(leaks, sizes)
     dissolved = order[~kept]
     members = sets[dissolved][valid[dissolved]]
-    partners[members], decoys.closed.leak[members], decoys.closed.left_out[members] = MISSING, np.nan, LeftOut.LEAK
+    partners[members], decoys.closed.left_out[members] = MISSING, LeftOut.LEAK
 
 
 def _leaks(

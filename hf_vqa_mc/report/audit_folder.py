@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +68,7 @@ def staged_audit(
     progress: Progress = silent,
     remedy: str = "",
     overwrite: bool = False,
+    sets: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
@@ -77,6 +79,7 @@ def staged_audit(
         progress: called with (step, done, total).
         remedy: command that replaces the decoys, for the report.
         overwrite: replace changed files of an earlier audit.
+        sets: statistics of the closed answer sets of the remedied split, if there are some.
 
     Returns:
         The staged folder and its files: report.html, audit.json, rows.parquet (of ``after`` if given).
@@ -88,7 +91,7 @@ def staged_audit(
     notes, before = _shown_rows(done), done.as_json()
     figures, later, later_examples = before, None, []
     if after is not None:
-        later = after.as_json()
+        later = after.as_json() | ({"closed_sets": sets} if sets else {})
         figures = {"before": before, "after": later}
         ids, later_ids = (one.benchmark.test.rows["question_id"].to_pylist() for one in (done, after))
         same = {name: row for row, name in enumerate(later_ids)}

@@ -17,6 +17,8 @@ SHOWN_TYPES = 12
 """Question types that are not collapsed."""
 TYPE_SHORTCUTS = 3
 """Columns of the plot by question type."""
+LEAK_ROWS = 8
+"""Rows of the table of coverage and leak."""
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 """Possible distances between two ticks."""
 TICKS = 6
@@ -142,8 +144,7 @@ def histogram(sides: Sides) -> dict[str, Any] | None:
     if not given:
         return None
     largest = max(row["rows"] / audit["rows"] for _, audit in given for row in audit["bias"]["histogram"])
-    step = next((step for step in STEPS if largest / step <= TICKS - 1), STEPS[-1])
-    top = step * max(math.ceil(largest / step - 1e-9), 1)
+    top, ticks = _y_axis(largest)
     found = []
     for number, (side, audit) in enumerate(given):
         bars = []
@@ -161,8 +162,30 @@ def histogram(sides: Sides) -> dict[str, Any] | None:
                 }
             )
         found.append({"side": side, "mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars})
-    ticks = [{"y": 1 - index * step / top, "share": index * step} for index in range(round(top / step) + 1)]
     return {"sides": found, "ticks": ticks}
+
+
+def _y_axis(largest: float) -> tuple[float, list[dict[str, float]]]:
+    """The top of an axis from 0, and its ticks: ``y`` from 0 (top) to 1, and ``share``."""
+    step = next((step for step in STEPS if largest / step <= TICKS - 1), STEPS[-1])
+    top = step * max(math.ceil(largest / step - 1e-9), 1)
+    return top, [{"y": 1 - index * step / top, "share": index * step} for index in range(round(top / step) + 1)]
+
+
+def leak_plot(sides: Sides) -> dict[str, Any] | None:
+    """The curve of rows kept and estimated leak of closed sets, the kept sets, and `LEAK_ROWS` of its points."""
+    curve = (sides.get("after", {}).get("closed_sets") or {}).get("leak_curve")
+    if not curve:
+        return None
+    points = curve["points"]
+    top, ticks = _y_axis(max(point["gain"] for point in points))
+
+    def position(point: Mapping[str, float]) -> dict[str, Any]:
+        return {"x": width(point["coverage"]), "y": width(1 - point["gain"] / top), **point}
+
+    drawn = [position(point) for point in points]
+    every = -(-len(drawn) // LEAK_ROWS)
+    return {"points": drawn, "kept": position(curve["kept"]), "rows": drawn[::-1][::every][::-1], "ticks": ticks}
 
 
 def ambiguous_decoys(sides: Sides) -> dict[str, Any] | None:

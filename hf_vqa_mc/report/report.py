@@ -14,6 +14,7 @@ from hf_vqa_mc.report.figures import (
     calibration,
     chart,
     histogram,
+    leak_plot,
     matched,
     per_type,
     strongest,
@@ -80,6 +81,7 @@ def report_values(sides: Sides) -> dict[str, Any]:
         "predictive_texts": _predictive_texts(sides),
         "calibration": calibration(sides),
         "histogram": histogram(sides),
+        "leaks": leak_plot(sides),
         "square": SQUARE,
         "not_run": _not_run(sides),
     }

@@ -266,7 +266,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
         before, after = _audits(settings, benchmark, made.benchmark, progress)
         if settings.report is not None:
-            report = staged_audit(settings.report, before, after, progress, overwrite=settings.overwrite)
+            sets = made.statistics.get("closed_sets", {}).get(made.benchmark.evaluated)
+            report = staged_audit(settings.report, before, after, progress, overwrite=settings.overwrite, sets=sets)
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))
     written = tuple(path for _, files in outputs for path in files)

@@ -107,6 +107,28 @@ def test_similar_questions_form_sets_and_those_that_leak_are_left_out_first():
     assert made == rows_of(built("sets_similar_question", table, coverage=1.0))
 
 
+def test_the_curve_of_coverage_and_leak_is_that_of_all_sets_before_some_are_left_out():
+    rng = np.random.default_rng(1)
+    words = [f"{what} {number}" for what in ("animal", "room") for number in range(30)]
+    answers = {"animal": ["cat", "horse", "duck"], "room": ["kitchen", "street", "beach"]}
+    rows = [
+        (image, f"what {word} is it", answers[word.split()[0] if rng.random() < 0.7 else "room"][rng.integers(3)])
+        for image, word in enumerate(rng.choice(words, 600))
+    ]
+    table = triplets(rows)
+    curves, gains = [], []
+    for coverage in (0.5, 1.0):
+        found = built("sets_similar_question", table, coverage=coverage)
+        curves.append(found.statistics["closed_sets"]["train"]["leak_curve"])
+        gains.append(np.array([row["set_leak"] / len(row["choices"]) for row in rows_of(found)]))
+    assert curves[0]["points"] == curves[1]["points"]
+    for curve, of_rows in zip(curves, gains, strict=True):
+        assert curve["kept"] == pytest.approx({"coverage": len(of_rows) / len(rows), "gain": of_rows.mean()})
+    largest = curves[1]["points"][-1]
+    assert (largest["coverage"], largest["gain"]) == pytest.approx(tuple(curves[1]["kept"].values()))
+    assert largest["gain"] > curves[0]["kept"]["gain"] > 0
+
+
 def test_an_answer_that_a_person_gave_is_no_decoy():
     rows = [(0, "what is it", "cat", ["cat", "train"]), (1, "what is it", "train"), (2, "what is it", "red")]
     made = rows_of(built("sets_same_question", triplets(rows), set_size=2))

@@ -13,7 +13,8 @@ CARDS, WHERE = "#cards .card", "#where"
 def pages(tmp_path_factory):
     """Pages by their names; those called spoilt are of hostile text."""
     folder = tmp_path_factory.mktemp("pages")
-    before, after = audits.audit(), audits.audit(0.1, 1 / 7)
+    before = audits.audit()
+    after = {**audits.audit(0.1, 1 / 7), "closed_sets": {"leak_curve": audits.LEAK_CURVE}}
     shown, later = audits.examples(14), audits.examples(14, kinds=True)
     made = {name: folder / f"{name}.html" for name in ("one", "two", "preview", "spoilt", "spoilt-preview")}
     made["one"].write_text(report_html(before, shown), "utf-8")
@@ -72,6 +73,19 @@ def test_bars_are_as_long_as_their_gains(opened):
     gains = [row[3] for row in audits.SHORTCUTS]
     for width, gain in zip(widths[:8], gains[:8], strict=True):
         assert width / widths[0] == pytest.approx(gain / gains[0], abs=0.01)
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_the_point_of_the_kept_sets_is_on_the_curve_of_coverage_and_leak(opened, width):
+    browser = opened("two", width=width)
+    boxes = "return [...document.querySelectorAll('#leaks .curve {}')].map((one) => one.getBoundingClientRect())"
+    point, lines = browser.run(boxes.format(".dot"))[0], browser.run(boxes.format(".step"))
+    x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
+    assert any(
+        line["x"] - 2 <= x <= line["x"] + line["width"] + 2 and line["y"] - 2 <= y <= line["y"] + line["height"] + 2
+        for line in lines
+    )
+    assert "90.0% of the questions, estimated gain +16.9 points" in browser.text("#leaks .lead")
 
 
 @pytest.mark.slow

@@ -122,6 +122,18 @@ def test_bars_of_ambiguous_decoys_are_on_a_scale_and_reasons_without_decoys_have
     assert "No decoys for: none" in text
 
 
+def test_the_curve_of_coverage_and_leak_is_shown_after_closed_sets_only():
+    title = "Coverage and leak"
+    after = audits.audit(0.1)
+    shown = {**after, "closed_sets": {"leak_curve": audits.LEAK_CURVE}}
+    assert title in Elements(report_html(audits.audit(), [], shown, [])).text
+    for other in (after, {**after, "closed_sets": {"leak_curve": None}}):
+        assert title not in Elements(report_html(audits.audit(), [], other, [])).text
+    plot = report_values({"before": audits.audit(), "after": shown})["leaks"]
+    assert plot["points"][-1]["x"] == "98.00%"
+    assert plot["rows"][-1]["coverage"] == pytest.approx(0.98)
+
+
 def test_columns_and_caveats_are_shown_once():
     more = {"read_as": "question=<b>frage</b>", "caveat": "Only 40 questions & no more."}
     before, after = {**audits.audit(), **more}, {**audits.audit(0.1), **more}
