@@ -30,6 +30,8 @@ ALONE = ""
 class View:
     """A set of decoys as in one config."""
 
+    sizes: NDArray[np.int32]
+    """(triplets,): number of decoys wanted"""
     picks: NDArray[np.int32]
     """(triplets, K): text numbers, MISSING where none could be found"""
     donors: NDArray[np.int32]
@@ -85,8 +87,7 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
         if method.column in material.lists:
             made[name] = as_published(material.padded(method.column), len(views[name]))
         else:
-            size = getattr(material.settings, method.size)
-            made[name] = empty_set(material.size, size, [others(name, view) for view in views[name]])
+            made[name] = empty_set(_sizes(method, variants, material), [others(name, view) for view in views[name]])
             _take(method, made[name], material, progress)
     missing = {name: _why_missing(made[name]) for name in names}
     for method in taken:
@@ -94,6 +95,19 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
             excluded = stacked([others(method.name, view) for view in views[method.name]])
             take_fallbacks(made[method.name]._replace(excluded=excluded), material, method.name)
     return {name: MadeSet(_views(views[name], made[name], missing[name]), made[name].closed) for name in names}
+
+
+def _sizes(method: Method, variants: Sequence[Variant], material: Material) -> NDArray[np.int32]:
+    """Number of decoys of a set for each triplet, int32 (triplets,).
+
+    ``n_decoys`` are divided among the sets of the only variant; the last ones, with decoys for nearly all rows, get
+    the remainder.
+    """
+    if material.n_decoys is None:
+        return np.full(material.size, getattr(material.settings, method.size), np.int32)
+    (variant,) = variants
+    share, rest = np.divmod(material.n_decoys, len(variant.sets))
+    return (share + (rest >= len(variant.sets) - variant.sets.index(method.name))).astype(np.int32)
 
 
 def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
@@ -117,6 +131,7 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
     rejected = decoys.rejected.sum(axis=0, dtype=np.int64).tolist()
     return {
         name: View(
+            decoys.sizes,
             decoys.picks[:, view],
             decoys.donors[:, view],
             decoys.fallback[:, view],
@@ -129,9 +144,8 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
 
 def _why_missing(decoys: DecoySet) -> list[dict[str, int]]:
     """Number of slots of each view without a decoy of the kind, by reason."""
-    size = decoys.picks.shape[2]
-    none, lacking = decoys.considered == 0, np.maximum(size - decoys.considered, 0)
-    open_slots = size - decoys.found
+    none, lacking = decoys.considered == 0, np.maximum(decoys.sizes - decoys.considered, 0)
+    open_slots = decoys.sizes[:, None] - decoys.found
     return [
         {
             "no candidates": int(missing[none].sum()),

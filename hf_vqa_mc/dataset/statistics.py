@@ -41,9 +41,9 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
         "rejected": {name: view.rejected for name, view in made_here.items()},
         "fallbacks": {
             name: {
-                "choices": view.picks.size,
+                "choices": int(view.sizes.sum()),
                 "fallback": int(view.fallback.sum()),
-                "missing": int((view.picks == MISSING).sum()),
+                "missing": int(view.sizes.sum() - (view.picks != MISSING).sum()),
                 "why": view.missing_why,
             }
             for name, view in made_here.items()

@@ -7,6 +7,7 @@ text keys: a build calls them hundreds of millions of times.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of, word_lists
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
+from hf_vqa_mc.text.wordnet import wordnet_covers
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
+SHORT = 2
+"""Maximum number of letters of fillers that WordNet lists as symbols and abbreviations, such as "as" (arsenic)."""
 MISSING = -1
 """Text number of a decoy that could not be found."""
 
@@ -32,6 +36,7 @@ class FilterTables(NamedTuple):
     scores: WordScores
     threshold: float
     reject_at_threshold: bool
+    all_pairs: bool  # whether decoys of a row, of all sets, are filtered like target and decoy
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +91,12 @@ class Candidates(NumberedTexts):
     tables: FilterTables
 
     @classmethod
-    def of(cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool) -> "Candidates":
-        """Numbered texts with the filters' tables."""
+    def of(
+        cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
+    ) -> "Candidates":
+        """Numbered texts with the filters' tables; with ``all_pairs``, fillers do not count in what contains what."""
         tokens, token_starts, vocabulary = numbered_words(*comparable_texts(found.key_texts))
-        letters = squeezed_texts(found.key_texts)
+        letters = squeezed_texts(without_fillers(found.key_texts) if all_pairs else found.key_texts)
         tables = FilterTables(
             letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
             letter_starts=starts(pc.binary_length(letters).to_numpy()),
@@ -98,8 +105,29 @@ class Candidates(NumberedTexts):
             scores=word_scores(texts_of(vocabulary), wup_threshold),
             threshold=wup_threshold,
             reject_at_threshold=reject_at_threshold,
+            all_pairs=all_pairs,
         )
         return cls(found.texts, found.keys, found.key_texts, tables)
+
+
+def without_fillers(texts: Sequence[str]) -> list[str]:
+    """Comparable texts without fillers; texts of fillers alone are unchanged.
+
+    Fillers are words of letters that are no answer by themselves, and that WordNet does not list as noun or adjective
+    or that have at most SHORT letters.
+
+    >>> without_fillers(["duck as shown", "duck mostly", "on left", "on", "of"])
+    ['duck', 'duck', 'on left', 'on', 'of']
+    """
+    answers = set(texts)
+
+    @cache
+    def is_filler(word: str) -> bool:
+        return word.isalpha() and word not in answers and (len(word) <= SHORT or not wordnet_covers([word]))
+
+    lists = word_lists(pa.array(texts, pa.large_string()))
+    kept = (" ".join(word for word in words if not is_filler(word)) for words in lists)
+    return [short or text for short, text in zip(kept, texts, strict=True)]
 
 
 def starts(lengths: list[int] | NDArray[np.integer]) -> NDArray[np.int64]:
@@ -117,7 +145,8 @@ class Reason(IntEnum):
     SAME_TEXT = 0
     """it equals the target, or a decoy already taken of the same set"""
     CONTAINS = 1
-    """it contains the target or is contained in it, spaces ignored ("pony tail", "ponytail")"""
+    """it contains the target or is contained in it, spaces ignored ("pony tail", "ponytail"); with ``all_pairs``, also
+    a decoy already taken of the same set"""
     WUP_TARGET = 2
     """its Wu-Palmer similarity to the target reaches the threshold"""
     WUP_TAKEN = 3
@@ -164,6 +193,12 @@ def too_similar(key: int, other: int, tables: FilterTables) -> bool:
 
 
 @reading_inline
+def ambiguous(key: int, other: int, tables: FilterTables) -> bool:
+    """Whether two different texts may mean the same."""
+    return contains(key, other, tables) or too_similar(key, other, tables)
+
+
+@reading_inline
 def reason_against(
     key: int, target: int, taken: NDArray[np.int32], n_taken: int, wup: bool, tables: FilterTables
 ) -> int:
@@ -178,10 +213,18 @@ def reason_against(
             return _SAME_TEXT
     if contains(key, target, tables):
         return _CONTAINS
-    if wup:
-        if too_similar(key, target, tables):
-            return _WUP_TARGET
+    if tables.all_pairs:
         for i in range(n_taken):
-            if too_similar(key, taken[i], tables):
-                return _WUP_TAKEN
+            if contains(key, taken[i], tables):
+                return _CONTAINS
+    return _reason_of_wup(key, target, taken, n_taken, tables) if wup else ACCEPTED
+
+
+@reading_inline
+def _reason_of_wup(key: int, target: int, taken: NDArray[np.int32], n_taken: int, tables: FilterTables) -> int:
+    if too_similar(key, target, tables):
+        return _WUP_TARGET
+    for i in range(n_taken):
+        if too_similar(key, taken[i], tables):
+            return _WUP_TAKEN
     return ACCEPTED

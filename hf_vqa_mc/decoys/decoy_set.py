@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, reason_against
+from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, ambiguous, reason_against
+from hf_vqa_mc.decoys.fitting_answers import DRAWS, FittingAnswers
 from hf_vqa_mc.decoys.material import Material, Triplets
-from hf_vqa_mc.decoys.rng import purpose_hash, shuffled
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _TRIPLETS_PER_TASK = 4096
@@ -35,6 +36,7 @@ class ClosedSets(NamedTuple):
 class DecoySet(NamedTuple):
     """The decoys of one kind for all triplets."""
 
+    sizes: NDArray[np.int32]  # (triplets,): number of decoys wanted, at most K
     picks: NDArray[np.int32]  # (triplets, views, K): text numbers, MISSING at the end
     donors: NDArray[np.int32]  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
     found: NDArray[np.int32]  # (triplets, views): number of picks
@@ -63,10 +65,11 @@ class LeftOut(IntEnum):
         return member
 
 
-def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> DecoySet:
-    """A set of K = ``size`` decoys per triplet, still without decoys; see `stacked` for ``excluded``."""
-    views = len(excluded)
+def empty_set(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> DecoySet:
+    """A set for ``sizes`` decoys of each triplet, still without decoys; see `stacked` for ``excluded``."""
+    n_triplets, size, views = len(sizes), int(sizes.max(initial=0)), len(excluded)
     return DecoySet(
+        sizes=sizes,
         picks=np.full((n_triplets, views, size), MISSING, np.int32),
         donors=np.full((n_triplets, views, size), MISSING, np.int32),
         found=np.zeros((n_triplets, views), np.int32),
@@ -86,7 +89,7 @@ def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> 
 
 def as_published(picks: NDArray[np.int32], views: int) -> DecoySet:
     """A set of published decoys, the same in all views; picks are (triplets, K)."""
-    decoys = empty_set(len(picks), picks.shape[1], [picks[:, :0]] * views)
+    decoys = empty_set(np.full(len(picks), picks.shape[1], np.int32), [picks[:, :0]] * views)
     decoys.picks[:] = picks[:, None]
     decoys.found[:] = np.count_nonzero(picks != MISSING, axis=1)[:, None]
     return decoys
@@ -134,15 +137,17 @@ def wants_more(decoys: DecoySet, triplet: int, most: int) -> bool:
     if decoys.considered[triplet] >= most:
         return False
     for view in range(decoys.found.shape[1]):
-        if decoys.found[triplet, view] < decoys.picks.shape[2]:
+        if decoys.found[triplet, view] < decoys.sizes[triplet]:
             return True
     return False
 
 
 @reading_inline
-def _is_excluded(decoys: DecoySet, triplet: int, view: int, key: int) -> bool:
+def _is_excluded(decoys: DecoySet, triplet: int, view: int, key: int, tables: FilterTables) -> bool:
+    """Whether another set of the row holds a key or, with ``all_pairs``, one that may mean the same."""
     for i in range(decoys.excluded.shape[2]):
-        if decoys.excluded[triplet, view, i] == key:
+        other = decoys.excluded[triplet, view, i]
+        if other == key or (tables.all_pairs and other != MISSING and ambiguous(key, other, tables)):
             return True
     return False
 
@@ -197,11 +202,11 @@ def _try_target(
             n_taken += 1
     for view in range(decoys.found.shape[1]):
         found = decoys.found[triplet, view]
-        if found == decoys.picks.shape[2]:
+        if found == decoys.sizes[triplet]:
             continue
         if reason != ACCEPTED:
             decoys.rejected[triplet, view, reason] += 1
-        elif _is_excluded(decoys, triplet, view, key):
+        elif _is_excluded(decoys, triplet, view, key, tables):
             decoys.rejected[triplet, view, _REPEATS_OTHER_SET] += 1
         else:
             decoys.picks[triplet, view, found] = text
@@ -210,20 +215,26 @@ def _try_target(
     return n_taken
 
 
-@njit(cache=True)
+@reading_inline
 def add_fallback(
-    decoys: DecoySet, triplet: int, view: int, text: int, triplets: Triplets, wup: bool, tables: FilterTables
+    decoys: DecoySet,
+    triplet: int,
+    view: int,
+    text: int,
+    triplets: Triplets,
+    taken: NDArray[np.int32],
+    wup: bool,
+    tables: FilterTables,
 ) -> None:
-    """Add a text to a view as a fallback if it passes the filters."""
+    """Add a text to a view as a fallback if it passes the filters; ``taken`` (K,) is overwritten."""
     key = triplets.keys[text]
     found = decoys.found[triplet, view]
-    taken = np.empty(found, np.int32)
     for i in range(found):
         taken[i] = triplets.keys[decoys.picks[triplet, view, i]]
     target = triplets.keys[triplets.targets[triplet]]
     if reason_against(key, target, taken, found, wup, tables) != ACCEPTED:
         return
-    if _is_excluded(decoys, triplet, view, key):
+    if _is_excluded(decoys, triplet, view, key, tables):
         return
     decoys.picks[triplet, view, found] = text
     decoys.fallback[triplet, view, found] = True
@@ -234,9 +245,15 @@ def take_fallbacks(decoys: DecoySet, material: Material, name: str) -> None:
     """Complete incomplete sets in place, as far as fallbacks pass the filters (Chao et al. 2018, Sect. 5.1).
 
     Fallbacks are random ones of the triplet's published decoys, then of the targets most frequent in the training
-    split. Sets of other names draw other ones.
+    split; with ``preset="plausible"``, targets that fit the question. Sets of other names draw other ones.
     """
     settings = material.settings
+    if material.fitting is not None:
+        seed_hash = purpose_hash(settings.seed, f"fitting fallback:{name}")
+        fitting = (material.fitting, seed_hash, settings.filter_fallback)
+        inputs = (decoys, material.triplets, material.candidates.tables, *fitting)
+        over_ranges(_take_fitting, material.size, _TRIPLETS_PER_TASK, *inputs)
+        return
     none = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
     published = material.lists.get("orig_decoys", none) if settings.fallback_orig else none
     seed_hash = purpose_hash(settings.seed, f"fallback:{name}")
@@ -259,8 +276,9 @@ def _take_fallbacks(
     seed_hash: np.uint64,
     wup: bool,
 ) -> None:
-    size = decoys.picks.shape[2]
+    taken = np.empty(decoys.picks.shape[2], np.int32)
     for triplet in range(first, last):
+        size = decoys.sizes[triplet]
         own = published[published_starts[triplet] : published_starts[triplet + 1]]
         for view in range(decoys.found.shape[1]):
             for texts in (own, frequent):
@@ -269,4 +287,69 @@ def _take_fallbacks(
                 for i in shuffled(seed_hash, triplets.hashes[triplet], text_hashes[texts]):
                     if decoys.found[triplet, view] == size:
                         break
-                    add_fallback(decoys, triplet, view, texts[i], triplets, wup, tables)
+                    add_fallback(decoys, triplet, view, texts[i], triplets, taken, wup, tables)
+
+
+@njit(cache=True, nogil=True)
+def _take_fitting(
+    first: int,
+    last: int,
+    decoys: DecoySet,
+    triplets: Triplets,
+    tables: FilterTables,
+    fitting: FittingAnswers,
+    seed_hash: np.uint64,
+    wup: bool,
+) -> None:
+    """Add the opposite of yes and no, and targets of random rows whose questions begin with the same words."""
+    taken = np.empty(decoys.picks.shape[2], np.int32)
+    for triplet in range(first, last):
+        for view in range(decoys.found.shape[1]):
+            _add_opposite(decoys, triplet, view, fitting.opposites, triplets)
+            _add_fitting(decoys, triplet, view, triplets, tables, fitting, seed_hash, taken, wup)
+
+
+@reading
+def _add_fitting(
+    decoys: DecoySet,
+    triplet: int,
+    view: int,
+    triplets: Triplets,
+    tables: FilterTables,
+    fitting: FittingAnswers,
+    seed_hash: np.uint64,
+    taken: NDArray[np.int32],
+    wup: bool,
+) -> None:
+    """Complete a view with targets of random rows, level by level; ``taken`` (K,) is overwritten."""
+    number = 0
+    for level in range(fitting.ranges.shape[1]):
+        start, end = fitting.ranges[triplet, level, 0], fitting.ranges[triplet, level, 1]
+        for _ in range(DRAWS if end > start else 0):
+            if decoys.found[triplet, view] == decoys.sizes[triplet]:
+                return
+            drawn = below(draw(seed_hash, triplets.hashes[triplet], number), end - start)
+            text = triplets.targets[fitting.rows[start + drawn]]
+            add_fallback(decoys, triplet, view, text, triplets, taken, wup, tables)
+            number += 1
+
+
+@reading
+def _add_opposite(decoys: DecoySet, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets) -> None:
+    """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy."""
+    opposite = opposites[triplets.keys[triplets.targets[triplet]]]
+    if opposite == MISSING or decoys.sizes[triplet] == 0:
+        return
+    key, found = triplets.keys[opposite], decoys.found[triplet, view]
+    for i in range(found):
+        if triplets.keys[decoys.picks[triplet, view, i]] == key:
+            return
+    for i in range(decoys.excluded.shape[2]):
+        if decoys.excluded[triplet, view, i] == key:
+            return
+    if found == decoys.sizes[triplet]:
+        found -= 1
+    decoys.picks[triplet, view, found] = opposite
+    decoys.donors[triplet, view, found] = MISSING
+    decoys.fallback[triplet, view, found] = True
+    decoys.found[triplet, view] = found + 1

@@ -26,7 +26,8 @@ def take_iou_decoys(
 ) -> None:
     """Fill the sets of a pool's triplets with targets of the same image (Chao et al. 2018, Sect. 4.1).
 
-    A triplet's order of donors does not depend on other images.
+    A triplet's order of donors does not depend on other images. With ``preset="plausible"``, those whose target has
+    the same type come first.
     """
     triplets, tables = material.triplets, material.candidates.tables
     images = triplets.images[pool]
@@ -34,7 +35,9 @@ def take_iou_decoys(
     image_starts = starts(np.bincount(images))
     seed_hash = purpose_hash(material.settings.seed, "iou")
     n_images = len(image_starts) - 1
-    over_ranges(_take_iou, n_images, _IMAGES_PER_TASK, decoys, by_image, image_starts, triplets, tables, seed_hash)
+    types = material.fitting.types if material.fitting else np.zeros(material.size, np.int32)
+    inputs = decoys, by_image, image_starts, triplets, tables, types, seed_hash
+    over_ranges(_take_iou, n_images, _IMAGES_PER_TASK, *inputs)
 
 
 @njit(cache=True, nogil=True)
@@ -46,6 +49,7 @@ def _take_iou(
     image_starts: NDArray[np.int64],
     triplets: Triplets,
     tables: FilterTables,
+    types: NDArray[np.int32],
     seed_hash: np.uint64,
 ) -> None:
     memory = new_memory(decoys, tables)
@@ -54,6 +58,7 @@ def _take_iou(
         hashes = triplets.hashes[members]
         for triplet in members:
             keys = order_keys(seed_hash, triplets.hashes[triplet], hashes)
+            _put_first(keys, types[members] == types[triplet])
             n_taken, low, high = 0, np.uint64(0), _first_keys(len(members))
             while wants_more(decoys, triplet, len(members)):
                 others = _between(low, high, keys, members)
@@ -61,6 +66,15 @@ def _take_iou(
                 if high == _LAST_KEY:
                     break
                 low, high = high, _LAST_KEY
+
+
+@njit(cache=True)
+def _put_first(keys: NDArray[np.uint64], preferred: NDArray[np.bool_]) -> None:
+    """Change sort keys so that preferred members come first; the order of each part is unchanged."""
+    for i in range(len(keys)):
+        keys[i] >>= np.uint64(1)
+        if not preferred[i]:
+            keys[i] |= np.uint64(1) << np.uint64(63)
 
 
 @njit(cache=True)

@@ -36,7 +36,7 @@ class Method:
     """list column of the triplet table; if present, its decoys are used unchanged"""
     needs_word_vectors: bool = False
     fallback: bool = True
-    """whether missing decoys are replaced by original decoys or frequent targets"""
+    """whether missing decoys are replaced by original decoys or other targets"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import methods
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
+from hf_vqa_mc.decoys.fitting_answers import FittingAnswers, fitting_answers
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -46,6 +47,8 @@ class Material:
     """triplets that are donors for one another: all, or those of each split"""
     training: NDArray[np.bool_]
     """(triplets,): whether in the training split; all if there is none"""
+    n_decoys: NDArray[np.int32] | None = None
+    """(triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each"""
 
     @classmethod
     def of(
@@ -56,6 +59,7 @@ class Material:
         *,
         skip_same_question: bool = False,
         largest_pool: int | None = None,
+        n_decoys: NDArray[np.int32] | None = None,
     ) -> "Material":
         """Number the texts of a triplet table and divide it into pools.
 
@@ -66,13 +70,19 @@ class Material:
             skip_same_question: exclude answers to the same question about the same image, which the paper does not.
             largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
                 average: the search for similar questions takes time in proportion to the square of a pool's size.
+            n_decoys: see the attribute.
         """
         table = table.combine_chunks()
         declared = [method.column for _, method in methods().values() if method.column]
         columns = [column for column in declared if column in table.column_names]
         texts = [table["target"].combine_chunks(), *(pc.list_flatten(table[n].combine_chunks()) for n in columns)]
         numbered, parts = NumberedTexts.number(texts)
-        candidates = Candidates.of(numbered, settings.wup_threshold, settings.wup_boundary == "reject")
+        candidates = Candidates.of(
+            numbered,
+            settings.wup_threshold,
+            settings.wup_boundary == "reject",
+            all_pairs=settings.preset == "plausible",
+        )
         splits = table["split"].to_numpy()
         training = splits == "train"
         whole = settings.decoys_from == "dataset"
@@ -98,6 +108,7 @@ class Material:
             },
             pools=pools if largest_pool is None else _divided(pools, table["image_id"], largest_pool),
             training=training if training.any() else np.ones(len(training), np.bool_),
+            n_decoys=n_decoys,
         )
 
     @property
@@ -109,6 +120,14 @@ class Material:
     def frequent(self) -> NDArray[np.int32]:
         """The most frequent targets of the training split."""
         return self.candidates.most_frequent(self.triplets.targets[self.training])[:N_FREQUENT]
+
+    @cached_property
+    def fitting(self) -> FittingAnswers | None:
+        """Answers that fit the questions, for ``preset="plausible"``."""
+        if self.settings.preset != "plausible":
+            return None
+        questions = comparable_texts(self.table["question"].combine_chunks())[0]
+        return fitting_answers(self.candidates, self.triplets.targets, questions, self.training)
 
     @cached_property
     def comparable_questions(self) -> NDArray[np.int32]:

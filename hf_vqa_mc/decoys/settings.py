@@ -1,6 +1,6 @@
 """The parameters of the method, with the paper's values as defaults."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from hf_vqa_mc.options import FRACTION, Check, check_options, option, settings
 
@@ -8,10 +8,22 @@ WupBoundary = Literal["reject", "accept"]
 Pool = Literal["dataset", "split"]
 Combine = Literal["distinct", "paper"]
 Ties = Literal["position", "random"]
+Preset = Literal["paper", "plausible"]
 
 PANEL, SETS = "Method", "Closed answer sets"
 _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_000)
 _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= value < 2**31)
+
+
+def preset_option(default: Preset) -> Any:  # noqa: ANN401  as `option`
+    """The option ``preset`` of builds and remedies."""
+    return option(
+        "paper (Chao et al. 2018), or plausible: decoys that a person would consider. Fallbacks are answers to "
+        "questions with the same beginning, IoU decoys of the target's type come first, yes and no are both offered, "
+        "and all choices of a row pass the filters with one another.",
+        default=default,
+        panel=PANEL,
+    )
 
 
 @settings
@@ -51,6 +63,7 @@ class Settings(SetSettings):
         InputError: a value has the wrong type or is out of range; names the option.
     """
 
+    preset: Preset = preset_option("paper")
     decoys_per_set: int = option("IoU and QoU decoys per row (Sect. 5.1).", default=3, check=_DECOYS, panel=PANEL)
     n_similar: int = option(
         "Most similar questions that may give QoU decoys (Sect. 4.1).", default=10_000, check=_SIMILAR, panel=PANEL
@@ -64,10 +77,10 @@ class Settings(SetSettings):
         check=FRACTION,
         panel=PANEL,
     )
-    wup_boundary: WupBoundary = option(
+    wup_boundary: WupBoundary | None = option(
         "A similarity of exactly the threshold: reject, as in the paper's text, or accept, as in the authors' "
-        "released decoys.",
-        default="reject",
+        "released decoys (two and three, white and black); by default accept with --preset plausible, else reject.",
+        default=None,
         panel=PANEL,
     )
     decoys_from: Pool = option(
@@ -88,7 +101,8 @@ class Settings(SetSettings):
         panel=PANEL,
     )
     fallback_orig: bool = option(
-        "Fallback decoys from the publisher's own, if it has any (Sect. 5.1), else from frequent answers.",
+        "With --preset paper: fallback decoys from the publisher's own, if it has any (Sect. 5.1), else from frequent "
+        "answers.",
         default=True,
         panel=PANEL,
     )
@@ -98,3 +112,5 @@ class Settings(SetSettings):
     def __post_init__(self) -> None:
         """Convert and validate."""
         check_options(self)
+        if self.wup_boundary is None:
+            object.__setattr__(self, "wup_boundary", "accept" if self.preset == "plausible" else "reject")

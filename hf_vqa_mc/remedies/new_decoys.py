@@ -15,8 +15,8 @@ from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import KINDS, class_names
 from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement, Choices, make_sets
-from hf_vqa_mc.dataset.variants import needs_word_vectors
-from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, kind_number
+from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.settings import Settings
@@ -39,6 +39,7 @@ def give_new_decoys(
     word_vectors: str | None,
     settings: Settings,
     donors: Sequence[Donor] = (),
+    keep_size: bool = False,
     progress: Progress = silent,
 ) -> Remedied:
     """Replace the decoys of all splits.
@@ -53,6 +54,8 @@ def give_new_decoys(
         word_vectors: as for ``load_word_vectors``, for QoU decoys.
         settings: of the method.
         donors: additional candidates.
+        keep_size: give each row as many choices as published, instead of ``decoys_per_set`` in each set, where
+            `_may_keep_size`.
         progress: called with (step, done, total).
 
     Raises:
@@ -69,7 +72,10 @@ def give_new_decoys(
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
-    material = Material.of(triplets, settings, vectors, skip_same_question=True, largest_pool=LARGEST_POOL)
+    n_decoys = _published_decoys(triplets, len(donors)) if keep_size and _may_keep_size(recipe) else None
+    material = Material.of(
+        triplets, settings, vectors, skip_same_question=True, largest_pool=LARGEST_POOL, n_decoys=n_decoys
+    )
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
     ordered = all(split.ordered for split in benchmark.splits.values())
@@ -94,6 +100,18 @@ def give_new_decoys(
         )
     config = remedied_config(benchmark.config, variant)
     return Remedied(replace(benchmark, config=config, splits=splits), statistics)
+
+
+def _may_keep_size(variant: Variant) -> bool:
+    """Whether rows can have as many choices as published: without published decoys and closed sets."""
+    return not variant.closed and not needs_published(variant)
+
+
+def _published_decoys(triplets: pa.Table, n_donors: int) -> NDArray[np.int32]:
+    """The number of published decoys of each row, at least 1; 0 for donors, which come last."""
+    found = pc.list_value_length(triplets["orig_decoys"]).to_numpy()
+    least = np.arange(len(found)) < len(found) - n_donors
+    return np.maximum(found, least).astype(np.int32)
 
 
 def _origins(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Array:

@@ -81,11 +81,12 @@ def decoy_statistics(
     for name in variant.sets:
         view = made[name].view(variant)
         found, fallback = view.picks[:n_rows] != MISSING, view.fallback[:n_rows]
+        wanted = int(view.sizes[:n_rows].sum())
         decoys[name] = {
-            "wanted": found.size,
+            "wanted": wanted,
             "found": int((found & ~fallback).sum()),
             "fallbacks": int(fallback.sum()),
-            "missing": int((~found).sum()),
+            "missing": wanted - int(found.sum()),
         }
     sizes, of_split = (
         (choices.texts[:n_rows] != MISSING).sum(axis=1),

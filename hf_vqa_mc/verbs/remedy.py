@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import SETS, SetSettings
+from hf_vqa_mc.decoys.settings import SETS, Preset, SetSettings, preset_option
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import (
@@ -67,8 +67,13 @@ class RemedySettings(BenchmarkOptions, SetSettings):
         default=None,
         panel=SETS,
     )
-    decoys_per_set: int = option(
-        "Number of IoU decoys, and of QoU decoys, per row.", default=3, check=AT_LEAST_ONE, panel=DECOYS
+    preset: Preset = preset_option("plausible")
+    decoys_per_set: int | None = option(
+        "Number of IoU decoys, and of QoU decoys, per row; by default as many choices as published (with --preset "
+        "paper or --variant all: 3).",
+        default=None,
+        check=AT_LEAST_ONE,
+        panel=DECOYS,
     )
     word_vectors: str | None = option(
         "For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.", default=None, panel=DECOYS
@@ -138,6 +143,12 @@ class RemedySettings(BenchmarkOptions, SetSettings):
             raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
+
+    @property
+    def method(self) -> dict[str, Any]:
+        """Values for `Settings`."""
+        names = ("preset", "decoys_per_set", "wup_threshold", "ties", "seed", "set_size", "coverage", "max_leak")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def decoys(self) -> str:
@@ -257,9 +268,9 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         donors = read_donors(
             benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
         )
-        names = ("decoys_per_set", "wup_threshold", "ties", "seed", "set_size", "coverage", "max_leak")
-        method = Settings(**{name: getattr(settings, name) for name in names})
-        made = give_new_decoys(benchmark, settings.decoys, settings.word_vectors, method, donors, progress)
+        method = Settings(**{name: value for name, value in settings.method.items() if value is not None})
+        keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
+        made = give_new_decoys(benchmark, settings.decoys, settings.word_vectors, method, donors, keep_size, progress)
     with contextlib.ExitStack() as stack:
         outputs = []
         if settings.output is not None:  # written before the audits, to notice a full disk; published after them

@@ -391,3 +391,24 @@ def test_a_training_split_is_remedied_too_and_its_targets_stand_in(tmp_path):
     kinds = pc.list_flatten(remedied.benchmark.test.rows["choice_kinds"])
     assert set(kinds.to_pylist()) == {"target", "iou"}
     assert isinstance(remedied.tables["test"], pa.Table)
+
+
+def test_each_row_keeps_its_number_of_choices(tmp_path, vectors):
+    rows = [
+        {"question": question, "choices": [target, *(f"wrong {n}" for n in range(1 + number % 4))], "answer": 0,
+         "image_id": image}
+        for number, (question, target, image) in enumerate(ASKED)
+    ]  # fmt: skip
+    benchmark = read_benchmark(written(tmp_path / "n.jsonl", rows))
+    settings = Settings(preset="plausible")
+    donors = from_questions(read_benchmark(write_questions(tmp_path / "pool.jsonl")))
+    remedied = give_new_decoys(benchmark, "iou_qou", vectors, settings, donors, keep_size=True)
+    after = rows_of(remedied)
+    assert [len(row["choices"]) for row in after] == [len(row["choices"]) for row in rows]
+    for row in after:
+        n_qou, n_iou = (row["choice_kinds"].count(kind) for kind in ("qou", "iou"))
+        assert n_qou - n_iou in (0, 1)
+    wanted = {name: counts["wanted"] for name, counts in remedied.statistics["decoys"].items()}
+    n_decoys = [len(row["choices"]) - 1 for row in rows]
+    assert wanted == {"iou": sum(n // 2 for n in n_decoys), "qou": sum(n - n // 2 for n in n_decoys)}
+    assert all(counts["missing"] == 0 for counts in remedied.statistics["decoys"].values())
