@@ -111,7 +111,8 @@ def _published_decoys(triplets: pa.Table, n_donors: int) -> NDArray[np.int32]:
     """The number of published decoys of each row, at least 1; 0 for donors, which come last."""
     found = pc.list_value_length(triplets["orig_decoys"]).to_numpy()
     least = np.arange(len(found)) < len(found) - n_donors
-    return np.maximum(found, least).astype(np.int32)
+    wanted: NDArray[np.int32] = np.maximum(found, least).astype(np.int32)
+    return wanted
 
 
 def _origins(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Array:
