@@ -54,7 +54,8 @@ CLOSED_SET = ChoiceKind(
     definition="correct answers to the other rows of a closed answer set, which all have the same choices",
     caption="answers to the other rows of the set",
     card="**Closed answer sets**: k rows share the same k choices, and each choice is correct in exactly one of "
-    "them.\n  A model that sees only the choices is right in exactly one row of k.",
+    "them (in Latin squares, of those with the same question or image).\n"
+    "  A model that sees only the choices is right in exactly one row of k.",
     shortage="too few rows have answers that may be combined. A smaller set size may help.",
     methods=(
         _method("sets", "closed sets"),
@@ -80,6 +81,8 @@ CLOSED_VARIANTS = (
     _variant("sets_same_question", "the targets of other rows with the same question, in closed sets", "question"),
     _variant("sets_same_image", "the targets of other rows on the same image, in closed sets", "image"),
     _variant("sets_similar_question", "the targets of rows with similar questions, in closed sets", None),
-    _variant("sets_grid", "the targets of similar questions on several images, in grids", None),
-    _variant("sets_latin", "the targets of k questions that are asked about k images, in Latin squares", None),
+    _variant("sets_grid", "the other answers of similar questions that are asked about the same images", None),
+    _variant(
+        "sets_latin", "the other answers of k questions about k images, each correct once per question and image", None
+    ),
 )
