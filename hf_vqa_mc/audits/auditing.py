@@ -15,7 +15,7 @@ from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
 from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment, exact_sets
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
-from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
+from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
@@ -259,12 +259,14 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 4, 4)
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
+    cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
     probable, folds = mean_probabilities(shortcuts, Sees.QUESTION), len(context.parts) if context.n_folds else 0
     joint = best_assignment(rows, probable, folds, settings.seed)
-    by_gain = gains([*shortcuts, *filter(None, [joint])], rows.chance, split.clusters)
+    joints = [] if joint is None else [replace(joint, fitted=True)]
+    by_gain = gains([*shortcuts, *joints], rows.chance, split.clusters, cross_fitted)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None)
-    return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run, exact)
+    return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run + not_again, exact)
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:

@@ -13,6 +13,8 @@ from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_
 
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
 """Familywise error rate of alarms in an audit."""
+CROSS_FITTED = ("accuracy", "gain", "low", "high", "rows")
+"""Figures of cross-fitted probes in audit.json."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,13 @@ class Gain:
     estimate: Estimate
     p_holm: float
     """one-sided p-value, adjusted for all shortcuts of the audit; 1 for a probe with all inputs"""
+    cross_fitted: Estimate | None = None
+    """fitted on other rows of the audited split; None if it is fitted on nothing, or was not run so"""
+
+    @property
+    def fitted_on(self) -> str | None:
+        """``train``, the training split; ``folds``, other audited rows; None if it is fitted on nothing."""
+        return "folds" if self.shortcut.folds else "train" if self.shortcut.fitted else None
 
     @property
     def alarm(self) -> bool:
@@ -114,22 +123,39 @@ class Gain:
             **vars(self.estimate),
             "p_holm": self.p_holm,
             "alarm": self.alarm,
+            "fitted_on": self.fitted_on,
+            **{f"cross_fitted_{name}": getattr(self.cross_fitted, name, None) for name in CROSS_FITTED},
             "sentence": self.sentence,
         }
 
 
-def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: NDArray[np.integer]) -> list[Gain]:
-    """Estimate the gains of all shortcuts of an audit, largest first; for the arguments see `estimate`."""
-    masks = [one.evaluated for one in shortcuts]
-    found = [
-        estimate(
-            one.scores[some], chance[some], (clusters if one.clusters is None else one.clusters)[some], one.inflation
-        )
-        for one, some in zip(shortcuts, masks, strict=True)
-    ]
+def gains(
+    shortcuts: Sequence[Shortcut],
+    chance: NDArray[np.float64],
+    clusters: NDArray[np.integer],
+    cross_fitted: Sequence[Shortcut] = (),
+) -> list[Gain]:
+    """Estimate the gains of all shortcuts of an audit, largest first.
+
+    Args:
+        shortcuts: fitted on the training split if there is one.
+        chance: see `estimate`.
+        clusters: see `estimate`.
+        cross_fitted: shortcuts of the same names, fitted on other audited rows although there is a training split.
+    """
+
+    def of(one: Shortcut) -> Estimate:
+        some, units = one.evaluated, clusters if one.clusters is None else one.clusters
+        return estimate(one.scores[some], chance[some], units[some], one.inflation)
+
+    found = [of(one) for one in shortcuts]
+    again = {one.name: of(one) for one in cross_fitted}
+    again |= {one.name: own for one, own in zip(shortcuts, found, strict=True) if one.folds}
     tested = [index for index, one in enumerate(shortcuts) if one.sees.is_shortcut]
     adjusted = dict(zip(tested, holm([found[index].p for index in tested]), strict=True))
-    every = [Gain(one, found[index], adjusted.get(index, 1.0)) for index, one in enumerate(shortcuts)]
+    every = [
+        Gain(one, found[index], adjusted.get(index, 1.0), again.get(one.name)) for index, one in enumerate(shortcuts)
+    ]
     return sorted(every, key=lambda one: -one.estimate.gain)
 
 

@@ -24,6 +24,12 @@ class ProbeSettings:
     probe_rows: int = option(
         "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
     )
+    cross_fit: bool = option(
+        "With a training split, also fit trained probes on other rows of the audited split, once per fold (up to five "
+        "times the time). Counts always are.",
+        default=False,
+        panel=PROBES,
+    )
     time_limit: float = option(
         "Time limit in seconds for the whole audit; after it, no probe is trained on another fold.",
         default=600.0,

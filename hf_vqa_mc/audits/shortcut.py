@@ -98,6 +98,8 @@ class Shortcut(Prediction):
     """continues "A strategy that ...": ``picks the longest choice``"""
     trained: bool = False
     """whether it is a fitted model or a language model, not a count"""
+    fitted: bool = False
+    """whether it is fitted on labels: of the training split, or of other audited rows if there are ``folds``"""
     clusters: NDArray[np.int64] | None = field(default=None, repr=False)
     """(rows,): units of its standard error; None for images"""
 

@@ -85,7 +85,7 @@ class AuditResult(Result):
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {figures['rows']:,} rows"
         yield shortcut_table([self.audit])
-        yield f"{TABLE_NOTE} {self.audit.sampled}".rstrip()
+        yield " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(self.audit) else "", self.audit.sampled]))
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
         lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]
@@ -105,7 +105,10 @@ class AuditResult(Result):
         return {**self.audit.as_json(), "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row per shortcut: name, accuracy, gain over random guessing and its 95% interval."""
+        """One row per shortcut: name, accuracy, gain over random guessing and its 95% interval.
+
+        Columns ``cross_fitted_*``: the same, fitted on other rows of the audited split, NaN where not computed.
+        """
         import pandas as pd
 
         return pd.DataFrame([gain.as_json() for gain in self.audit.gains])
@@ -113,10 +116,11 @@ class AuditResult(Result):
     def _repr_html_(self) -> str:
         """The report, with a bar of each shortcut's gain over random guessing in its table."""
         widest = max([0.01, *(one.estimate.high for one in self.audit.gains)])
-        rows = [_html_row(gain, _cells(gain, short=False), _bar(gain, widest)) for gain in self.audit.gains]
-        chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(self.audit)}"
-        headings = ("shortcut", "sees", "accuracy", "gain", "95% interval", "")
-        return in_html(self.report(), _html_table(headings, [*rows, f"<tr>{chance}<td><td><td></tr>"]))
+        headings = _headings(self.audit)
+        rows = [_html_row(gain, _cells(gain, len(headings)), _bar(gain, widest)) for gain in self.audit.gains]
+        chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(self.audit)}{'<td>' * len(headings)}"
+        table = _html_table(("shortcut", "sees", *headings, ""), [*rows, f"<tr>{chance}</tr>"])
+        return in_html(self.report(), table)
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
@@ -186,6 +190,10 @@ TABLE_NOTE = (
     "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "
     "all inputs is no shortcut."
 )
+CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
+
+FIGURES = ("accuracy", "gain", "95% interval", "cross-fitted")
+"""Columns of the table of shortcuts."""
 
 
 def shortcut_table(audits: "list[Audit]") -> "Table":
@@ -194,15 +202,16 @@ def shortcut_table(audits: "list[Audit]") -> "Table":
     from rich.text import Text
 
     two = len(audits) == 2
+    headings = FIGURES[:2] if two else _headings(audits[0])
     table = Table()
     table.add_column("shortcut", overflow="fold")
     for moment in ("before\n", "after\n") if two else ("",):
-        for heading in ("accuracy", "gain") if two else ("accuracy", "gain", "95% interval"):
+        for heading in headings:
             table.add_column(f"{moment}{heading}", justify="right", no_wrap=True)
     found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
     for name in dict.fromkeys(name for gains in found for name in gains):
-        table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), two)))
-    rest = [""] if two else ["", ""]
+        table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), len(headings))))
+    rest = [""] * (len(headings) - 1)
     table.add_row("chance", *(cell for done in audits for cell in (_chance(done), *rest)))
     return table
 
@@ -216,7 +225,7 @@ def change_table(before: "Audit", after: "Audit") -> str:
     rows = []
     for name in dict.fromkeys([*found[0], *found[1]]):
         pair = [gains[name] for gains in found if name in gains]
-        shown = [_cells(gains.get(name), short=True) for gains in found]
+        shown = [_cells(gains.get(name), 2) for gains in found]
         change = f"{100 * (pair[1].estimate.gain - pair[0].estimate.gain):+.1f}" if len(pair) == 2 else ""
         figures = [*(f"{one} ({gain.strip()})" if one else "" for one, gain in shown), change]
         rows.append(_html_row(pair[0], figures, title=" / ".join(gain.sentence for gain in pair)))
@@ -247,13 +256,23 @@ def _chance(done: "Audit") -> str:
     return f"{100 * float(done.rows.chance.mean()):.1f}"
 
 
-def _cells(gain: "Gain | None", short: bool) -> list[str]:
-    """The figures of a shortcut; empty if it was not run."""
+def _crossed(done: "Audit") -> bool:
+    """Whether a probe was fitted on the training split and also on other audited rows."""
+    return any(gain.cross_fitted is not None and gain.fitted_on == "train" for gain in done.gains)
+
+
+def _headings(done: "Audit") -> tuple[str, ...]:
+    return FIGURES if _crossed(done) else FIGURES[:3]
+
+
+def _cells(gain: "Gain | None", columns: int) -> list[str]:
+    """The first of FIGURES of a shortcut; empty if it was not run."""
     if gain is None:
-        return [""] * (2 if short else 3)
-    found = gain.estimate
+        return [""] * columns
+    found, again = gain.estimate, gain.cross_fitted
     reached = [f"{100 * found.accuracy:.1f}", f"{100 * found.gain:+.1f}{'!' if gain.alarm else ' '}"]
-    return reached if short else [*reached, f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"]
+    interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    return [*reached, interval, "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
 
 
 def ambiguity(figures: Mapping[str, Any]) -> str:

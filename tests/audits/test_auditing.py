@@ -88,3 +88,35 @@ def test_the_blind_pick_is_an_index_of_the_published_choices():
 def test_invalid_settings_are_rejected(wrong, message):
     with pytest.raises(InputError, match=message):
         ProbeSettings(**wrong)
+
+
+def test_counts_are_also_cross_fitted_if_there_is_a_training_split():
+    (test, *_), (train, *_) = (planted("question cue", 0.8, 600, seed) for seed in (0, 1))
+    alone, both = audit(benchmark(test), QUICK), audit(benchmark(test, train), QUICK)
+    own = {gain.shortcut.name: gain for gain in alone.gains}
+    for gain in both.gains:
+        assert gain.cross_fitted == own[gain.shortcut.name].cross_fitted
+        assert ("prior" in gain.shortcut.name) == (gain.fitted_on == "train")
+    named = {gain.shortcut.name: gain.as_json() for gain in both.gains}
+    prior = named["question and answer prior"]
+    assert prior["cross_fitted_accuracy"] == own["question and answer prior"].estimate.accuracy
+    assert prior["cross_fitted_accuracy"] != prior["accuracy"]
+    assert named["longest choice"]["cross_fitted_accuracy"] is named["longest choice"]["fitted_on"] is None
+
+
+def test_answers_that_only_the_audited_split_gives_away_differ_from_those_of_the_training_split():
+    test, train = planted("frequency", 1.0, 600, 0)[0], planted("none", 0.0, 600, 1)[0]
+    (prior,) = [gain for gain in audit(benchmark(test, train), QUICK).gains if "eq. 2" in gain.shortcut.name]
+    assert abs(prior.estimate.gain) < 0.1
+    assert prior.cross_fitted.gain > 0.6
+
+
+@pytest.mark.parametrize("cross_fit", [False, True])
+def test_trained_probes_are_cross_fitted_on_request(cross_fit):
+    (test, *_), (train, *_) = (planted("question cue", 0.8, 200, seed) for seed in (0, 1))
+    done = audit(benchmark(test, train), ProbeSettings(probe_rows=100, cross_fit=cross_fit))
+    trained = [gain for gain in done.gains if gain.shortcut.trained and "assignment" not in gain.shortcut.name]
+    assert trained
+    assert {gain.fitted_on for gain in trained} == {"train"}
+    assert {gain.cross_fitted is not None for gain in trained} == {cross_fit}
+    assert not any("cross-fitted" in one.name for one in done.not_run)

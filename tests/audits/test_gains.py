@@ -115,6 +115,15 @@ def test_cross_validated_shortcuts_have_wider_intervals():
     assert folded.high - folded.low == pytest.approx(1.5 * (plain.high - plain.low), rel=0.01)
 
 
+def test_a_shortcut_fitted_on_folds_is_its_own_cross_fitted_one():
+    folded, fitted, plain = found(shortcut("a", 400, folds=5), shortcut("b", 300, fitted=True), shortcut("c", 200))
+    assert [gain.fitted_on for gain in (folded, fitted, plain)] == ["folds", "train", None]
+    assert folded.cross_fitted == folded.estimate
+    assert fitted.cross_fitted is plain.cross_fitted is None
+    again = gains([fitted.shortcut], CHANCE, ALONE, [shortcut("b", 350, folds=5)])[0]
+    assert (again.estimate.accuracy, again.cross_fitted.accuracy) == (0.3, 0.35)
+
+
 def test_exceeding_compares_the_lower_end_of_the_interval():
     strong = found(shortcut("x", 400))
     assert strong[0].estimate.low > 0.1

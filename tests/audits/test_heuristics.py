@@ -71,6 +71,7 @@ def test_heuristics_without_preferences_are_omitted():
     assert set(picked(("?", ["ab", "cd"], 0), ("?", ["ef", "gh"], 1), placed=False)) == {
         "answer prior (eq. 2)",
         "question and answer prior",
+        "like choices prior",
     }
 
 
@@ -149,7 +150,7 @@ def test_priors_count_the_training_split_if_there_is_one():
     train, table = planted("question cue", 0.6, 3000, 1)[0], planted("question cue", 0.6, 500, 2)[0]
     found, _ = ran(context_of(table, train), HEURISTICS)
     counted = {name: shortcut for name, shortcut in found.items() if "prior" in name}
-    assert [shortcut.folds for shortcut in counted.values()] == [0, 0]
+    assert [shortcut.folds for shortcut in counted.values()] == [0, 0, 0]
     assert counted["question and answer prior"].scores.mean() == pytest.approx(0.25 + 0.45, abs=0.07)
 
 

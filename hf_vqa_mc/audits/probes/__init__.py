@@ -2,16 +2,17 @@
 
 from hf_vqa_mc.audits.probes.heuristics import HEURISTICS, PRIORS
 from hf_vqa_mc.audits.probes.language_model import LANGUAGE_MODELS
+from hf_vqa_mc.audits.probes.like_choices import LIKE_CHOICES
 from hf_vqa_mc.audits.probes.mlps import MLPS
 from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
-from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, run_probes
+from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
 from hf_vqa_mc.listing import Listing
 
-__all__ = ["PROBES", "Context", "Prediction", "Probe", "Sees", "Skipped", "run_probes"]
+__all__ = ["PROBES", "Context", "Prediction", "Probe", "Sees", "Skipped", "run_cross_fitted", "run_probes"]
 
 PROBES: Listing[Probe] = Listing(
-    "probe", *HEURISTICS, *ORDERS, *PRIORS, *PAIR_MODELS, *SET_MODELS, *MLPS, *LANGUAGE_MODELS
+    "probe", *HEURISTICS, *ORDERS, *PRIORS, *LIKE_CHOICES, *PAIR_MODELS, *SET_MODELS, *MLPS, *LANGUAGE_MODELS
 )

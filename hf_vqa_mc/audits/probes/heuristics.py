@@ -169,23 +169,25 @@ def _count_beginnings(rows: Rows, folds: Folds, likelihood: Values, decoys: NDAr
         left = counts[group] > 1
 
 
-def _prior(name: str, sees: Sees, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
+def prior_probe(name: str, sees: Sees, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
+    """A prior that is counted in the training split, or without one in other folds of the audited split."""
+
     def run(context: Context) -> Prediction:
         rows, train = context.rows, context.train_rows
         scores = prior(rows, context.folds) if train is None else counted_in(train, rows, prior)
         return Prediction(scores, folds=context.n_folds)
 
-    return Probe(name, sees, sentence, run)
+    return Probe(name, sees, sentence, run, fitted=True)
 
 
 PRIORS = (
-    _prior(
+    prior_probe(
         "answer prior (eq. 2)",
         Sees.CHOICES,
         "picks the choice that is most often correct in other rows, relative to how often it is presented",
         answer_prior,
     ),
-    _prior(
+    prior_probe(
         "question and answer prior",
         Sees.QUESTION,
         "picks the choice that is most often correct for other questions with the same beginning",

@@ -138,6 +138,7 @@ def _probe(model: str, sees: Sees) -> Probe:
         f"{sees.sentence} and judges them by an MLP",
         lambda context: context.cross_fit(lambda part: _log_odds(context, model, part, sees.image)),
         trained=True,
+        fitted=True,
         cost=COST,
         setting="mlps",
     )

@@ -108,7 +108,7 @@ def _probe(name: str, model: Model, sees: Sees, sparse: bool) -> Probe:
         return context.cross_fit(fit)
 
     sentence = f"{sees.sentence} and judges them by a {name}"
-    return Probe(f"{name}: {sees.label}", sees, sentence, run, trained=True, cost=COST, setting="probes")
+    return Probe(f"{name}: {sees.label}", sees, sentence, run, trained=True, fitted=True, cost=COST, setting="probes")
 
 
 PAIR_MODELS = tuple(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,8 @@ class Probe:
     """returns None if all choices tie in all rows, so that there is nothing to report"""
     trained: bool = False
     """whether it is a fitted model or a language model, not a count"""
+    fitted: bool = False
+    """whether it is fitted on the labels of the training split, or without one on those of other audited rows"""
     cost: int = 0
     """probes with a lower cost run first"""
     setting: str | None = None
@@ -217,6 +219,30 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
             continue
         if made is not None:
             about: dict[str, Any] = {"sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
+            about["fitted"] = probe.fitted
             found.append(Shortcut(**vars(made), name=name, **about))
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run
+
+
+def run_cross_fitted(
+    context: Context, probes: Iterable[Probe], found: Iterable[Shortcut]
+) -> tuple[list[Shortcut], list[NotRun]]:
+    """Run the fitted probes again as if there were no training split: what the audited rows themselves give away.
+
+    Trained probes are run only with ``cross_fit``, as they are fitted once per fold.
+
+    Args:
+        context: context of the first run.
+        probes: all probes.
+        found: shortcuts of the first run; only these are run again.
+
+    Returns:
+        As `run_probes`; nothing without a training split, as probes are then cross-fitted anyway.
+    """
+    if context.train is None:
+        return [], []
+    names = {one.name for one in found if one.fitted and (context.settings.cross_fit or not one.trained)}
+    wanted = [one for one in probes if one.name in names]
+    again, not_run = run_probes(replace(context, train=None, train_rows=None), wanted)
+    return again, [NotRun(f"{one.name}, cross-fitted", one.reason) for one in not_run]

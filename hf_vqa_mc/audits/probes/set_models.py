@@ -77,7 +77,9 @@ def _probe(sees: Sees) -> Probe:
         return context.cross_fit(partial(_log_odds, context, sees))
 
     sentence = f"{sees.sentence} and judges the choices together by a neural network"
-    return Probe(f"set network: {sees.label}", sees, sentence, run, trained=True, cost=COST, setting="probes")
+    return Probe(
+        f"set network: {sees.label}", sees, sentence, run, trained=True, fitted=True, cost=COST, setting="probes"
+    )
 
 
 SET_MODELS = tuple(map(_probe, Sees))
