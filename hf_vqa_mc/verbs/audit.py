@@ -207,7 +207,7 @@ def shortcut_table(audits: "list[Audit]") -> "Table":
     table.add_column("shortcut", overflow="fold")
     for moment in ("before\n", "after\n") if two else ("",):
         for heading in headings:
-            table.add_column(f"{moment}{heading}", justify="right", no_wrap=True)
+            table.add_column(f"{moment}{heading}".replace("-", "-\n"), justify="right", no_wrap=True)
     found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
     for name in dict.fromkeys(name for gains in found for name in gains):
         table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), len(headings))))
