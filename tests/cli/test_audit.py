@@ -59,6 +59,25 @@ def test_the_terminal_output_is_a_table_and_sentences(run, tmp_path):
     assert f"wrote {tmp_path / 'there' / 'report.html'}" in result.stdout
 
 
+def test_all_outputs_show_both_figures_if_there_is_a_training_split(run, tmp_path):
+    folder = tmp_path / "both"
+    folder.mkdir()
+    for seed, split in enumerate(("train", "test")):
+        lines(folder / f"{split}.jsonl", "question cue", 0.6, seed=seed)
+    done = hf_vqa_mc.audit(folder, probes=False)
+    table = done.to_pandas().set_index("name")
+    share = 100 * table.loc["question and answer prior", "cross_fitted_accuracy"]
+    assert table["cross_fitted_accuracy"].isna()["longest choice"]
+    assert f">{share:.1f}<" in done._repr_html_()
+    result = run("audit", folder, "--no-probes", "--output", tmp_path / "there")
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("│ question and answer")]
+    assert f" {share:.1f} │" in line
+    assert f"cross-fitted {share:.1f}%" in (tmp_path / "there" / "report.html").read_text("utf-8")
+    alone = run("audit", folder / "test.jsonl", "--no-probes", "--output", tmp_path / "alone")
+    note = "cross-fitted: on other rows"
+    assert [note in " ".join(one.stdout.split()) for one in (result, alone)] == [True, False]
+
+
 def test_an_audit_of_the_first_rows_says_so(run, tmp_path):
     sentence = "Only the first rows of each split were read: 100 of 400 in test."
     path = lines(tmp_path / "b.jsonl")
