@@ -160,7 +160,9 @@ def test_unusable_input_is_named_and_nothing_is_written(arguments, said, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("option", "kind", "size"), [("--latin", "latin", 2), ("--grid", "grid", 4)])
+@pytest.mark.parametrize(
+    ("option", "kind", "size"), [("--latin", "latin", 2), ("--same-question", "same_question", 2)]
+)
 def test_closed_answer_sets_are_ready_for_load_dataset(option, kind, size, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("generate", "gqa", EXAMPLE, option, size, "--output", "vqa_mc") == 0
