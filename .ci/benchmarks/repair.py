@@ -1,0 +1,193 @@
+"""Repair against pruning: rows kept and the strongest shortcuts: `python .ci/benchmarks/repair.py [--rows N]`.
+
+Random decoys of COCO-QA, VQA v1 and easy-VQA, and two made-up benchmarks with one planted shortcut each, after each
+remedy. Prints a Markdown table: accuracy of the strongest shortcut of each kind of inputs, with its 95% interval.
+"""
+
+import argparse
+import json
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import hf_vqa_mc as vm  # noqa: E402
+from tests.audits.planted import planted  # noqa: E402
+
+Row = tuple[str, float, str, str]
+"""What was measured, its value, the unit, what is required ("" where nothing is)."""
+
+REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or ROOT.parent / "shared" / "data")
+GLOVE = REAL_DATA / "word_vectors" / "glove.6B.100d.subset.txt.xz"
+VQA = REAL_DATA / "vqa_v1" / "vqacp_v1_test_question_new.json.xz"
+N_ROWS = 1_500
+DECOYS = 3
+STRENGTH = 0.6
+"""Fraction of the rows of a made-up benchmark that its shortcut solves."""
+REMOVED = 0.5
+"""Fraction of the rows that random removal removes: the maximum of pruning."""
+TO_GAIN = 0.05
+UNUSED_AUDITS = 0.01
+"""Time limit in seconds of remedy's own two audits, which are not used."""
+INPUTS = {"choices": "choices alone", "question": "question + choices", "image": "image + choices"}
+ALL_ROWS = ("best assignment", "row number", "question id")
+"""Strategies that use more than the inputs of one row, left out here."""
+REMEDIES: dict[str, dict[str, Any]] = {
+    f"pruning to +{100 * TO_GAIN:g} points": {"prune": TO_GAIN},
+    "IoU and QoU decoys": {"word_vectors": str(GLOVE) if GLOVE.is_file() else "corpus"},
+    "closed sets, choices": {"guarantee": "choices"},
+    "closed sets, choices, coverage 0.5": {"guarantee": "choices", "coverage": 0.5},
+    "closed sets, question": {"guarantee": "question"},
+}
+"""Name of a remedy to its options; see `vqa-mc remedy`."""
+
+
+class Measured(NamedTuple):
+    """A benchmark after a remedy."""
+
+    benchmark: str
+    remedy: str
+    rows: int
+    of: int
+    shortcuts: dict[str, dict[str, float]]
+    """kind of inputs to the strongest shortcut's accuracy, gain, low and high"""
+
+
+def cocoqa(n_rows: int) -> pd.DataFrame:
+    """COCO-QA's test questions with decoys drawn by frequency."""
+    return _built("cocoqa", n_rows, data_dir=REAL_DATA / "cocoqa")
+
+
+def easyvqa(n_rows: int) -> pd.DataFrame:
+    """easy-VQA's test questions with decoys drawn by frequency, and images."""
+    return _built("easyvqa", n_rows)
+
+
+def _built(source: str, n_rows: int, **options: Any) -> pd.DataFrame:  # noqa: ANN401
+    made = vm.build(source, variants=["random_frequency"], **options)
+    columns = ["question_id", "image_id", "question", "choices", "label", "image"]
+    test = made.load()["test"]
+    return _sample(test.select_columns([name for name in columns if name in test.column_names]).to_pandas(), n_rows)
+
+
+def vqa(n_rows: int) -> pd.DataFrame:
+    """VQA v1's val2014 questions at hand with decoys drawn by frequency; no decoy is a human answer."""
+    rows = [row for row in json.loads(lzma.decompress(VQA.read_bytes())) if row["coco_split"] == "val2014"]
+    targets = [row["multiple_choice_answer"] for row in rows]
+    rng = np.random.default_rng(0)
+    made = []
+    for row in rows:
+        decoys: dict[str, None] = {}
+        while len(decoys) < DECOYS:
+            drawn = targets[rng.integers(len(targets))]
+            if drawn not in row["answer"] and drawn != row["multiple_choice_answer"]:
+                decoys[drawn] = None
+        label = int(rng.integers(DECOYS + 1))
+        choices = [*list(decoys)[:label], row["multiple_choice_answer"], *list(decoys)[label:]]
+        made.append(
+            {"image_id": str(row["image_id"]), "question": row["question"], "choices": choices, "label": label}
+        )
+    return _sample(pd.DataFrame(made), n_rows)
+
+
+def made_up(bias: str) -> Callable[[int], pd.DataFrame]:
+    """A benchmark in which one shortcut solves `STRENGTH` of the rows."""
+    columns = ["question_id", "image_id", "question", "choices", "label"]
+    return lambda n_rows: planted(bias, STRENGTH, n_rows, 0)[0].select(columns).to_pandas()
+
+
+BENCHMARKS: dict[str, Callable[[int], pd.DataFrame]] = {
+    "COCO-QA": cocoqa,
+    "VQA v1 (a part)": vqa,
+    "easy-VQA": easyvqa,
+    "made up, target longest": made_up("length"),
+    "made up, question's first word": made_up("question cue"),
+}
+
+
+def _sample(frame: pd.DataFrame, n_rows: int) -> pd.DataFrame:
+    """The rows of random images, ``n_rows`` at most."""
+    images = np.random.default_rng(0).permutation(frame["image_id"].unique())
+    order = frame["image_id"].map(dict(zip(images, range(len(images)), strict=True))).argsort(kind="stable")
+    return frame.iloc[order[:n_rows]].reset_index(drop=True)
+
+
+def measured(name: str, n_rows: int) -> Iterator[Measured]:
+    """A benchmark as published, after random removal, and after each remedy."""
+    frame = BENCHMARKS[name](n_rows)
+
+    def audited(remedy: str, rows: Any) -> Measured:  # noqa: ANN401  a data frame or a DatasetDict
+        report = vm.audit(rows, probe_rows=n_rows)
+        return _strongest(name, remedy, report.to_dict()["rows"], len(frame), report.to_pandas())
+
+    yield audited("none", frame)
+    yield audited("random removal", frame.sample(frac=1 - REMOVED, random_state=0))
+    for remedy, given in REMEDIES.items():
+        try:
+            fixed = vm.remedy(frame, **given, probe_rows=n_rows, time_limit=UNUSED_AUDITS)
+        except vm.InputError as error:
+            print(f"{name}, {remedy}: {error}", file=sys.stderr)
+            continue
+        yield audited(remedy, fixed.dataset)
+
+
+def _strongest(benchmark: str, remedy: str, rows: int, of: int, gains: pd.DataFrame) -> Measured:
+    alone = gains[~gains["name"].str.startswith(ALL_ROWS)].dropna(subset="gain")
+    best = {
+        inputs: of_inputs.loc[of_inputs["gain"].idxmax()].to_dict()
+        for inputs in INPUTS
+        if len(of_inputs := alone[alone["inputs"] == inputs])
+    }
+    return Measured(benchmark, remedy, rows, of, best)
+
+
+def rows(n_rows: int = N_ROWS) -> Iterator[Row]:
+    """The figures, as they come; benchmarks whose files are not at hand are left out."""
+    for name in at_hand():
+        for one in measured(name, n_rows):
+            yield f"{name}, {one.remedy}: rows kept", 100 * one.rows / one.of, "%", ""
+            for inputs, best in one.shortcuts.items():
+                yield f"{name}, {one.remedy}: {INPUTS[inputs]}", 100 * best["accuracy"], "%", ""
+
+
+def at_hand() -> list[str]:
+    """The benchmarks whose files are present."""
+    needed = {"COCO-QA": REAL_DATA / "cocoqa", "VQA v1 (a part)": VQA}
+    return [name for name in BENCHMARKS if name not in needed or needed[name].exists()]
+
+
+def line(one: Measured) -> str:
+    """A row of the Markdown table."""
+    chances = {best["accuracy"] - best["gain"] for best in one.shortcuts.values()}
+    cells = [
+        f"{100 * best['accuracy']:.1f} ± {50 * (best['high'] - best['low']):.1f}" if best else "–"
+        for best in map(one.shortcuts.get, INPUTS)
+    ]
+    kept = f"{100 * one.rows / one.of:.0f}% of {one.of:,}"
+    return " | ".join(["", one.benchmark, one.remedy, kept, f"{100 * min(chances):.1f}", *cells, ""]).strip()
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=N_ROWS, help="Rows per benchmark.")
+    parser.add_argument("--benchmarks", nargs="*", choices=at_hand(), default=at_hand(), help="By default all.")
+    given = parser.parse_args()
+    print(
+        f"| benchmark | remedy | rows kept | chance | {' | '.join(INPUTS.values())} |\n|---|---|--:|--:|--:|--:|--:|"
+    )
+    for name in given.benchmarks:
+        for one in measured(name, given.rows):
+            print(line(one), flush=True)
+
+
+if __name__ == "__main__":
+    main()
