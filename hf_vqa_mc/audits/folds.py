@@ -1,5 +1,6 @@
 """Training and test rows of the probes: the training split and the audited split, or folds of the audited rows."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,8 @@ SHARED_BY = (20, 5, 2)
 """Rows with the same choices share a fold if there are at most this many of them; tried in order."""
 LARGEST = 0.5
 """Maximum size of a group of connected rows, as a fraction of a fold; above it the next of `SHARED_BY` is tried."""
+SET_ID, LARGEST_SET = "set_id", 49
+"""Column of closed answer sets, and the rows of the largest one: a Latin square of 7."""
 COUNTED = 10
 """Maximum number of rows for counts, as a multiple of the rows that models are fitted on: counting is fast."""
 EVALUATED = 20_000
@@ -27,13 +30,16 @@ ENOUGH = 0.8
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     """The fold of each row; rows of one image share a fold, rows without image are grouped by `Split.units`.
 
-    With ``rows``, rows with the same set of choices also share a fold if they are few (`SHARED_BY`): with a closed set
-    of answers, the answer of one row reveals that of another. The fold is a hash of the group, so it does not depend
-    on other rows, unlike the folds of scikit-learn's GroupKFold.
+    With ``rows``, rows with the same set of choices also share a fold if they are few (`SHARED_BY`): the answer of one
+    row reveals that of another. Rows of a closed answer set (column ``set_id``) share a fold instead of rows of an
+    image: a model that was fitted on a part of a set would exclude the answers of that part. The fold is a hash of the
+    group, so it does not depend on other rows, unlike the folds of scikit-learn's GroupKFold.
 
     Returns:
         int8 (rows,), in [0, FOLDS).
     """
+    if (units := _with_sets(split)) is not None:
+        return (text_hashes(units) % np.uint64(FOLDS)).astype(np.int8)
     hashes, image = text_hashes(dict.fromkeys(split.units)), split.clusters
     group = np.arange(len(hashes))
     if rows is not None:
@@ -41,6 +47,17 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     first = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, np.uint64)
     np.minimum.at(first, group, hashes)
     return (first[group][image] % np.uint64(FOLDS)).astype(np.int8)
+
+
+def _with_sets(split: Split) -> list[str] | None:
+    """(rows,): the closed set of each row, or its unit; None without sets, or if one has most of the rows."""
+    if SET_ID not in split.original.column_names:
+        return None
+    sets = [None if one in (None, "") else f"set {one}" for one in split.original[SET_ID].to_pylist()]
+    largest = max(Counter(one for one in sets if one).values(), default=0)
+    if not 0 < largest <= max(LARGEST * len(sets) / FOLDS, LARGEST_SET):
+        return None
+    return [one or unit for one, unit in zip(sets, split.units, strict=True)]
 
 
 def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: int) -> NDArray[np.int64]:
@@ -62,7 +79,7 @@ def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: i
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Training and test rows of one fit; they share no image."""
+    """Training and test rows of one fit; they share no image, or no closed answer set."""
 
     counted: NDArray[np.int64]
     """rows whose labels are counted"""

@@ -49,7 +49,7 @@ def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(b
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"word_vectors": "corpus"}, "remove --word-vectors"),
+        ({"captions": "image_id"}, "remove --pool, --captions and --scene-graphs"),
         ({"variant": "qou"}, "--guarantee replaces --variant and --prune"),
         ({"prune": 0.1}, "--guarantee replaces --variant and --prune"),
         ({"set_size": 8}, "--set-size 8: expected an integer from 2 to 7"),
@@ -68,3 +68,13 @@ def test_closed_variants_take_no_donors(benchmark):
 def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
     with pytest.raises(InputError, match="no closed answer set can be formed of these 420 rows: 420 with no other"):
         vm.remedy(benchmark.remove_columns("image_id"), guarantee="image")
+
+
+@pytest.mark.parametrize("guarantee", ["question", "image"])
+def test_without_a_training_split_fitted_probes_are_exactly_at_chance_too(benchmark, guarantee):
+    fixed = vm.remedy(datasets.DatasetDict(test=benchmark["train"]), guarantee=guarantee, probe_rows=200)
+    gains = fixed.to_pandas()
+    outside = ("best assignment", "row number", "question id")  # they use more than a row's inputs
+    blind = gains[gains["inputs"].isin(["choices", guarantee]) & ~gains["name"].str.startswith(outside)]
+    assert blind["name"].str.contains("set network").any()
+    assert blind["gain_after"].abs().max() < 1e-9, blind
