@@ -12,7 +12,7 @@ from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
-from hf_vqa_mc.dataset.variants import build_variants, needs_word_vectors, variants_of
+from hf_vqa_mc.dataset.variants import build_variants, needs_word_vectors, uses_word_vectors, variants_of
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
@@ -49,9 +49,17 @@ def made_with(made: VariantInputs | None, decoys: str) -> dict[str, Any]:
         "decoys": decoys if made else None,
         "triplets": made.triplets.num_rows if made else 0,
         "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
-        "settings": asdict(made.settings) if made else {},
+        "settings": _recorded(made.settings) if made else {},
         **({"orig_made": made.orig_made} if made and made.orig_made else {}),
     }
+
+
+def _recorded(settings: Settings) -> dict[str, Any]:
+    """The settings for the inventory, without the folders of the user."""
+    encoder = settings.question_encoder
+    if encoder is not None and Path(encoder).is_dir():
+        encoder = Path(encoder).resolve().name
+    return asdict(settings) | {"question_encoder": encoder}
 
 
 def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> Inventory:
@@ -124,8 +132,8 @@ def gather(
     source, method = opened.source, subset(settings, Settings)
     wanted = settings.word_vectors or source.default_word_vectors
     chosen = [VARIANTS[name] for name in VARIANTS if variants is None or name in variants]
-    similar = settings.decoys == "generated" and needs_word_vectors(chosen)
-    if similar and wanted is None:
+    generated = settings.decoys == "generated"
+    if generated and wanted is None and needs_word_vectors(chosen):
         alone = [
             f"; or build open-ended configs alone, which need none (--variants {c.word})" for c in source.open_ended
         ]
@@ -134,7 +142,7 @@ def gather(
             "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "
             f"{CORPUS!r} to train them on the dataset's own text{alone}"
         )
-    vectors = None
+    vectors, similar = None, generated and uses_word_vectors(chosen)
     if similar and wanted is not None and wanted != CORPUS:  # first, so that a wrong path is reported at once
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(wanted)

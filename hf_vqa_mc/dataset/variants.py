@@ -67,6 +67,12 @@ def needs_word_vectors(variants: Sequence[Variant], columns: Sequence[str] = ())
     return any(method.needs_word_vectors and method.column not in columns for method in found)
 
 
+def uses_word_vectors(variants: Sequence[Variant]) -> bool:
+    """Whether a variant has decoys made with word vectors if they are given."""
+    found = [methods()[name][1] for variant in variants for name in variant.sets]
+    return any(method.needs_word_vectors or method.uses_word_vectors for method in found)
+
+
 def needs_published(variant: Variant) -> bool:
     """Whether a variant has decoys that can only be read."""
     return any(methods()[name][1].take is None for name in variant.sets)

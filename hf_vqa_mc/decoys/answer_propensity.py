@@ -87,6 +87,7 @@ def answer_propensities(
     images: NDArray[np.integer],
     seed: int,
     report: Callable[[int], None],
+    encode: Callable[[pa.Array], Floats | None] = lambda questions: None,
 ) -> Propensities:
     """Fit a model of the answers to questions on each four of five folds of images, and predict the fifth.
 
@@ -99,6 +100,7 @@ def answer_propensities(
         images: (rows,): number of each row's image.
         seed: random seed.
         report: called with the number of fitted models.
+        encode: returns vectors of distinct questions, (questions, dimensions), that the model sees besides words.
     """
     from hf_vqa_mc.decoys.propensity_model import SIZE, Bags, fitted, one_thread
 
@@ -107,7 +109,7 @@ def answer_propensities(
     classes = np.full(len(counts), len(frequent), np.int64)
     classes[frequent] = np.arange(len(frequent))
     encoded = questions.dictionary_encode()
-    bags, of_row = Bags.of(encoded.dictionary), encoded.indices.to_numpy()
+    bags, of_row = Bags.of(encoded.dictionary, encode(encoded.dictionary)), encoded.indices.to_numpy()
     rng = np.random.default_rng(int(purpose_hash(seed, "propensity folds")))
     folds = rng.integers(FOLDS, size=int(images.max()) + 1)[images]
     n_classes = int(classes.max()) + 1

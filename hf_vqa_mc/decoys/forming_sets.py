@@ -5,6 +5,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
@@ -17,6 +18,7 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.question_encoder import Vectors, averaged, encoded
 
 LEAF, LARGEST = 1_000, 4_000
 """Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
@@ -67,35 +69,52 @@ def _take(
     questions, the sets with the largest estimated leak are dissolved: see ``coverage`` and ``max_leak``.
     """
     settings, triplets = material.settings, material.triplets
-    rows = rows_of(material)
-    propensities = None
-    if similar_question:
-        questions = comparable_texts(material.table["question"].combine_chunks())[0]
-        fitted = partial(_report_fitted, report, len(pool))
-        propensities = answer_propensities(questions, rows.targets, rows.images, settings.seed, fitted)
-        rows = rows._replace(coordinates=np.round(SCALE * propensities.coordinates()).astype(np.int16))
+    rows, propensities = rows_of(material), None
+    partners = np.full((material.size, settings.set_decoys), MISSING, np.int32)
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
     splits = material.table["split"].to_numpy()[pool]
-    partners = np.full((material.size, settings.set_decoys), MISSING, np.int32)
-    unordered = rows._replace(coordinates=rows.coordinates[:, :0])
+    if similar_question:
+        propensities = _propensities(material, rows, partial(_report_fitted, report, len(pool)))
+        rows = rows._replace(coordinates=np.round(SCALE * propensities.coordinates()).astype(np.int16))
     for split in dict.fromkeys(splits.tolist()):
         own = pool[splits == split]
         own = own[np.argsort(order[own], kind="stable")]
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
-        for size in range(settings.set_size, 1, -1):
-            for groups in exact:
-                _form_all(groups, size, np.inf, unordered, partners, material)
-            for most in DISTANCES:
-                for groups in levels:
-                    _form_all(groups, size, most, rows, partners, material)
+        _form_split(exact, levels, rows, partners, material)
         free = own[partners[own, 0] == MISSING]
-        alone = np.logical_and.reduce([_without_others(groups, rows.targets) for groups in [*exact, *levels[-1:]]])
+        alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
         if propensities is not None:
             _dissolve(decoys, partners, propensities, own, rows, settings)
     first, kind = _first_and_kind(partners[pool], pool, rows)
     fill(decoys, pool, partners[pool], first, kind, triplets.targets)
+
+
+def _propensities(material: Material, rows: Rows, report: Report) -> Propensities:
+    """What the questions reveal; with word vectors or a text encoder also for words that are rare here."""
+
+    def encode(questions: pa.Array) -> Vectors | None:
+        if material.settings.question_encoder is not None:
+            return encoded(questions, material.settings.question_encoder, lambda done: None)
+        return None if material.vectors is None else averaged(questions, material.vectors)
+
+    questions = comparable_texts(material.table["question"].combine_chunks())[0]
+    seed = material.settings.seed
+    return answer_propensities(questions, rows.targets, rows.images, seed, report, encode)
+
+
+def _form_split(
+    exact: list[Groups], levels: list[Groups], rows: Rows, partners: NDArray[np.int32], material: Material
+) -> None:
+    """Form the sets of a split: large ones first, and among those the nearest first."""
+    unordered = rows._replace(coordinates=rows.coordinates[:, :0])
+    for size in range(material.settings.set_size, 1, -1):
+        for groups in exact:
+            _form_all(groups, size, np.inf, unordered, partners, material)
+        for most in DISTANCES:
+            for groups in levels:
+                _form_all(groups, size, most, rows, partners, material)
 
 
 def _first_and_kind(

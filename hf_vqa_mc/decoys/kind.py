@@ -35,6 +35,8 @@ class Method:
     column: str | None = None
     """list column of the triplet table; if present, its decoys are used unchanged"""
     needs_word_vectors: bool = False
+    uses_word_vectors: bool = False
+    """whether word vectors are used if they are given"""
     fallback: bool = True
     """whether missing decoys are replaced by original decoys or other targets"""
 

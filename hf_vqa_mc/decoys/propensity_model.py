@@ -30,9 +30,11 @@ class Bags:
     """(questions + 1,)"""
     size: int
     """number of distinct grams"""
+    vectors: NDArray[np.float32]
+    """(questions, dimensions): a vector of each question, such as that of a text encoder; dimensions may be 0"""
 
     @classmethod
-    def of(cls, questions: pa.Array) -> "Bags":
+    def of(cls, questions: pa.Array, vectors: NDArray[np.float32] | None = None) -> "Bags":
         """The bags of some texts; a bigram may start or end with the end of the question."""
         words, word_starts, distinct = numbered_words(*comparable_texts(questions))
         lengths, end = np.diff(word_starts), len(distinct)
@@ -50,20 +52,24 @@ class Bags:
         kept = np.where(often, np.cumsum(often), 0)
         order = np.argsort(of_gram, kind="stable")
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(2 * lengths + 1)])
-        return cls(kept[number][order], starts, int(often.sum()) + 1)
+        if vectors is None:
+            vectors = np.empty((len(lengths), 0), np.float32)
+        return cls(kept[number][order], starts, int(often.sum()) + 1, vectors)
 
-    def take(self, questions: NDArray[np.integer]) -> tuple[torch.Tensor, torch.Tensor]:
-        """The grams of some questions, concatenated, and the offset of each, for ``EmbeddingBag``."""
+    def take(self, questions: NDArray[np.integer]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The grams of some questions, concatenated, the offset of each, and the questions' vectors."""
         lengths = np.diff(self.starts)[questions]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)[:-1]])
         positions = np.arange(int(lengths.sum())) + np.repeat(self.starts[questions] - offsets, lengths)
-        return torch.from_numpy(self.grams[positions]), torch.from_numpy(offsets)
+        given = (self.grams[positions], offsets, self.vectors[questions])
+        grams, offset, vectors = map(torch.from_numpy, given)
+        return grams, offset, vectors
 
 
 class PropensityModel(nn.Module):
     """Log odds of the answers to a question: products of the question's vector and the answers' vectors."""
 
-    def __init__(self, grams: int, classes: int, seed: int) -> None:
+    def __init__(self, grams: int, dimensions: int, classes: int, seed: int) -> None:
         super().__init__()
         self.generator = torch.Generator().manual_seed(seed)  # not torch's own, as models are fitted in threads
 
@@ -71,14 +77,15 @@ class PropensityModel(nn.Module):
             return nn.Parameter(deviation * torch.randn(rows, columns, generator=self.generator))
 
         self.grams = random(grams, EMBEDDED, DEVIATION)
+        self.encoded = random(dimensions, HIDDEN, max(dimensions, 1) ** -0.5)
         self.first, self.first_bias = random(EMBEDDED, HIDDEN, EMBEDDED**-0.5), nn.Parameter(torch.zeros(HIDDEN))
         self.second, self.second_bias = random(HIDDEN, SIZE, HIDDEN**-0.5), nn.Parameter(torch.zeros(SIZE))
         self.answers, self.bias = random(classes, SIZE, DEVIATION), nn.Parameter(torch.zeros(classes))
 
-    def forward(self, grams: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    def forward(self, grams: torch.Tensor, offsets: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
         """The questions' vectors, (questions, SIZE)."""
         bags = nn.functional.embedding_bag(grams, self.grams, offsets, mode="mean")
-        hidden = torch.relu(bags @ self.first + self.first_bias)
+        hidden = torch.relu(bags @ self.first + vectors @ self.encoded + self.first_bias)
         if self.training:
             kept = torch.rand(hidden.shape, generator=self.generator) >= DROPOUT
             hidden = hidden * kept / (1 - DROPOUT)
@@ -100,7 +107,7 @@ def fitted(
     Returns:
         The model, ready to encode.
     """
-    model = PropensityModel(bags.size, n_classes, int(rng.integers(2**62)))
+    model = PropensityModel(bags.size, bags.vectors.shape[1], n_classes, int(rng.integers(2**62)))
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     per_epoch = -(-len(questions) // BATCH)
     epochs = max(EPOCHS, -(-LEAST_STEPS // per_epoch))

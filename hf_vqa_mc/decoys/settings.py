@@ -49,6 +49,13 @@ class SetSettings:
         panel=SETS,
     )
 
+    question_encoder: str | None = option(
+        "Text encoder of transformers, a folder or Hub name, for the similarity of questions in closed sets; without "
+        "it, word vectors if they are given.",
+        default=None,
+        panel=SETS,
+    )
+
     @property
     def set_decoys(self) -> int:
         """Maximum number of decoys of a row in a closed set."""

@@ -15,7 +15,7 @@ from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import KINDS, class_names
 from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement, Choices, make_sets
-from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors
+from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors, uses_word_vectors
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.material import Material
@@ -68,14 +68,13 @@ def give_new_decoys(
         check_images(benchmark, donors)
     triplets = _triplets(benchmark, donors, own_splits=recipe.closed)
     vectors = None
-    if word_vectors is not None and needs_word_vectors([recipe]):
+    if word_vectors is not None and uses_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
     n_decoys = _published_decoys(triplets, len(donors)) if keep_size and _may_keep_size(recipe) else None
-    material = Material.of(
-        triplets, settings, vectors, skip_same_question=True, largest_pool=LARGEST_POOL, n_decoys=n_decoys
-    )
+    most = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
+    material = Material.of(triplets, settings, vectors, skip_same_question=True, largest_pool=most, n_decoys=n_decoys)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
     ordered = all(split.ordered for split in benchmark.splits.values())

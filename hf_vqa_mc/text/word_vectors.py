@@ -28,6 +28,8 @@ from hf_vqa_mc.text.vector_files import VectorTable, check_finite, read_vector_f
 CORPUS = "corpus"
 DIM, WINDOW, EPOCHS = 100, 5, 5
 """Skip-gram with gensim's own defaults for vectors from the corpus; the paper has no vectors of this kind."""
+MOST_TRAINED = 1_500_000
+"""Sentences, counted once per epoch, above which a large corpus has fewer epochs."""
 _TRAINING, _REPORTED = "training word vectors", 10_000
 """Name of the step, and sentences after which its progress is reported."""
 PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
@@ -134,8 +136,13 @@ class _Restartable:
             yield sentence
             if self.total and number % _REPORTED == 0:
                 self.progress(_TRAINING, self.done + number, self.total)
-        self.done, self.total = (self.done + number, self.total) if self.total else (0, EPOCHS * number)
+        self.done, self.total = (self.done + number, self.total) if self.total else (0, _epochs(number) * number)
         self.progress(_TRAINING, self.done, self.total)
+
+
+def _epochs(sentences: int) -> int:
+    """Number of epochs for a corpus of this size."""
+    return max(1, min(EPOCHS, MOST_TRAINED // max(sentences, 1)))
 
 
 def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
@@ -161,7 +168,7 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
         words = list(model.wv.index_to_key)
         if not words:
             raise InputError("word vectors from the corpus: it has no words; give a vector file instead")
-        model.train(sentences, total_examples=model.corpus_count, epochs=EPOCHS)
+        model.train(sentences, total_examples=model.corpus_count, epochs=_epochs(model.corpus_count))
     vectors = np.ascontiguousarray(model.wv.vectors, np.float32)
     return VectorTable(words, vectors, table_checksum(words, vectors))
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,8 +62,9 @@ class RemedySettings(BenchmarkOptions, SetSettings):
     overwrite: bool = overwrite_option()
     variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
     guarantee: Literal["choices", "question", "image"] | None = option(
-        "Closed answer sets instead of IoU and QoU decoys: rows that share their choices, so that every rule is at "
-        "chance that sees the choices alone, also with the question, or also with the image. Other rows are left out.",
+        "choices, question or image: closed answer sets instead of IoU and QoU decoys. These rows share their "
+        "choices, so every rule that sees the choices alone is at chance, also with the question, or also with the "
+        "image. Other rows are left out.",
         default=None,
         panel=SETS,
     )
@@ -76,7 +77,10 @@ class RemedySettings(BenchmarkOptions, SetSettings):
         panel=DECOYS,
     )
     word_vectors: str | None = option(
-        "For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.", default=None, panel=DECOYS
+        "For QoU decoys and similar questions in closed sets: a word2vec, GloVe or .kv file, a gensim-data name, or "
+        "corpus.",
+        default=None,
+        panel=DECOYS,
     )
     wup_threshold: float = option(
         "Wu-Palmer similarity from which two texts count as the same.", default=0.9, check=FRACTION, panel=DECOYS
@@ -134,10 +138,10 @@ class RemedySettings(BenchmarkOptions, SetSettings):
             if self.variant != "iou_qou" or self.prune is not None:
                 raise InputError("--guarantee replaces --variant and --prune; remove one of them")
         variant = VARIANTS.get(self.decoys)
-        if variant is not None and variant.closed and any(one is not None for one in others):
+        if variant is not None and variant.closed and any(one is not None for one in others[1:]):
             raise InputError(
-                "closed answer sets take decoys from the benchmark's own rows; remove --word-vectors, --pool, "
-                "--captions and --scene-graphs"
+                "closed answer sets take decoys from the benchmark's own rows; remove --pool, --captions and "
+                "--scene-graphs"
             )
         if self.pool_config is not None and self.pool is None:
             raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
@@ -147,7 +151,14 @@ class RemedySettings(BenchmarkOptions, SetSettings):
     @property
     def method(self) -> dict[str, Any]:
         """Values for `Settings`."""
-        names = ("preset", "decoys_per_set", "wup_threshold", "ties", "seed", "set_size", "coverage", "max_leak")
+        names = (
+            "preset",
+            "decoys_per_set",
+            "wup_threshold",
+            "ties",
+            "seed",
+            *(one.name for one in fields(SetSettings)),
+        )
         return {name: getattr(self, name) for name in names}
 
     @property

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.dataset.variants import build_variants
+from hf_vqa_mc.decoys.answer_propensity import answer_propensities
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.table import triplet_table
@@ -170,3 +171,21 @@ def test_sets_prefer_the_same_question_and_smaller_sets_take_what_is_left():
     found = built("sets_same_question", triplets(rows), set_size=4)
     assert found.statistics["closed_sets"]["train"]["sets"] == {"same_question": {"2": 1, "4": 1}}
     assert isinstance(found.splits["train"], pa.Table)
+
+
+def test_vectors_of_questions_reveal_answers_of_words_seen_once():
+    rows = 600
+    questions = pa.array([f"word{row}" for row in range(rows)], pa.large_string())
+    keys = np.arange(rows) % 2
+    own = np.arange(rows)
+
+    def encode(asked):
+        number = np.array([int(text.removeprefix("word")) for text in asked.to_pylist()])
+        return np.where(number[:, None] % 2 == [0, 1], 1.0, 0.0).astype(np.float32)
+
+    def likelihood(**more):
+        found = answer_propensities(questions, keys, own, 0, lambda fold: None, **more)
+        return found.distributions(own)[own, found.classes[keys]].mean()
+
+    assert likelihood(encode=encode) > 0.9
+    assert abs(likelihood() - 0.5) < 0.05

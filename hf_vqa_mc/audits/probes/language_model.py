@@ -8,8 +8,7 @@ import numpy as np
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.text.pretrained import load_text_model
 
 BATCH_SIZE = 32
 READ = 2000
@@ -96,29 +95,12 @@ def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> li
 def _load(name: str, device: str | None) -> tuple[Any, Any]:
     """The tokenizer and the model."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging as untyped
 
-    logging: Any = untyped
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        tokenizers: Any = AutoTokenizer
-        tokenizer = tokenizers.from_pretrained(name)
-        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, use_safetensors=True)
-    except (OSError, ValueError, KeyError) as error:
-        lost = "connect" in str(error).lower() or "offline" in str(error).lower()
-        kind = ConnectionError if lost else InputError
-        raise kind(
-            f"--language-model {name}: {first_line(error)}; expected a folder or a name on the Hub of a causal "
-            "language model with safetensors weights"
-        ) from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()
-    return tokenizer, model.eval().to(device)
+    kind = "causal language model"
+    tokenizer, model = load_text_model(name, "AutoModelForCausalLM", "--language-model", kind, dtype=dtype)
+    return tokenizer, model.to(device)
 
 
 def _probe(sees: Sees) -> Probe:

@@ -1,0 +1,66 @@
+"""Vectors of questions: by a text encoder of transformers, or the average of word vectors."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
+from hf_vqa_mc.text.pretrained import load_text_model
+from hf_vqa_mc.text.word_vectors import WordVectors
+
+BATCH, MOST_TOKENS = 256, 128
+"""Texts per batch, and maximum number of tokens of a text; what follows is not read."""
+Vectors = NDArray[np.float32]
+
+
+def encoded(texts: pa.Array, name: str, report: Callable[[int], None]) -> Vectors:
+    """The mean of an encoder's last hidden states for each text (Reimers and Gurevych 2019, Sentence-BERT, Sect. 3).
+
+    Args:
+        texts: large_string (texts,).
+        name: folder or name on the Hub of an encoder that `transformers.AutoModel` loads, with safetensors weights.
+        report: called with the number of texts done.
+
+    Returns:
+        float32 (texts, dimensions), with mean square 1 in each row.
+
+    Raises:
+        InputError: the encoder cannot be loaded.
+        ConnectionError: the Hub cannot be reached.
+    """
+    import torch
+
+    tokenizer, model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
+    lengths = np.argsort(np.array([len(text) for text in texts.to_pylist()]), kind="stable")  # alike: little padding
+    vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
+    with torch.inference_mode():
+        for first in range(0, len(texts), BATCH):
+            rows = lengths[first : first + BATCH]
+            batch = tokenizer(
+                texts.take(pa.array(rows)).to_pylist(),
+                padding=True,
+                truncation=True,
+                max_length=MOST_TOKENS,
+                return_tensors="pt",
+            )
+            mask = batch["attention_mask"][..., None]
+            states = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+            vectors[rows] = ((states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)).float().numpy()
+            report(first + len(rows))
+    return _scaled(vectors)
+
+
+def averaged(texts: pa.Array, vectors: WordVectors) -> Vectors:
+    """The average word vector of each text, float32 (texts, dimensions), with mean square 1 or 0."""
+    words, starts, vocabulary = numbered_words(*comparable_texts(texts))
+    of_words, _ = vectors.rows(vocabulary.to_pylist())
+    total = np.zeros((len(texts), of_words.shape[1]), np.float32)
+    np.add.at(total, np.repeat(np.arange(len(texts)), np.diff(starts)), of_words[words])
+    return _scaled(total)
+
+
+def _scaled(vectors: Vectors) -> Vectors:
+    sizes = np.sqrt((vectors**2).mean(axis=1, keepdims=True))
+    return (vectors / np.where(sizes > 0, sizes, 1)).astype(np.float32)
