@@ -74,6 +74,7 @@ def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
         assert shortcut.scores.mean() == pytest.approx(0.25, abs=0.12)
 
 
+@pytest.mark.slow
 def test_labels_of_the_evaluated_rows_change_no_answer():
     table, _, _ = planted("question cue", 0.6, 300, 0)
     split = split_of(table)

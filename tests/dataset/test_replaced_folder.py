@@ -90,6 +90,7 @@ def works(output, cocoqa_files, glove_file):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "whole"])
 def test_builds_killed_at_random_moments_leave_the_output_absent_or_complete(output, works, kind):
     work = works[kind]

@@ -84,6 +84,7 @@ def test_a_rule_on_choices_in_their_order_is_right_in_one_row_of_each_set():
     assert right == len(sets_of(made))
 
 
+@pytest.mark.slow
 def test_similar_questions_form_sets_and_those_that_leak_are_left_out_first():
     rng = np.random.default_rng(1)
     by_question = {

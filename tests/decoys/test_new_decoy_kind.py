@@ -87,6 +87,7 @@ def test_an_audit_reads_its_rows(built: Path) -> None:
     assert len(vm.audit(built, CONFIG).to_pandas())
 
 
+@pytest.mark.slow
 def test_a_remedy_makes_it_for_another_benchmark() -> None:
     rng, colours = Random(1), ["red", "blue", "dark green", "white", "black", "light yellow"]
     table = [

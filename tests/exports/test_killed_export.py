@@ -27,6 +27,7 @@ def declared_and_found(folder):
     return json.loads((folder / "small.export.json").read_text())["answers"], found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hide_answers", [True, False])
 def test_hidden_answers_are_hidden_at_any_step(tmp_path, hide_answers):
     was_killed, seen = True, set()

@@ -267,6 +267,7 @@ def test_a_missing_record_or_invalid_json_is_rejected(tmp_path):
             read_record(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_module_prints_the_card(tmp_path, capsys):
     write_record(tmp_path)
     assert main([str(tmp_path)]) == 0

@@ -258,6 +258,7 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     assert sent(hub) == tree_bytes(built)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 403])
 def test_a_token_that_the_hub_repeats_is_not_printed(hub, built, vqa_mc, status):
     every = [Fault(method, "/", status=status, times=99) for method in ("GET", "HEAD", "POST")]

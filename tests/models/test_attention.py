@@ -297,6 +297,7 @@ def test_word_order_has_an_effect_on_phrases_and_question():
     assert all((ours - theirs).abs().max() > 1e-5 for ours, theirs in zip(later, turned_later, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CO_ATTENTIONS)
 def test_co_attention_learns_to_attend_to_the_object_of_the_question(kind):
     """Images have two objects with colours; only the question's words, not its average vector, name one of them."""

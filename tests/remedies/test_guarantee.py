@@ -70,6 +70,7 @@ def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
         vm.remedy(benchmark.remove_columns("image_id"), guarantee="image")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarantee", ["question", "image"])
 def test_without_a_training_split_fitted_probes_are_exactly_at_chance_too(benchmark, guarantee):
     fixed = vm.remedy(datasets.DatasetDict(test=benchmark["train"]), guarantee=guarantee, probe_rows=200)

@@ -51,6 +51,7 @@ def similarity(reader: Any) -> Similarity:
     return largest
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(rows=st.lists(st.tuples(ANSWER, ANSWER), min_size=1, max_size=12), thresholds=THRESHOLDS)
 def test_equals_malinowskis_measure_on_nltk(similarity, rows, thresholds):

@@ -130,6 +130,7 @@ def test_a_file_of_gensim_3_is_read():
     assert vectors.dtype == np.float32
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
 @given(st.data())
 def test_a_damaged_file_raises_input_error_and_nothing_else(tmp_path, data):

@@ -75,6 +75,7 @@ def test_all_nouns_adjectives_and_lemmas_are_included():
     assert sum(lemma.isalpha() for lemma in lemmas) == 70_093
 
 
+@pytest.mark.slow
 def test_a_path_over_another_ancestor_is_shorter_than_the_way_up_in_12944_cases(ranked):
     wordnet = load_wordnet()
     ids = {synset.name(): number for number, synset in enumerate(ranked)}
