@@ -13,7 +13,8 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, REASONS, starts
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
-from hf_vqa_mc.decoys.decoy_set import ClosedSets, DecoySet, LeftOut, as_published, empty_set, stacked, take_fallbacks
+from hf_vqa_mc.decoys.decoy_set import ClosedSets, DecoySet, LeftOut, as_published, empty_set, stacked
+from hf_vqa_mc.decoys.fallbacks import take_fallbacks
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import draw, purpose_hash
 from hf_vqa_mc.errors import InputError

@@ -66,32 +66,25 @@ def give_new_decoys(
     recipe = VARIANTS[variant]
     if "iou" in recipe.sets:
         check_images(benchmark, donors)
-    triplets = _triplets(benchmark, donors, own_splits=recipe.closed)
-    vectors = None
-    if word_vectors is not None and uses_word_vectors([recipe]):
-        progress("reading word vectors", 0, 1)
-        vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
-        progress("reading word vectors", 1, 1)
-    n_decoys = _published_decoys(triplets, len(donors)) if keep_size and _may_keep_size(recipe) else None
-    most = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
-    material = Material.of(triplets, settings, vectors, skip_same_question=True, largest_pool=most, n_decoys=n_decoys)
+    material = _material(benchmark, recipe, word_vectors, settings, donors, keep_size, progress)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
     ordered = all(split.ordered for split in benchmark.splits.values())
     arrangement = Arrangement(recipe, choices, material, target_first=not ordered)
-    origins = _origins(benchmark, donors)
+    origins, most = _origins(benchmark, donors), choices.texts.shape[1]
     progress("arranging choices", 0, material.size - len(donors))
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
         included = np.flatnonzero(choices.included[first : first + split.rows.num_rows])
         if len(included):
-            one, most = split.take(included) if recipe.closed else split, choices.texts.shape[1]
+            one = split.take(included) if recipe.closed else split
             splits[name], kept = _new_split(benchmark, one, arrangement, first + included, origins, most)
             unchanged += kept
         first += split.rows.num_rows
         progress("arranging choices", first, material.size - len(donors))
     statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
     statistics["pools"] = len(material.pools)
+    vectors = material.vectors
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     if benchmark.evaluated not in splits:
         raise InputError(
@@ -99,6 +92,27 @@ def give_new_decoys(
         )
     config = remedied_config(benchmark.config, variant)
     return Remedied(replace(benchmark, config=config, splits=splits), statistics)
+
+
+def _material(
+    benchmark: Benchmark,
+    recipe: Variant,
+    word_vectors: str | None,
+    settings: Settings,
+    donors: Sequence[Donor],
+    keep_size: bool,
+    progress: Progress,
+) -> Material:
+    """The rows of all splits and the donors, with word vectors if they are used."""
+    triplets = _triplets(benchmark, donors, own_splits=recipe.closed)
+    vectors = None
+    if word_vectors is not None and uses_word_vectors([recipe]):
+        progress("reading word vectors", 0, 1)
+        vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
+        progress("reading word vectors", 1, 1)
+    n_decoys = _published_decoys(triplets, len(donors)) if keep_size and _may_keep_size(recipe) else None
+    pool = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
+    return Material.of(triplets, settings, vectors, skip_same_question=True, largest_pool=pool, n_decoys=n_decoys)
 
 
 def _may_keep_size(variant: Variant) -> bool:

@@ -1,0 +1,154 @@
+"""Fallbacks for decoys that were not found: published decoys, frequent targets, or targets that fit the question."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables, reason_against
+from hf_vqa_mc.decoys.decoy_set import DecoySet, is_excluded
+from hf_vqa_mc.decoys.fitting_answers import DRAWS, FittingAnswers
+from hf_vqa_mc.decoys.material import Material, Triplets
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled
+from hf_vqa_mc.text.wu_palmer import reading, reading_inline
+
+_TRIPLETS_PER_TASK = 4096
+
+
+@reading_inline
+def _add_fallback(
+    decoys: DecoySet,
+    triplet: int,
+    view: int,
+    text: int,
+    triplets: Triplets,
+    taken: NDArray[np.int32],
+    wup: bool,
+    tables: FilterTables,
+) -> None:
+    """Add a text to a view as a fallback if it passes the filters; ``taken`` (K,) is overwritten."""
+    key = triplets.keys[text]
+    found = decoys.found[triplet, view]
+    for i in range(found):
+        taken[i] = triplets.keys[decoys.picks[triplet, view, i]]
+    target = triplets.keys[triplets.targets[triplet]]
+    if reason_against(key, target, taken, found, wup, tables) != ACCEPTED:
+        return
+    if is_excluded(decoys, triplet, view, key, tables):
+        return
+    decoys.picks[triplet, view, found] = text
+    decoys.fallback[triplet, view, found] = True
+    decoys.found[triplet, view] = found + 1
+
+
+def take_fallbacks(decoys: DecoySet, material: Material, name: str) -> None:
+    """Complete incomplete sets in place, as far as fallbacks pass the filters (Chao et al. 2018, Sect. 5.1).
+
+    Fallbacks are random ones of the triplet's published decoys, then of the targets most frequent in the training
+    split; with ``preset="plausible"``, targets that fit the question. Sets of other names draw other ones.
+    """
+    settings = material.settings
+    if material.fitting is not None:
+        seed_hash = purpose_hash(settings.seed, f"fitting fallback:{name}")
+        fitting = (material.fitting, seed_hash, settings.filter_fallback)
+        inputs = (decoys, material.triplets, material.candidates.tables, *fitting)
+        over_ranges(_take_fitting, material.size, _TRIPLETS_PER_TASK, *inputs)
+        return
+    none = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
+    published = material.lists.get("orig_decoys", none) if settings.fallback_orig else none
+    seed_hash = purpose_hash(settings.seed, f"fallback:{name}")
+    texts = (*published, material.frequent, material.text_hashes)
+    arguments = (decoys, material.triplets, material.candidates.tables, *texts, seed_hash, settings.filter_fallback)
+    over_ranges(_take_fallbacks, material.size, _TRIPLETS_PER_TASK, *arguments)
+
+
+@njit(cache=True, nogil=True)
+def _take_fallbacks(
+    first: int,
+    last: int,
+    decoys: DecoySet,
+    triplets: Triplets,
+    tables: FilterTables,
+    published: NDArray[np.int32],
+    published_starts: NDArray[np.int64],
+    frequent: NDArray[np.int32],
+    text_hashes: NDArray[np.uint64],
+    seed_hash: np.uint64,
+    wup: bool,
+) -> None:
+    taken = np.empty(decoys.picks.shape[2], np.int32)
+    for triplet in range(first, last):
+        size = decoys.sizes[triplet]
+        own = published[published_starts[triplet] : published_starts[triplet + 1]]
+        for view in range(decoys.found.shape[1]):
+            for texts in (own, frequent):
+                if decoys.found[triplet, view] == size:
+                    break
+                for i in shuffled(seed_hash, triplets.hashes[triplet], text_hashes[texts]):
+                    if decoys.found[triplet, view] == size:
+                        break
+                    _add_fallback(decoys, triplet, view, texts[i], triplets, taken, wup, tables)
+
+
+@njit(cache=True, nogil=True)
+def _take_fitting(
+    first: int,
+    last: int,
+    decoys: DecoySet,
+    triplets: Triplets,
+    tables: FilterTables,
+    fitting: FittingAnswers,
+    seed_hash: np.uint64,
+    wup: bool,
+) -> None:
+    """Add the opposite of yes and no, and targets of random rows whose questions begin with the same words."""
+    taken = np.empty(decoys.picks.shape[2], np.int32)
+    for triplet in range(first, last):
+        for view in range(decoys.found.shape[1]):
+            _add_opposite(decoys, triplet, view, fitting.opposites, triplets)
+            _add_fitting(decoys, triplet, view, triplets, tables, fitting, seed_hash, taken, wup)
+
+
+@reading
+def _add_fitting(
+    decoys: DecoySet,
+    triplet: int,
+    view: int,
+    triplets: Triplets,
+    tables: FilterTables,
+    fitting: FittingAnswers,
+    seed_hash: np.uint64,
+    taken: NDArray[np.int32],
+    wup: bool,
+) -> None:
+    """Complete a view with targets of random rows, level by level; ``taken`` (K,) is overwritten."""
+    number = 0
+    for level in range(fitting.ranges.shape[1]):
+        start, end = fitting.ranges[triplet, level, 0], fitting.ranges[triplet, level, 1]
+        for _ in range(DRAWS if end > start else 0):
+            if decoys.found[triplet, view] == decoys.sizes[triplet]:
+                return
+            drawn = below(draw(seed_hash, triplets.hashes[triplet], number), end - start)
+            text = triplets.targets[fitting.rows[start + drawn]]
+            _add_fallback(decoys, triplet, view, text, triplets, taken, wup, tables)
+            number += 1
+
+
+@reading
+def _add_opposite(decoys: DecoySet, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets) -> None:
+    """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy."""
+    opposite = opposites[triplets.keys[triplets.targets[triplet]]]
+    if opposite == MISSING or decoys.sizes[triplet] == 0:
+        return
+    key, found = triplets.keys[opposite], decoys.found[triplet, view]
+    for i in range(found):
+        if triplets.keys[decoys.picks[triplet, view, i]] == key:
+            return
+    for i in range(decoys.excluded.shape[2]):
+        if decoys.excluded[triplet, view, i] == key:
+            return
+    if found == decoys.sizes[triplet]:
+        found -= 1
+    decoys.picks[triplet, view, found] = opposite
+    decoys.donors[triplet, view, found] = MISSING
+    decoys.fallback[triplet, view, found] = True
+    decoys.found[triplet, view] = found + 1
