@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
-from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment, exact_sets
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, exact_sets
+from hf_vqa_mc.audits.combined import combined, mean_probabilities
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
@@ -193,12 +194,6 @@ class Audit:
         return listed
 
 
-def mean_probabilities(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
-    """Mean P(target) of the shortcuts with these inputs, (rows, choices); None if none has probabilities."""
-    found = [one.probabilities for one in shortcuts if one.sees is sees and one.probabilities is not None]
-    return np.mean(found, axis=0) if found else None
-
-
 def calibration(probabilities: NDArray[np.float64]) -> list[dict[str, float]]:
     """Reliability diagram: accuracy of the most probable choice by its probability.
 
@@ -260,10 +255,9 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
-    probable, folds = mean_probabilities(shortcuts, Sees.QUESTION), len(context.parts) if context.n_folds else 0
-    joint = best_assignment(rows, probable, folds, settings.seed)
-    joints = [] if joint is None else [replace(joint, fitted=True)]
-    by_gain = gains([*shortcuts, *joints], rows.chance, split.clusters, cross_fitted)
+    shortcuts += combined(rows, shortcuts, context.folds, len(context.parts) if context.n_folds else 0, settings.seed)
+    cross_fitted += combined(rows, cross_fitted, context.folds, FOLDS, settings.seed)
+    by_gain = gains(shortcuts, rows.chance, split.clusters, cross_fitted)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None)
     return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run + not_again, exact)

@@ -86,7 +86,6 @@ def best_assignment(
         name=f"{ASSIGNED}: {Sees.QUESTION.label}",
         sees=Sees.QUESTION,
         sentence="sees all rows with the same choices but no image and assigns each choice to equally many of them",
-        trained=True,
         clusters=np.unique(rows.choice_sets, return_inverse=True)[1],
     )
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -44,25 +45,19 @@ def answer_types(texts: list[str], answers: NDArray[np.integer], beginnings: NDA
         int32 (answers,): index in CATEGORIES, ADJECTIVE or YES_OR_NO.
     """
     senses = _probabilities(texts)
-    n_beginnings = int(beginnings.max(initial=0)) + 1
-    pairs, counts = np.unique(answers.astype(np.int64) * n_beginnings + beginnings, return_counts=True)
-    answer, beginning = np.divmod(pairs, n_beginnings)
-    rows_of_answer = np.maximum(np.bincount(answer, counts, len(texts)), 1)[:, None]
+    shape = (int(beginnings.max(initial=0)) + 1, len(texts))
+    counts = sparse.coo_matrix((np.ones(len(answers)), (beginnings, answers)), shape).tocsr()
+    of_answers = np.bincount(answers, minlength=len(texts))[:, None]
     found = senses
     for _ in range(_ROUNDS):
-        rows = found[answer] * counts[:, None]
-        mixtures = _sums(rows, beginning, n_beginnings) + _PRIOR_ROWS * rows.mean(axis=0) / counts.mean() + _LEAST
+        average = (found * of_answers).sum(axis=0) / max(len(answers), 1)
+        mixtures = counts @ found + _PRIOR_ROWS * average + _LEAST
         logs = np.log(mixtures / mixtures.sum(axis=1, keepdims=True))
-        means = _sums(logs[beginning] * counts[:, None], answer, len(texts)) / rows_of_answer
+        means = counts.T @ logs / np.maximum(of_answers, 1)
         found = senses * np.exp(means - means.max(axis=1, keepdims=True))
         found /= found.sum(axis=1, keepdims=True)
     likeliest: NDArray[np.int32] = found.argmax(axis=1).astype(np.int32)
     return likeliest
-
-
-def _sums(values: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
-    """Sum of each group's rows, (groups, columns)."""
-    return np.stack([np.bincount(groups, column, n_groups) for column in values.T], axis=1)
 
 
 def _probabilities(texts: list[str]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 _COUNTED, _OTHERS = "train", "test"
 """Splits of the triplet table: rows in which the most frequent targets are counted, and all others."""
-LARGEST_POOL = 125_000
+LARGEST_POOL = 100_000
 """More rows are divided by image into random parts, each of which takes its decoys from its own answers."""
 
 

@@ -67,10 +67,11 @@ def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_],
     best, highest = np.ones(valid.shape), float(np.log(chance[known]).sum())
     for numbers in described:
         size = int(numbers.max()) + 1
-        targets = np.bincount(numbers[known, 0], minlength=size)
-        counts = np.bincount(numbers[known][valid[known]], minlength=size)
+        of_known = numbers[known]
+        targets = np.bincount(of_known[:, 0], minlength=size)
+        counts = np.bincount(of_known[valid[known]], minlength=size)
         shares = np.where(valid, ((targets + chance.mean()) / (counts + 1))[numbers], 0.0)
-        likelihood = float(np.log(shares[known, 0] / shares[known].sum(axis=1)).sum())
+        likelihood = float(np.log(shares[known, 0] / (shares[known] @ np.ones(valid.shape[1]))).sum())
         if likelihood > highest:
             best, highest = shares, likelihood
     return best

@@ -72,12 +72,12 @@ def _shares(
     for groups in groupings:
         size = int(groups.max()) + 1
         counts = np.bincount(groups[known] * n_labels + own, minlength=size * n_labels).reshape(size, n_labels)
-        others = counts[groups[known]]
-        right = others[np.arange(len(own)), own] - 1 + overall[own]
-        likelihood = float(np.log(right / others.sum(axis=1)).sum())
+        of_groups, known_groups = counts @ np.ones(n_labels), groups[known]
+        right = counts[known_groups, own] - 1 + overall[own]
+        likelihood = float(np.log(right / of_groups[known_groups]).sum())
         if likelihood > highest:
             highest = likelihood
-            best = ((counts + overall) / (counts.sum(axis=1, keepdims=True) + 1))[groups]
+            best = ((counts + overall) / (of_groups[:, None] + 1))[groups]
     return best
 
 
