@@ -49,12 +49,17 @@ class Propensities:
         odds += self.bias[fold, of_keys]
         return odds
 
-    def distributions(self, rows: NDArray[np.integer]) -> Floats:
-        """P(answer class | question), float32 (rows, classes)."""
-        odds: Floats = np.empty((len(rows), self.bias.shape[1]), np.float32)
+    def log_odds_of_all(self, rows: NDArray[np.integer], classes: NDArray[np.integer]) -> Floats:
+        """As `log_odds`, of some answer classes, the same for all rows, (rows, classes)."""
+        odds: Floats = np.empty((len(rows), len(classes)), np.float32)
         for fold in range(len(self.bias)):
             own = self.folds[rows] == fold
-            odds[own] = self.questions[rows[own]] @ self.answers[fold].T + self.bias[fold]
+            odds[own] = self.questions[rows[own]] @ self.answers[fold, classes].T + self.bias[fold, classes]
+        return odds
+
+    def distributions(self, rows: NDArray[np.integer]) -> Floats:
+        """P(answer class | question), float32 (rows, classes)."""
+        odds = self.log_odds_of_all(rows, np.arange(self.bias.shape[1]))
         shares: Floats = np.exp(odds - odds.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         return shares
@@ -89,20 +94,20 @@ def answer_propensities(
     report: Callable[[int], None],
     encode: Callable[[pa.Array], Floats | None] = lambda questions: None,
 ) -> Propensities:
-    """Fit a model of the answers to questions on each four of five folds of images, and predict the fifth.
+    """Fit models of the answers to questions on each four of five folds of images, and predict the fifth.
 
-    The model is a bag of words and bigrams, two layers and a vector per answer. It runs on the CPU, so its result does
-    not depend on the machine's GPU.
+    A model is a bag of words and bigrams, two layers and a vector per answer; the log odds of several are averaged.
+    They run on the CPU, so the result does not depend on the machine's GPU.
 
     Args:
         questions: large_string (rows,), comparable texts.
         keys: (rows,): number of each row's answer.
         images: (rows,): number of each row's image.
         seed: random seed.
-        report: called with the number of fitted models.
+        report: called with the number of finished folds.
         encode: returns vectors of distinct questions, (questions, dimensions), that the model sees besides words.
     """
-    from hf_vqa_mc.decoys.propensity_model import SIZE, Bags, fitted, one_thread
+    from hf_vqa_mc.decoys.propensity_model import MODELS, SIZE, Bags, fitted, one_thread
 
     counts = np.bincount(keys)
     frequent = np.argsort(-counts, kind="stable")[: min(CLASSES, int(np.count_nonzero(counts)))]
@@ -113,8 +118,8 @@ def answer_propensities(
     rng = np.random.default_rng(int(purpose_hash(seed, "propensity folds")))
     folds = rng.integers(FOLDS, size=int(images.max()) + 1)[images]
     n_classes = int(classes.max()) + 1
-    vectors = np.zeros((len(keys), SIZE), np.float32)
-    answers, bias = np.zeros((FOLDS, n_classes, SIZE), np.float32), np.zeros((FOLDS, n_classes), np.float32)
+    vectors = np.zeros((len(keys), MODELS * SIZE), np.float32)
+    answers, bias = np.zeros((FOLDS, n_classes, MODELS * SIZE), np.float32), np.zeros((FOLDS, n_classes), np.float32)
 
     def fit(fold: int) -> None:
         others, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -123,10 +128,12 @@ def answer_propensities(
         of_fold = np.random.default_rng(int(purpose_hash(seed, f"propensity {fold}")))
         if len(others) > FITTED:
             others = np.sort(of_fold.choice(others, FITTED, replace=False))
-        found = fitted(bags, of_row[others], classes[keys[others]], n_classes, of_fold)
-        answers[fold], bias[fold] = found.answers.detach().numpy(), found.bias.detach().numpy()
         distinct, back = np.unique(of_row[own], return_inverse=True)
-        vectors[own] = found.encode(bags, distinct)[back]
+        for first in range(0, MODELS * SIZE, SIZE):
+            found = fitted(bags, of_row[others], classes[keys[others]], n_classes, of_fold)
+            answers[fold, :, first : first + SIZE] = found.answers.detach().numpy() / MODELS
+            bias[fold] += found.bias.detach().numpy() / MODELS
+            vectors[own, first : first + SIZE] = found.encode(bags, distinct)[back]
 
     with one_thread(), ThreadPoolExecutor(get_num_threads()) as pool:
         for done, _ in enumerate(pool.map(fit, range(FOLDS)), 1):

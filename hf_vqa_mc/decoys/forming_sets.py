@@ -13,6 +13,7 @@ from hf_vqa_mc.decoys.answer_propensity import FOLDS, Propensities, answer_prope
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
 from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut
+from hf_vqa_mc.decoys.exchange import exchange_rows
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
@@ -82,6 +83,8 @@ def _take(
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
         _form_split(exact, levels, rows, partners, material)
+        if propensities is not None:
+            exchange_rows(levels[0], partners, propensities, rows, material.candidates.tables)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)

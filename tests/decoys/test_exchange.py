@@ -1,0 +1,109 @@
+"""Exchanging rows between closed sets: sets stay valid, and their leaks become smaller."""
+
+import numpy as np
+import pytest
+
+from hf_vqa_mc.decoys import exchange, forming_sets
+from hf_vqa_mc.decoys.answer_propensity import Propensities
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.set_rows import may_share, rows_of
+from hf_vqa_mc.decoys.settings import Settings
+from tests.decoys.test_closed_sets import ANSWERS, triplets
+
+SIZE, DIMENSIONS = 3, 6
+
+
+def world(seed, n_rows=90, extra=15):
+    """Rows in sets of 3 and some in no set, with random propensities, and two groups of rows."""
+    rng = np.random.default_rng(seed)
+    given = [(at // 2, f"what is number {at}", ANSWERS[at % SIZE]) for at in range(n_rows)]
+    given += [(n_rows + at, f"what is number {n_rows + at}", str(rng.choice(ANSWERS))) for at in range(extra)]
+    given[1] = (*given[1], [given[1][2], *ANSWERS[SIZE:]])  # human answers that exclude the targets of some others
+    material = Material.of(triplets(given), Settings())
+    rows = rows_of(material)
+    n_keys = len(material.candidates.key_texts)
+    propensities = Propensities(
+        questions=rng.normal(size=(len(given), DIMENSIONS)).astype(np.float32),
+        answers=rng.normal(size=(2, n_keys, DIMENSIONS)).astype(np.float32),
+        bias=rng.normal(size=(2, n_keys)).astype(np.float32),
+        folds=rng.integers(2, size=len(given)),
+        classes=np.arange(n_keys),
+    )
+    partners = np.full((len(given), SIZE - 1), MISSING, np.int32)
+    for first in range(0, n_rows, SIZE):
+        for at in range(SIZE):
+            partners[first + at] = [first + other for other in range(SIZE) if other != at]
+    middle = n_rows // 2
+    groups = np.arange(len(given)), np.array([0, middle, len(given)])
+    return material, rows, propensities, partners, groups
+
+
+def leak(partners, propensities, rows):
+    first = np.flatnonzero((partners[:, 0] != MISSING) & (np.arange(len(partners)) < partners.min(axis=1)))
+    sets = np.concatenate([first[:, None], partners[first]], axis=1)
+    return forming_sets._leaks(sets, sets != MISSING, propensities, rows), sets
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_stay_valid_and_leak_less(seed):
+    material, rows, propensities, partners, groups = world(seed)
+    before, given = leak(partners, propensities, rows)
+    tables = material.candidates.tables
+    exchange.exchange_rows(groups, partners, propensities, rows, tables)
+    after, found = leak(partners, propensities, rows)
+    assert len(found) == len(given) and len(np.unique(found)) == found.size
+    assert after.sum() < 0.7 * before.sum()
+    middle = groups[1][1]
+    for one in found:
+        assert len(set(rows.targets[one])) == SIZE
+        assert (one < middle).all() or (one >= middle).all()  # sets stay in their groups
+        for row in one:
+            assert set(partners[row]) == set(one) - {row}
+        newcomers = [(a, b) for a in one for b in one if a < b and set(one) not in map(set, given)]
+        assert all(may_share(a, b, rows, tables) for a, b in newcomers)
+
+
+def test_no_exchange_of_two_rows_would_decrease_the_leak(monkeypatch):
+    monkeypatch.setattr(exchange, "PASSES", 100)
+    exchange._exchange.recompile()
+    try:
+        material, rows, propensities, partners, groups = world(9, n_rows=24, extra=0)
+        exchange.exchange_rows(groups, partners, propensities, rows, material.candidates.tables)
+        total = leak(partners, propensities, rows)[0].sum()
+        _, sets = leak(partners, propensities, rows)
+        for one in range(len(sets)):
+            for other in range(one):
+                if (sets[one][0] < groups[1][1]) != (sets[other][0] < groups[1][1]):
+                    continue
+                for a in range(SIZE):
+                    for b in range(SIZE):
+                        tried = sets.copy()
+                        tried[one, a], tried[other, b] = sets[other, b], sets[one, a]
+                        if any(len(set(rows.targets[some])) < SIZE for some in tried[[one, other]]):
+                            continue
+                        if not all(
+                            may_share(c, d, rows, material.candidates.tables)
+                            for some in tried[[one, other]]
+                            for c in some
+                            for d in some
+                            if c < d
+                        ):
+                            continue
+                        valid = np.ones(tried.shape, bool)
+                        assert forming_sets._leaks(tried, valid, propensities, rows).sum() > total - 1e-4
+    finally:
+        monkeypatch.undo()
+        exchange._exchange.recompile()
+
+
+def test_sets_of_a_single_question_and_sets_in_several_groups_are_kept():
+    material, rows, propensities, partners, _ = world(3)
+    before = partners.copy()
+    across = np.arange(len(partners)), np.arange(0, len(partners) + 1, 1)
+    exchange.exchange_rows(across, partners, propensities, rows, material.candidates.tables)
+    assert (partners == before).all()
+    same = rows._replace(questions=np.zeros(len(partners), np.int32), images=np.arange(len(partners), dtype=np.int32))
+    whole = np.arange(len(partners)), np.array([0, len(partners)])
+    exchange.exchange_rows(whole, partners, propensities, same, material.candidates.tables)
+    assert (partners == before).all()
