@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import hf_vqa_mc as vm  # noqa: E402
+from hf_vqa_mc.sources.easyvqa import package_folder  # noqa: E402
 from tests.audits.planted import planted  # noqa: E402
 
 FIGURES = ["accuracy", "gain", "low", "high"]
@@ -71,7 +72,7 @@ def cocoqa() -> DatasetDict:
 
 def easyvqa() -> DatasetDict:
     """easy-VQA with decoys drawn by frequency, and images."""
-    return _built("easyvqa")
+    return _built("easyvqa", embed_images=True, images=package_folder())
 
 
 def _built(source: str, **options: Any) -> DatasetDict:  # noqa: ANN401

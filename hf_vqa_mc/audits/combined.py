@@ -53,7 +53,7 @@ def usual_rank(
         probabilities: (rows, choices): P(target), the target in column 0, NaN in rows that were not evaluated.
         folds: (rows,): fold of each row; ranks are counted in the other folds, among rows with as many choices.
         sees: inputs of the probes.
-        seed: random seed; ties are broken at random.
+        seed: random seed; ties are broken by random preferences for texts, the same in all rows.
 
     Returns:
         The strategy; None if the most probable choice is the usual target everywhere, so that it adds nothing.
@@ -61,7 +61,8 @@ def usual_rank(
     evaluated = np.flatnonzero(np.isfinite(probabilities[:, 0]))
     sizes, of_fold = rows.sizes[evaluated], folds[evaluated]
     values = np.where(rows.valid, probabilities, -np.inf)[evaluated]
-    order = np.lexsort((np.random.default_rng(seed).random(values.shape), -values), axis=1)
+    preference = np.random.default_rng(seed).random(len(rows.vocabulary.key_texts))[rows.keys[evaluated]]
+    order = np.lexsort((preference, -values), axis=1)
     rank = (order == 0).argmax(axis=1)  # of the target, 0 for the most probable choice
     usual = np.zeros(len(evaluated), np.int64)
     for size, fold in np.unique(np.stack([sizes, of_fold]), axis=1).T:

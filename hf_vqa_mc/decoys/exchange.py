@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.answer_propensity import Propensities
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables
-from hf_vqa_mc.decoys.set_rows import Rows, may_share
+from hf_vqa_mc.decoys.set_rows import SCALE, Rows, may_share
 
 PASSES = 3
 """Maximum number of times that each row may be exchanged."""
 LEAST = 1e-6
 """Minimum decrease of the leak of an exchange."""
+NEAR = 1.0
+"""Maximum squared distance of a row to those that it joins: errors of different signs cancel out in the leak of a set, so
+that sets of two unlike pairs of questions would seem to reveal nothing."""
 
 
 def exchange_rows(
@@ -26,7 +29,7 @@ def exchange_rows(
     """Exchange rows of sets with rows of other sets of their group, or rows in no set, while the leaks become smaller.
 
     Each row in turn makes the exchange that decreases the estimated leak of both sets together the most (a 2-opt local
-    search). Sets that ask a single question, and those that lie in several groups, are kept.
+    search); rows join only near ones. Sets that ask a single question, and those that lie in several groups, are kept.
 
     Args:
         groups: rows sorted by group, and the start of each group.
@@ -194,8 +197,15 @@ def _decrease(
 def _may_join(
     one: NDArray[np.int64], position: int, row: int, numbers: NDArray[np.int64], rows: Rows, tables: FilterTables
 ) -> bool:
-    """Whether a row may share a set with all its rows but the one at ``position``."""
+    """Whether a row is near to all rows of a set but the one at ``position``, and may share it with them."""
     for at in range(len(one)):
-        if at != position and not may_share(numbers[one[at]], numbers[row], rows, tables):
+        if at == position:
+            continue
+        if not may_share(numbers[one[at]], numbers[row], rows, tables):
+            return False
+        distance = 0
+        for axis in range(rows.coordinates.shape[1]):
+            distance += (int(rows.coordinates[numbers[one[at]], axis]) - rows.coordinates[numbers[row], axis]) ** 2
+        if distance > NEAR * SCALE**2:
             return False
     return True

@@ -16,17 +16,15 @@ from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut
 from hf_vqa_mc.decoys.exchange import exchange_rows
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
-from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
+from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.question_encoder import Vectors, averaged, encoded
 
 LEAF, LARGEST = 1_000, 4_000
 """Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
-DISTANCES = (0.1, 0.2, 0.4, 0.8, 1.6)
-"""Maximum mean squared distance of a row to those before it in its set, at most 2; nearer sets are formed first."""
-SCALE = 1_000
-"""Coordinates are rounded to 1/SCALE: sums of integers do not depend on their order, so they are fast and exact."""
+DISTANCES = (0.3, 1.0, np.inf)
+"""Maximum mean squared distance of a row to those before it in its set; nearer sets are formed first."""
 _TASKS = 64
 _NEVER = np.iinfo(np.int64).max
 

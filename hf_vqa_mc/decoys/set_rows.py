@@ -13,6 +13,9 @@ from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.wu_palmer import reading
 
+SCALE = 1_000
+"""Coordinates are rounded to 1/SCALE: sums of integers do not depend on their order, so they are fast and exact."""
+
 
 class Rows(NamedTuple):
     """What decides which rows may share a set, for kernels; (rows,) each unless stated."""

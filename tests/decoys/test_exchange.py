@@ -7,14 +7,14 @@ from hf_vqa_mc.decoys import exchange, forming_sets
 from hf_vqa_mc.decoys.answer_propensity import Propensities
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.material import Material
-from hf_vqa_mc.decoys.set_rows import may_share, rows_of
+from hf_vqa_mc.decoys.set_rows import SCALE, may_share, rows_of
 from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.test_closed_sets import ANSWERS, triplets
 
-SIZE, DIMENSIONS = 3, 6
+SIZE, DIMENSIONS, FAR = 3, 6, 2 * SCALE
 
 
-def world(seed, n_rows=90, extra=15):
+def world(seed, n_rows=90, extra=15, far=()):
     """Rows in sets of 3 and some in no set, with random propensities, and two groups of rows."""
     rng = np.random.default_rng(seed)
     given = [(at // 2, f"what is number {at}", ANSWERS[at % SIZE]) for at in range(n_rows)]
@@ -22,6 +22,9 @@ def world(seed, n_rows=90, extra=15):
     given[1] = (*given[1], [given[1][2], *ANSWERS[SIZE:]])  # human answers that exclude the targets of some others
     material = Material.of(triplets(given), Settings())
     rows = rows_of(material)
+    coordinates = rng.integers(-FAR // 8, FAR // 8, size=(len(given), 2))
+    coordinates[far] += FAR  # their sets cannot exchange rows with others
+    rows = rows._replace(coordinates=coordinates.astype(np.int16))
     n_keys = len(material.candidates.key_texts)
     propensities = Propensities(
         questions=rng.normal(size=(len(given), DIMENSIONS)).astype(np.float32),
@@ -107,3 +110,13 @@ def test_sets_of_a_single_question_and_sets_in_several_groups_are_kept():
     whole = np.arange(len(partners)), np.array([0, len(partners)])
     exchange.exchange_rows(whole, partners, propensities, same, material.candidates.tables)
     assert (partners == before).all()
+
+
+def test_rows_join_only_near_ones():
+    far = list(range(9))
+    material, rows, propensities, partners, _ = world(5, far=far)
+    whole = np.arange(len(partners)), np.array([0, len(partners)])
+    before = partners.copy()
+    exchange.exchange_rows(whole, partners, propensities, rows, material.candidates.tables)
+    assert (partners != before).any()
+    assert set(partners[far].ravel().tolist()) == set(far)
