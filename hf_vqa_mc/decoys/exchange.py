@@ -15,8 +15,11 @@ PASSES = 3
 LEAST = 1e-6
 """Minimum decrease of the leak of an exchange."""
 NEAR = 1.0
-"""Maximum squared distance of a row to those that it joins: errors of different signs cancel out in the leak of a set, so
-that sets of two unlike pairs of questions would seem to reveal nothing."""
+"""Maximum squared distance of a row to those that it joins.
+
+Errors of different signs cancel out in the leak of a set, so that sets of two unlike pairs of questions would seem to
+reveal nothing.
+"""
 
 
 def exchange_rows(
