@@ -20,7 +20,8 @@ def combined(
         rows: the audited rows.
         found: shortcuts, of which those with probabilities are used.
         rows_folds: (rows,): fold of each row, from 0.
-        fitted_folds: number of folds of the audited rows that the probes were fitted on; 0 with a training split.
+        fitted_folds: number of folds of the audited rows that the probes were fitted on; 0 with a training split,
+            which `usual_rank` needs.
         seed: random seed; ties are broken at random.
     """
     made: list[Shortcut | None] = []
@@ -30,7 +31,8 @@ def combined(
             continue
         if sees is Sees.QUESTION:
             made.append(best_assignment(rows, probabilities, fitted_folds, seed))
-        made.append(usual_rank(rows, probabilities, rows_folds, sees, seed))
+        if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
+            made.append(usual_rank(rows, probabilities, rows_folds, sees, seed))
     return [replace(one, fitted=True, trained=True) for one in made if one is not None]
 
 
