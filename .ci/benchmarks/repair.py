@@ -152,9 +152,9 @@ def measured(name: str, n_rows: int) -> Iterator[Measured]:
 
 
 def _strongest(benchmark: str, remedy: str, rows: int, of: int, gains: pd.DataFrame) -> Measured:
-    """Of each kind of inputs, learnt from the training split or from other test rows, whichever is stronger."""
-    learnt = [gains[FIGURES], gains[[f"cross_fitted_{name}" for name in FIGURES]].set_axis(FIGURES, axis=1)]
-    both = pd.concat([figures.assign(name=gains["name"], inputs=gains["inputs"]) for figures in learnt])
+    """Of each kind of inputs, learned from the training split or from other test rows, whichever is stronger."""
+    learned = [gains[FIGURES], gains[[f"cross_fitted_{name}" for name in FIGURES]].set_axis(FIGURES, axis=1)]
+    both = pd.concat([figures.assign(name=gains["name"], inputs=gains["inputs"]) for figures in learned])
     alone = both[~both["name"].str.startswith(ALL_ROWS)].dropna(subset="gain").reset_index(drop=True)
     best = {
         inputs: of_inputs.loc[of_inputs["gain"].idxmax()].to_dict()

@@ -169,7 +169,7 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
         if not words:
             raise InputError("word vectors from the corpus: it has no words; give a vector file instead")
         model.train(sentences, total_examples=model.corpus_count, epochs=_epochs(model.corpus_count))
-    # after little training all vectors point in about the same direction; without it the search is up to twice as fast
+    # after little training all point in about the same direction; searches are up to twice as fast if they are centred
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)
     return VectorTable(words, vectors, table_checksum(words, vectors))
 
