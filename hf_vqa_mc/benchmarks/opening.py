@@ -73,6 +73,9 @@ def _in_memory(dataset: object, config: str | None) -> Opened:
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
         split = re.split(r"\W", str(getattr(dataset, "split", None) or "test"))[0]
         dataset = {split or "test": dataset}
+    if dataset and all(isinstance(rows, pd.DataFrame) for rows in dataset.values()):
+        tables = {str(name): frame_table(frame) for name, frame in dataset.items()}
+        return Opened("dataset", None, tables, {name: f"the data frame, {name}" for name in tables})
     for rows in dataset.values():
         if not isinstance(rows, Dataset):
             raise InputError(

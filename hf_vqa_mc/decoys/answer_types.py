@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hf_vqa_mc.text.many_texts import word_lists
+from hf_vqa_mc.text.normalisation import YES_NO
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 CATEGORIES = (
@@ -20,10 +21,8 @@ CATEGORIES = (
     "time_period"
 ).split()
 """Lemmas of WordNet's unique beginners of nouns (Miller 1998, Nouns in WordNet, Table 1.1)."""
-YES_NO = ("yes", "no")
-"""Opposite answers, a type of their own."""
 ADJECTIVE, YES_OR_NO = len(CATEGORIES), len(CATEGORIES) + 1
-"""Types of words that are only adjectives, and of YES_NO."""
+"""Types of words that are only adjectives, and of `YES_NO`."""
 N_TYPES = len(CATEGORIES) + 2
 _NEXT_SENSE = 0.5
 """Probability of a sense relative to that of the sense before it; WordNet lists the most frequent one first."""

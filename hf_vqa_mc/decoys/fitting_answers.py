@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.answer_types import YES_NO, answer_types
+from hf_vqa_mc.decoys.answer_types import answer_types
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates
+from hf_vqa_mc.text.normalisation import YES_NO
 
 TYPED_WORDS = 4
 """Words of the beginnings from which types of answers are learned."""

@@ -43,7 +43,8 @@ class SetSettings:
         panel=SETS,
     )
     max_leak: float | None = option(
-        "Maximum estimated leak of a closed set, from 0: by how much the questions reveal the rows' targets.",
+        "Maximum estimated leak of a closed set: the number of its rows, beyond one, that question and choices "
+        "answer, from 0 to the set size minus 1.",
         default=None,
         check=("a number of at least 0", lambda value: value >= 0),
         panel=SETS,

@@ -4,11 +4,10 @@ A similarity is a sum over words. Bags are sorted, the more frequent words first
 with the previous one: a search adds only the remaining words to a sum that it already has.
 """
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +15,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.text.many_texts import word_lists
-from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 NO_BAG = -1
 """Bag of a question without (known) words, which is similar to no other."""
 LANES = 256
 """Queries answered in one pass over the trie."""
+_KEY = np.dtype(">u4")
+"""Vocabulary index as bytes that sort in the same order."""
 SEGMENT = 4096
 """Bags after which the trie restarts, so that a pass can begin near its queries."""
 
@@ -47,31 +47,39 @@ class WordBags:
     """most frequent first"""
 
     @classmethod
-    def group(cls, questions: Sequence[str], words_of: Mapping[str, list[str]] | None = None) -> "WordBags":
-        """Group questions.
+    def group(
+        cls, questions: Sequence[str], same_as: Callable[[list[str]], NDArray[np.int64]] | None = None
+    ) -> "WordBags":
+        """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
 
         Args:
             questions: with repetitions.
-            words_of: the words of each distinct question; by default all. Proportional counts make one bag, as their
-                vectors have the same direction: "ha ha" is "ha".
+            same_as: given the distinct words, returns the index of the word that stands for each, or MISSING for words
+                to leave out; by default each stands for itself.
         """
-        words_of = {text: words(text) for text in dict.fromkeys(questions)} if words_of is None else words_of
-        counts = Counter(word for bag in words_of.values() for word in bag)
-        vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
-        index = {word: number for number, word in enumerate(vocabulary)}
-        key_of = {text: _in_lowest_terms(sorted(index[word] for word in bag)) for text, bag in words_of.items()}
-        keys = sorted({key for key in key_of.values() if key})
-        bag_of = {key: bag for bag, key in enumerate(keys)}
-        bags = (bag_of.get(key_of[question], NO_BAG) for question in questions)
-        of_question = np.fromiter(bags, np.int32, len(questions))
+        encoded = pa.array(questions, pa.large_string()).dictionary_encode()
+        number, first, distinct = numbered_words(*comparable_texts(encoded.dictionary))
+        vocabulary = np.array(texts_of(distinct), object)
+        word = number.astype(np.int64) if same_as is None else same_as(vocabulary.tolist())[number]
+        text = np.repeat(np.arange(len(first) - 1), np.diff(first))[word != MISSING]
+        word = word[word != MISSING]
+        counts = np.bincount(word, minlength=len(vocabulary))
+        by_count = np.array(sorted(np.flatnonzero(counts), key=lambda one: (-counts[one], vocabulary[one])), np.int64)
+        rank = np.empty(len(vocabulary), np.int64)
+        rank[by_count] = np.arange(len(by_count))
+        keys = _keys(text, rank[word], len(first) - 1)
+        sorted_keys = sorted({key for key in keys if key})
+        bag_of = {key: bag for bag, key in enumerate(sorted_keys)}
+        bags = np.fromiter((bag_of.get(key, NO_BAG) for key in keys), np.int32, len(keys))
+        of_question = bags[encoded.indices.to_numpy()]
         members = np.argsort(of_question, kind="stable")[np.count_nonzero(of_question == NO_BAG) :]
         return cls(
             of_question=of_question,
             members=members,
-            member_starts=starts(np.bincount(of_question[members], minlength=len(keys))),
-            words=np.array([word for key in keys for word in key], np.int32),
-            word_starts=starts([len(key) for key in keys]),
-            vocabulary=vocabulary,
+            member_starts=starts(np.bincount(of_question[members], minlength=len(sorted_keys))),
+            words=np.frombuffer(b"".join(sorted_keys), _KEY).astype(np.int32),
+            word_starts=starts([len(key) // _KEY.itemsize for key in sorted_keys]),
+            vocabulary=vocabulary[by_count].tolist(),
         )
 
     @property
@@ -106,13 +114,25 @@ class BagTrie(NamedTuple):
     depth: int
 
 
-def _in_lowest_terms(bag: list[int]) -> tuple[int, ...]:
-    """Counts divided by their greatest common divisor: ``(a, a, b, b)`` becomes ``(a, b)``."""
-    if len(bag) < 2 or len(set(bag)) == len(bag):
-        return tuple(bag)
-    counts = Counter(bag)
-    divisor = math.gcd(*counts.values())
-    return tuple(word for word, count in counts.items() for _ in range(count // divisor))
+def _keys(text: NDArray[np.int64], rank: NDArray[np.int64], n_texts: int) -> list[bytes]:
+    """The sorted words of each text, their counts divided by the greatest common divisor, as bytes that sort alike.
+
+    Args:
+        text: (words,): ascending.
+        rank: (words,): the vocabulary index of each word.
+        n_texts: number of texts.
+    """
+    order = np.lexsort((rank, text))
+    text, rank = text[order], rank[order]
+    new = np.flatnonzero((np.diff(text, prepend=-1) != 0) | (np.diff(rank, prepend=-1) != 0))  # first of equal words
+    counts, text, rank = np.diff(new, append=len(text)), text[new], rank[new]
+    divisors = np.ones(n_texts, np.int64)
+    if len(text):
+        divisors[np.unique(text)] = np.gcd.reduceat(counts, np.flatnonzero(np.diff(text, prepend=-1)))
+    counts //= divisors[text]
+    data = np.repeat(rank, counts).astype(_KEY).tobytes()
+    ends = starts(np.bincount(text, counts, n_texts).astype(np.int64)) * _KEY.itemsize
+    return [data[start:end] for start, end in pairwise(ends.tolist())]
 
 
 @njit(cache=True)
@@ -152,25 +172,21 @@ class QuestionGroups:
 
 def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
     """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
-    bags = WordBags.group(questions, _known_words(dict.fromkeys(questions), vectors))
+    bags = WordBags.group(questions, partial(_same_vectors, vectors))
     of_words = vectors.rows(bags.vocabulary)[0]
     directions, lengths = _directions(bags.words, bags.word_starts, of_words)
     return QuestionGroups(bags, bags.members[bags.member_starts[:-1]].astype(np.int32), of_words, directions, lengths)
 
 
-def _known_words(texts: dict[str, None], vectors: WordVectors) -> dict[str, list[str]]:
-    """The words of each text that have a vector; words with equal vectors are replaced by the first of them."""
-    bags = dict(zip(texts, word_lists(pa.array(texts, pa.large_string())), strict=True))
-    vocabulary = list(dict.fromkeys(word for bag in bags.values() for word in bag))
-    rows, found = vectors.rows(vocabulary)
+def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
+    """(words,): the first word with the same vector; MISSING without a vector."""
+    rows, found = vectors.rows(words)
     found &= rows.any(axis=1)
-    same: dict[bytes, str] = {}
-    first = {
-        word: same.setdefault(row.tobytes(), word)
-        for word, row, has_vector in zip(vocabulary, rows, found, strict=True)
-        if has_vector
-    }
-    return {text: [first[word] for word in bag if word in first] for text, bag in bags.items()}
+    same: dict[bytes, int] = {}
+    first = np.full(len(words), MISSING)
+    for index in np.flatnonzero(found).tolist():
+        first[index] = same.setdefault(rows[index].tobytes(), index)
+    return first
 
 
 @njit(cache=True)

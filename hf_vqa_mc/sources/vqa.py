@@ -14,11 +14,11 @@ from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import equal_lists, in_split_order, read_annotated, text_lists, triplet_table
+from hf_vqa_mc.text.normalisation import YES_NO
 
 SUBSETS = {"train2014": "train", "val2014": "validation"}  # the answers of test2015 are not published
 CHOICES = 18  # Antol et al. 2015, section 3
 ANSWERS = 10
-YES_NO = ("yes", "no")  # what the papers' VQA⁻ and VQA2⁻ leave out: Chao et al. 2018, Supplement C
 MULTIPLE_CHOICE, OPEN_ENDED = "MultipleChoice", "OpenEnded"
 SAME = ("question_id", "question", "target", "answers", "question_type", "answer_type")
 """Columns of a triplet table that are unchanged from the files."""
@@ -48,7 +48,7 @@ def read(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE
 
 
 def read_minus(files: Files, **release: Any) -> pa.Table:  # noqa: ANN401  the arguments of read
-    """The triplets without the questions whose target is yes or no."""
+    """The triplets without the questions whose target is yes or no (Chao et al. 2018, Supplement C)."""
     triplets = read(files, **release)
     targets = pc.utf8_lower(pc.utf8_trim_whitespace(triplets["target"]))
     return triplets.filter(pc.invert(pc.is_in(targets, value_set=pa.array(YES_NO)))).combine_chunks()

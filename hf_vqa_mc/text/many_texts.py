@@ -104,6 +104,13 @@ def texts_of(array: pa.Array) -> list[str]:
     return listed
 
 
+def lists_of(array: pa.ListArray) -> list[list[str]]:
+    """An Arrow array of lists of texts without nulls as lists, several times faster than ``to_pylist``."""
+    texts = texts_of(array.flatten())
+    ends = np.cumsum(array.value_lengths().to_numpy()).tolist()
+    return [texts[start:end] for start, end in pairwise([0, *ends])]
+
+
 def _ascii(part: pa.Array, kinds: NDArray[np.uint8]) -> pa.Array:
     """The comparable texts of a part, empty where they are not ASCII; fills in ``kinds``."""
     offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]

@@ -207,7 +207,7 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
 
     from hf_vqa_mc.audits.probes.heuristics import answer_prior, counted_in, question_answer_prior
     from hf_vqa_mc.audits.rows import number_rows
-    from hf_vqa_mc.sources.vqa import YES_NO
+    from hf_vqa_mc.text.normalisation import YES_NO
 
     splits = {split: rows.with_format("arrow")[:] for split, rows in built.load(name).items()}
     rows = number_rows(splits)

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import ChoiceCells, is_text
+from hf_vqa_mc.benchmarks.cells import ChoiceCells, as_array, is_text
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.text.many_texts import lists_of
 
 PER_CHOICE = ("choice_kinds", "choice_fallback", "choice_origins")
 """Columns of vqa-mc with one entry per choice; emptied where the choices change."""
@@ -107,8 +108,8 @@ class Layout(ABC):
                 "expected one each"
             )
         changed = {}
-        before = zip(rows["choices"].to_pylist(), rows["label"].to_pylist(), strict=True)
-        given = choices.to_pylist() if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
+        before = zip(lists_of(as_array(rows["choices"])), rows["label"].to_pylist(), strict=True)
+        given = lists_of(as_array(choices)) if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
         for row, (old, texts, label) in enumerate(zip(before, given, labels, strict=True)):
             if not 0 <= label < len(texts) or not all(texts):
                 raise InputError(
