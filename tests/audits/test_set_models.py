@@ -1,12 +1,17 @@
 """Networks that judge the choices of a row together find relations between choices, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
+from hf_vqa_mc.audits.probes.set_network import _WeightedSums
 from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from tests.audits.planted import context_of, ran
@@ -131,3 +136,36 @@ def test_rows_of_one_choice_and_texts_without_letters_have_scores():
     scores = ran(context_of(rows, rows), [QUESTION])[0][QUESTION.name].scores
     assert ((scores >= 0) & (scores <= 1)).all()
     assert (scores[1::3] == 1).all()
+
+
+def test_networks_that_run_beside_each_other_find_what_they_find_alone():
+    context = context_of(centres(300, 0), centres(300, 1))
+    together = ran(context, [CHOICES, QUESTION])[0]
+    for probe in (CHOICES, QUESTION):
+        (alone,) = ran(context, [probe])[0].values()
+        np.testing.assert_array_equal(alone.scores, together[alone.name].scores)
+        np.testing.assert_array_equal(alone.probabilities, together[alone.name].probabilities)
+
+
+def test_a_failure_of_another_probe_stops_the_networks(monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.EPOCHS", 10**6)
+    failing = replace(PAIR_MODELS[0], run=lambda context: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ran(context_of(centres(100, 0), centres(100, 1)), [CHOICES, failing])
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=5), st.integers(0, 99))
+def test_gradients_of_embeddings_equal_those_of_torch(texts, seed):
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randn(6, 3, generator=generator, requires_grad=True)
+    features = torch.tensor([one for text in texts for one in text], dtype=torch.int64)
+    offsets = torch.tensor([0, *np.cumsum([len(text) for text in texts])[:-1]])
+    weights = torch.rand(len(features), generator=generator)
+    of_sums = torch.randn(len(texts), 3, generator=generator)
+    buffer = torch.full_like(table, torch.nan)
+    ours = _WeightedSums.apply(table, buffer, features, offsets, weights)
+    theirs = torch.nn.functional.embedding_bag(features, table, offsets, mode="sum", per_sample_weights=weights)
+    torch.testing.assert_close(ours, theirs)
+    (expected,) = torch.autograd.grad(theirs, table, of_sums)
+    torch.testing.assert_close(torch.autograd.grad(ours, table, of_sums)[0], expected)

@@ -5,13 +5,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
+from hf_vqa_mc.text.many_texts import word_lists
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
 READ = 400
 """Maximum number of characters read of a text; limits the time for huge cells."""
@@ -39,10 +41,12 @@ def own_columns(rows: ShuffledRows, ordered: bool, presented: NDArray[np.int64])
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)
     texts = [rows.vocabulary.choices[text] for text in used]
-    columns = {name: values[number] for name, values in _of_texts(texts).items()}
+    found = _words(texts)
+    of_texts = _stacked([_of_text(*each) for each in zip(texts, found, strict=True)])
+    columns = {name: values[number] for name, values in of_texts.items()}
     shared = {
         "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
-        "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts)[0], number, rows),
+        "words shared": _shared_with_others(word_matrix(found)[0], number, rows),
     }
     columns |= {"presented": np.log(presented[rows.keys[valid]]).astype(np.float32), **shared}
     for name in ("characters", "words", "presented", *shared):
@@ -58,8 +62,8 @@ def question_columns(rows: ShuffledRows, own: Columns) -> Columns:
     row = valid.nonzero()[0]
     used, number = np.unique(rows.texts[valid], return_inverse=True)
     question_texts, question = np.unique(rows.questions, return_inverse=True)
-    choice_words = [words(rows.vocabulary.choices[text][:READ]) for text in used]
-    question_words = [words(rows.vocabulary.questions[text][:READ]) for text in question_texts]
+    choice_words = _words([rows.vocabulary.choices[text] for text in used])
+    question_words = _words([rows.vocabulary.questions[text] for text in question_texts])
     both, _ = word_matrix([*choice_words, *question_words])
     of_choices, of_questions = both[: len(used)], both[len(used) :]
     common = np.empty(len(number), np.float32)
@@ -116,14 +120,13 @@ def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
     return matrix, binarizer.classes_.tolist()
 
 
-def _of_texts(texts: Sequence[str]) -> Columns:
-    """Features of single texts."""
-    return _stacked([_of_text(text) for text in texts])
+def _words(texts: Sequence[str]) -> list[list[str]]:
+    """The words of the beginning of each text."""
+    return list(word_lists(pa.array([text[:READ] for text in texts], pa.large_string())))
 
 
-def _of_text(text: str) -> dict[str, float]:
+def _of_text(text: str, found: Sequence[str]) -> dict[str, float]:
     start = text[:READ].strip()
-    found = words(start)
     lower = start.lower()
     letters = [sign for sign in start if sign.isalpha()]
     return {

@@ -157,7 +157,9 @@ def _count_beginnings(rows: Rows, folds: Folds, likelihood: Values, decoys: NDAr
         if not len(key):
             return
         pair = rows.beginning(length)[row].astype(np.int64) * n_keys + key
-        _, group, counts = np.unique(pair, return_inverse=True, return_counts=True)
+        # by hashes, several times faster than np.unique
+        group = pa.array(pair).dictionary_encode().indices.to_numpy().astype(np.int64)
+        counts = np.bincount(group)
         cell = group * n_folds + folds[row]
         as_target, as_decoy = (
             np.bincount(group[some], minlength=len(counts))[group]

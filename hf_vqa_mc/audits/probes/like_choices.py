@@ -49,7 +49,8 @@ def like_choices_prior(rows: Rows, folds: Folds) -> Values:
     described: list[NDArray[np.int16]] = []
     for texts, categories in _kinds_of_groups(rows):
         sizes = _group_sizes(texts, categories.indptr.astype(np.int64), categories.indices.astype(np.int64))
-        described.append((sizes * (MOST_CHOICES + 1) + sizes.max(axis=1, keepdims=True)).astype(np.int16))
+        numbers = sizes * (MOST_CHOICES + 1) + sizes.max(axis=1, keepdims=True)
+        described.append(np.where(rows.valid, numbers, 0).astype(np.int16))
     shares = np.ones(rows.texts.shape)
     for fold in np.unique(folds):
         test = folds == fold
@@ -64,17 +65,18 @@ def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_],
     By the kind of group with the highest likelihood of the known targets; 1 if none is better than random guessing.
     """
     chance = 1.0 / valid.sum(axis=1)
-    best, highest = np.ones(valid.shape), float(np.log(chance[known]).sum())
+    best, highest = None, float(np.log(chance[known]).sum())
     for numbers in described:
-        size = int(numbers.max()) + 1
         of_known = numbers[known]
-        targets = np.bincount(of_known[:, 0], minlength=size)
-        counts = np.bincount(of_known[valid[known]], minlength=size)
-        shares = np.where(valid, ((targets + chance.mean()) / (counts + 1))[numbers], 0.0)
-        likelihood = float(np.log(shares[known, 0] / (shares[known] @ np.ones(valid.shape[1]))).sum())
+        size = int(numbers.max()) + 1
+        counts, targets = (np.bincount(codes.ravel(), minlength=size) for codes in (of_known, of_known[:, 0]))
+        shares = (targets + chance.mean()) / (counts + 1)
+        shares[0] = 0.0  # padding
+        of_choices = shares[of_known]
+        likelihood = float(np.log(of_choices[:, 0] / (of_choices @ np.ones(valid.shape[1]))).sum())
         if likelihood > highest:
-            best, highest = shares, likelihood
-    return best
+            best, highest = (shares, numbers), likelihood
+    return np.ones(valid.shape) if best is None else best[0][best[1]]
 
 
 def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Categories]]:

@@ -1,12 +1,17 @@
 """The declaration of a probe, its context, and the loop that runs probes in order of cost within the time limit."""
 
+import contextlib
+import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of, used_rows
@@ -49,6 +54,8 @@ class Probe:
     """probes with a lower cost run first"""
     setting: str | None = None
     """field of `ProbeSettings` that enables it; None if it always runs"""
+    one_thread: bool = False
+    """whether it uses one thread and no global random state, so that it is run in a thread beside the others"""
 
 
 @dataclass(eq=False)
@@ -209,20 +216,39 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
         vectors, not_run = context.images
         not_run = list(not_run)
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]
-    for index, probe in enumerate(wanted):
-        context.progress("probes", index, len(wanted))
-        context.running = name = probe.name.format_map(vars(settings))
-        try:
-            made = probe.run(context)
-        except Skipped as reason:
-            not_run.append(NotRun(name, str(reason)))
-            continue
-        if made is not None:
-            about: dict[str, Any] = {"sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
-            about["fitted"] = probe.fitted
-            found.append(Shortcut(**vars(made), name=name, **about))
+    with _started(context, [one for one in wanted if one.one_thread]) as started:
+        for index, probe in enumerate(wanted):
+            context.progress("probes", index, len(wanted))
+            context.running = name = probe.name.format_map(vars(settings))
+            try:
+                made = started[probe.name].result() if probe.one_thread else probe.run(context)
+            except Skipped as reason:
+                not_run.append(NotRun(name, str(reason)))
+                continue
+            if made is not None:
+                about: dict[str, Any] = {"sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
+                about["fitted"] = probe.fitted
+                found.append(Shortcut(**vars(made), name=name, **about))
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run
+
+
+@contextlib.contextmanager
+def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Future[Prediction | None]"]]:
+    """Run probes in threads; those that are still running in the end are stopped."""
+    if not probes:
+        yield {}
+        return
+    from hf_vqa_mc.decoys.propensity_model import one_thread
+
+    _ = context.shuffled  # is computed once, before the threads start
+    own = copy(context)
+    own.progress = silent
+    with one_thread(), ThreadPoolExecutor(get_num_threads()) as pool:
+        try:
+            yield {one.name: pool.submit(one.run, own) for one in probes}
+        finally:
+            own.started = -math.inf  # the time limit is over
 
 
 def run_cross_fitted(

@@ -77,9 +77,8 @@ def _probe(sees: Sees) -> Probe:
         return context.cross_fit(partial(_log_odds, context, sees))
 
     sentence = f"{sees.sentence} and judges the choices together by a neural network"
-    return Probe(
-        f"set network: {sees.label}", sees, sentence, run, trained=True, fitted=True, cost=COST, setting="probes"
-    )
+    name = f"set network: {sees.label}"
+    return Probe(name, sees, sentence, run, trained=True, fitted=True, cost=COST, setting="probes", one_thread=True)
 
 
 SET_MODELS = tuple(map(_probe, Sees))

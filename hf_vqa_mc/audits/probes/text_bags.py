@@ -12,8 +12,9 @@ from hf_vqa_mc.decoys.candidates import MISSING
 
 SEEN_IN = 2
 """Minimum number of training choices, or of training questions, that have a feature."""
-MOST_FEATURES = 1 << 15
-"""Maximum number of features of each kind, the most frequent ones; limits the time if all texts differ."""
+MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
+"""Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
+are used; this limits the time if all texts differ."""
 FIRST_WORDS = 6
 """Maximum length of the beginnings of questions."""
 TRIGRAMS = 1 << 14
@@ -35,8 +36,10 @@ def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
     counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
     itself = sparse.eye_array(len(used), dtype=np.float32, format="csr")
     trigrams = _trigrams([train.vocabulary.key_texts[key] for key in used.tolist()])
-    parts = [_unit_length(_frequent(one, counts)) for one in (_words(train, used), trigrams)]
-    return sparse.hstack([_frequent(itself, counts, max(least, SEEN_IN)), *parts], format="csr")
+    kinds = ((_words(train, used), MOST_TEXTS), (trigrams, TRIGRAMS))
+    parts = [_unit_length(_frequent(one, counts, most)) for one, most in kinds]
+    itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
+    return sparse.hstack([itself, *parts], format="csr")
 
 
 def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
@@ -50,7 +53,7 @@ def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
     beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
     row, length = (beginnings != MISSING).nonzero()
     begun = _bags(row, beginnings[row, length], len(used))
-    bags = _frequent(sparse.hstack([words, bigrams, begun], format="csr"), counts)
+    bags = _frequent(sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
     bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
     return bags
 
@@ -77,12 +80,12 @@ def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = No
     return sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
 
 
-def _frequent(bags: Bags, counts: NDArray[np.integer], least: int = SEEN_IN) -> Bags:
-    """The binary features of at least ``least`` texts, where ``counts`` (texts,) is the frequency of each text."""
+def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
+    """The most frequent features of at least ``least`` texts; ``counts`` (texts,) is the frequency of each text."""
     bags.sum_duplicates()
     bags.data[:] = 1
     frequency = counts @ bags
-    kept = np.argsort(-frequency, kind="stable")[:MOST_FEATURES]
+    kept = np.argsort(-frequency, kind="stable")[:most]
     return sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
 
 
