@@ -142,10 +142,14 @@ class Audit:
         for sees, sets in self.exact.items():
             trained = [one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained]
             measured = [one for one in trained if not one.shortcut.name.startswith(ASSIGNED)][:1]
-            probes = [f" (measured: {100 * one.estimate.accuracy:.1f}%, {one.shortcut.name})" for one in measured]
+            probes = [
+                f"{', but their order reveals the target' if one.alarm else ''} "
+                f"(measured: {100 * one.estimate.accuracy:.1f}%, {one.shortcut.name})"
+                for one in measured
+            ]
             yield (
-                f"{sees.label.capitalize()}: exact by construction, {sets:,} sets checked: every rule that judges "
-                f"a row by these inputs, not by positions, is correct in {100 * chance:.1f}%{''.join(probes)}."
+                f"{sees.label.capitalize()}: exact by construction, {sets:,} sets checked: every rule that sees these "
+                f"inputs, but not the order of the choices, is correct in {100 * chance:.1f}%{''.join(probes)}."
             )
 
     def _caveat(self) -> str:

@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut, picked
-from hf_vqa_mc.text.many_texts import comparable_texts
 
 MOST_ROWS = 20
 """Maximum number of rows with the same choices that are assigned together; such rows also share a fold."""
@@ -18,15 +17,15 @@ def exact_sets(rows: Rows, images: NDArray[np.integer] | None) -> dict[Sees, int
     """The inputs for which every strategy has exactly the accuracy of chance, with the number of closed sets.
 
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
-    choices alone picks the same text in all k rows. If the rows of each set also share the question (the image), this
-    holds for rules that see it, too. All rows of the split must be in such sets.
+    choices alone, but not their order, picks the same text in all k rows. If the rows of each set also share the
+    question (the image), this holds for rules that see it, too. All rows of the split must be in such sets. Texts are
+    compared letter by letter.
 
     Args:
         rows: the audited rows.
         images: (rows,): image number of each row; None if rows have no image.
     """
-    folded = comparable_texts(rows.vocabulary.questions)[0].dictionary_encode().indices.to_numpy()
-    of_inputs = {Sees.CHOICES: np.zeros(len(rows)), Sees.QUESTION: folded[rows.questions]}
+    of_inputs: dict[Sees, NDArray[np.generic]] = {Sees.CHOICES: np.zeros(len(rows)), Sees.QUESTION: rows.questions}
     if images is not None:
         of_inputs[Sees.IMAGE] = images
     found = {sees: _n_sets(rows, group) for sees, group in of_inputs.items()}
@@ -37,14 +36,14 @@ def _n_sets(rows: Rows, group: NDArray[np.generic]) -> int:
     """Number of closed sets of rows of the same group; 0 unless all rows are in one."""
     if rows.sizes.min() < 2:
         return 0
-    _, choices = np.unique(rows.choice_sets, return_inverse=True)
+    _, choices = np.unique(rows.text_sets, return_inverse=True)
     _, number = np.unique(
         np.unique(group, return_inverse=True)[1] * (choices.max() + 1) + choices, return_inverse=True
     )
     sizes, n_rows = np.zeros(number.max() + 1, np.int64), np.bincount(number)
     sizes[number] = rows.sizes
-    targets, counts = np.unique(number * len(rows.vocabulary.key_texts) + rows.keys[:, 0], return_counts=True)
-    of_target = targets // len(rows.vocabulary.key_texts)
+    targets, counts = np.unique(number * len(rows.vocabulary.choices) + rows.texts[:, 0], return_counts=True)
+    of_target = targets // len(rows.vocabulary.choices)
     # Each of the k choices is the target of equally many rows; several sets may have the same choices.
     exact = (np.bincount(of_target) == sizes).all() and (counts * sizes[of_target] == n_rows[of_target]).all()
     return int((n_rows // sizes).sum()) if exact else 0

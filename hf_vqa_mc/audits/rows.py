@@ -121,8 +121,16 @@ class Rows:
     @cached_property
     def choice_sets(self) -> NDArray[np.uint64]:
         """(rows,): 64-bit hash of each row's comparable texts in any order; equal in all splits."""
-        draws = np.random.default_rng(0).integers(2**63, size=len(self.vocabulary.key_texts), dtype=np.uint64)
-        sums: NDArray[np.uint64] = np.where(self.valid, draws[self.keys], np.uint64(0)).sum(axis=1, dtype=np.uint64)
+        return self._hashed(self.keys, len(self.vocabulary.key_texts))
+
+    @cached_property
+    def text_sets(self) -> NDArray[np.uint64]:
+        """(rows,): as `choice_sets`, of the texts as they are written."""
+        return self._hashed(self.texts, len(self.vocabulary.choices))
+
+    def _hashed(self, numbers: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
+        draws = np.random.default_rng(0).integers(2**63, size=size, dtype=np.uint64)
+        sums: NDArray[np.uint64] = np.where(self.valid, draws[numbers], np.uint64(0)).sum(axis=1, dtype=np.uint64)
         return sums
 
     def beginning(self, length: int) -> NDArray[np.int32]:

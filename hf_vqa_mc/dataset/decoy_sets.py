@@ -190,11 +190,12 @@ def _closed(made: MadeSet) -> ClosedSets:
     """The closed answer sets of a method; raises InputError if there are none."""
     sets = made.closed
     if (sets.first == MISSING).all():
-        counts = [f"{int((sets.left_out == one).sum()):,} {one.sentence}" for one in list(LeftOut)[1:]]
+        counts = {one: int((sets.left_out == one).sum()) for one in list(LeftOut)[1:]}
+        reasons = [f"{count:,} {one.sentence}" for one, count in counts.items() if count]
+        limits = ", or --max-leak and --coverage that keep more" if counts[LeftOut.LEAK] else ""
         raise InputError(
-            f"no closed answer set can be formed of these {len(sets.first):,} rows: {'; '.join(counts)}; use rows "
-            "with more different answers, a smaller set size, another kind of sets, or --max-leak and --coverage that "
-            "keep more"
+            f"no closed answer set can be formed of {len(sets.first):,} rows: {'; '.join(reasons)}; use rows with "
+            f"more different answers, a smaller set size or another kind of sets{limits}"
         )
     return sets
 

@@ -52,8 +52,8 @@ class LeftOut(IntEnum):
 
     NONE = 0, "in a set"
     NO_PARTNER = 1, "with no other answer to the same question, on the same image or in the same split"
-    SURPLUS = 2, "for which no set was left, such as rows with a very frequent answer"
-    LEAK = 3, "in sets whose questions reveal most"
+    SURPLUS = 2, "for which no partners were left"
+    LEAK = 3, "in the sets with the largest estimated leak"
 
     def __new__(cls, value: int, sentence: str) -> "LeftOut":
         """Create a member: its value and its sentence."""

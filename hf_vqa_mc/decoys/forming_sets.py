@@ -25,6 +25,8 @@ LEAF, LARGEST = 1_000, 4_000
 """Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
 DISTANCES = (0.3, 1.0, np.inf)
 """Maximum mean squared distance of a row to those before it in its set; nearer sets are formed first."""
+_ESTIMATED = 1e-6
+"""Minimum estimated leak; only that of sets of a single question is exactly 0."""
 _TASKS = 64
 _NEVER = np.iinfo(np.int64).max
 
@@ -80,7 +82,7 @@ def _take(
         own = own[np.argsort(order[own], kind="stable")]
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
-        _form_split(exact, levels, rows, partners, material)
+        _form_split(own, exact, levels, rows, partners, material)
         if propensities is not None:
             exchange_rows(levels[0], partners, propensities, rows, material.candidates.tables)
         free = own[partners[own, 0] == MISSING]
@@ -106,16 +108,30 @@ def _propensities(material: Material, rows: Rows, report: Report) -> Propensitie
 
 
 def _form_split(
-    exact: list[Groups], levels: list[Groups], rows: Rows, partners: NDArray[np.int32], material: Material
+    own: NDArray[np.int64],
+    exact: list[Groups],
+    levels: list[Groups],
+    rows: Rows,
+    partners: NDArray[np.int32],
+    material: Material,
 ) -> None:
-    """Form the sets of a split: large ones first, and among those the nearest first."""
+    """Form the sets of a split's rows ``own``: large ones first, and among those the nearest first.
+
+    In the end, rows that have found no partner among similar questions form sets with any others.
+    """
     unordered = rows._replace(coordinates=rows.coordinates[:, :0])
-    for size in range(material.settings.set_size, 1, -1):
+    sizes = range(material.settings.set_size, 1, -1)
+    for size in sizes:
         for groups in exact:
             _form_all(groups, size, np.inf, unordered, partners, material)
         for most in DISTANCES:
             for groups in levels:
                 _form_all(groups, size, most, rows, partners, material)
+    if levels:
+        free = own[partners[own, 0] == MISSING]
+        groups = free, np.append(np.arange(0, len(free), LARGEST), len(free))
+        for size in sizes:
+            _form_all(groups, size, np.inf, rows, partners, material)
 
 
 def _first_and_kind(
@@ -302,7 +318,7 @@ def _dissolve(
     valid = sets != MISSING
     leaks, sizes = _leaks(sets, valid, propensities, rows), valid.sum(axis=1)
     order = np.lexsort((first, leaks))
-    kept = np.cumsum(sizes[order]) <= settings.coverage * len(own)
+    kept = (np.cumsum(sizes[order]) <= settings.coverage * len(own)) | (leaks[order] == 0)
     if settings.max_leak is not None:
         kept &= leaks[order] <= settings.max_leak
     decoys.closed.size[sets[valid]], decoys.closed.leak[sets[valid]] = np.repeat(sizes, sizes), np.repeat(leaks, sizes)
@@ -328,5 +344,6 @@ def _leaks(
     shares /= shares.sum(axis=2, keepdims=True)
     diagonal = np.where(valid, np.einsum("srr->sr", shares), 0)
     same = (~valid | (rows.questions[sets] == rows.questions[sets[:, :1]])).all(axis=1)
-    leaks: NDArray[np.float32] = np.where(same, 0, np.abs(diagonal.sum(axis=1) - 1)).astype(np.float32)
+    estimated = np.maximum(np.abs(diagonal.sum(axis=1) - 1), _ESTIMATED)
+    leaks: NDArray[np.float32] = np.where(same, 0, estimated).astype(np.float32)
     return leaks

@@ -22,7 +22,8 @@ class Rows(NamedTuple):
 
     targets: NDArray[np.int32]  # keys
     images: NDArray[np.int32]
-    questions: NDArray[np.int32]  # equal for equal questions
+    questions: NDArray[np.int32]  # equal for questions that are the same letter by letter
+    comparable: NDArray[np.int32]  # equal for equivalent questions
     coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
     answers: NDArray[np.int32]  # sorted keys of each row's human answers, concatenated
     answer_starts: NDArray[np.int64]  # (rows + 1,)
@@ -37,7 +38,8 @@ def rows_of(material: Material) -> Rows:
     return Rows(
         targets=triplets.keys[triplets.targets],
         images=triplets.images,
-        questions=material.comparable_questions,
+        questions=np.array(material.table["question"].combine_chunks().dictionary_encode().indices),
+        comparable=material.comparable_questions,
         coordinates=np.empty((material.size, 0), np.int16),
         answers=pc.fill_null(keys, MISSING).to_numpy().astype(np.int32),
         answer_starts=starts(pc.fill_null(pc.list_value_length(answers), 0).to_numpy()),
@@ -47,7 +49,7 @@ def rows_of(material: Material) -> Rows:
 @reading
 def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
     """Whether two rows with different targets may share their choices: neither target may be correct in both."""
-    if rows.images[row] == rows.images[other] and rows.questions[row] == rows.questions[other]:
+    if rows.images[row] == rows.images[other] and rows.comparable[row] == rows.comparable[other]:
         return False
     target, candidate = rows.targets[row], rows.targets[other]
     for i in range(rows.answer_starts[row], rows.answer_starts[row + 1]):

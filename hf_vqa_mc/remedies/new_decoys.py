@@ -66,6 +66,8 @@ def give_new_decoys(
     recipe = VARIANTS[variant]
     if "iou" in recipe.sets:
         check_images(benchmark, donors)
+    if recipe.guarantee == "image":
+        check_images(benchmark, (), "closed sets of the same image", "use another --guarantee")
     material = _material(benchmark, recipe, word_vectors, settings, donors, keep_size, progress)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
@@ -149,18 +151,23 @@ def check_remedy(variant: str, word_vectors: str | None) -> None:
         )
 
 
-def check_images(benchmark: Benchmark, donors: Sequence[Donor]) -> None:
+def check_images(
+    benchmark: Benchmark,
+    donors: Sequence[Donor],
+    what: str = "IoU decoys",
+    remedy: str = "use --variant qou, or add answers about the same images: --pool DATASET, --captions or "
+    "--scene-graphs",
+) -> None:
     """Raise InputError unless some image has several questions or donors."""
     counts = Counter(one for split in benchmark.splits.values() for one in split.rows["image_id"].to_pylist())
     known = counts.pop("", 0)
-    remedy = "use --variant qou, or add answers about the same images: --pool DATASET, --captions or --scene-graphs"
     if not counts:
         reason = f"none of its {known:,} rows has an image (--image COLUMN)" if known else "it has no rows"
-        raise InputError(f"{benchmark.dataset}: IoU decoys need images, and {reason}; {remedy}")
+        raise InputError(f"{benchmark.dataset}: {what} need images, and {reason}; {remedy}")
     if max(counts.values()) == 1 and not images_in_common(donors, benchmark):
         raise InputError(
-            f"{benchmark.dataset}: IoU decoys are the answers to other questions on the same image, but each of its "
-            f"{len(counts):,} images has a single question; {remedy}"
+            f"{benchmark.dataset}: {what} are made of the answers to other questions on the same image, but each of "
+            f"its {len(counts):,} images has a single question; {remedy}"
         )
 
 

@@ -96,7 +96,7 @@ class AuditResult(Result):
         if self.exceeding:
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
-        if command := remedy_command(self.settings, self.audit.benchmark):
+        if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
             yield "\nTo replace the decoys:"
             yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
 
@@ -128,7 +128,8 @@ class AuditResult(Result):
         from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
-        command = remedy_command(self.settings, self.audit.benchmark, public_name)  # without folders of absolute paths
+        # without folders of absolute paths
+        command = "" if self.audit.exact else remedy_command(self.settings, self.audit.benchmark, public_name)
         return write_audit(Path(path), self.audit, None, progress, command, overwrite)
 
 

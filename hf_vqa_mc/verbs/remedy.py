@@ -19,6 +19,7 @@ from hf_vqa_mc.options import (
     POSITIVE,
     SEED,
     check_options,
+    flag_of,
     option,
     overwrite_option,
     settings,
@@ -143,6 +144,9 @@ class RemedySettings(BenchmarkOptions, SetSettings):
                 "closed answer sets take decoys from the benchmark's own rows; remove --pool, --captions and "
                 "--scene-graphs"
             )
+        unused = [one for one in fields(SetSettings) if getattr(self, one.name) != one.default]
+        if unused and variant is not None and not variant.closed:
+            raise InputError(f"{flag_of(unused[0])} is an option of closed answer sets; add --guarantee, or remove it")
         if self.pool_config is not None and self.pool is None:
             raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):

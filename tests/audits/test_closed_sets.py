@@ -45,11 +45,14 @@ def test_sets_of_one_question_and_of_one_image_are_exact_for_these_inputs():
     assert exact(sets(5, question="which is {index}")) == {Sees.CHOICES: 5}
 
 
-def test_questions_and_choices_are_compared_as_texts_that_count_as_the_same():
+def test_spelling_that_could_reveal_the_target_is_not_exact():
     table = sets(4)
     column = table.column_names.index("question")
     upper = [text.upper() + "?" if row % 2 else text for row, text in enumerate(table["question"].to_pylist())]
-    assert exact(table.set_column(column, "question", pa.array(upper)))[Sees.QUESTION] == 4
+    assert exact(table.set_column(column, "question", pa.array(upper))) == {Sees.CHOICES: 4}
+    pairs = zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
+    capital = [[text.upper() if at == label else text for at, text in enumerate(row)] for row, label in pairs]
+    assert exact(table.set_column(table.column_names.index("choices"), "choices", pa.array(capital))) == {}
 
 
 def test_several_sets_may_have_the_same_choices():

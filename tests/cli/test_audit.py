@@ -198,7 +198,7 @@ def test_the_output_and_the_report_end_with_a_remedy_command_that_runs(run, tmp_
 
 
 def test_the_remedy_command_without_images_makes_qou_decoys_and_names_no_folder(tmp_path):
-    rows = [{"question": "q", "choices": ["a", "b"], "answer": number % 2} for number in range(20)]
+    rows = [{"question": "q", "choices": ["a", "b"], "answer": int(number % 3 == 0)} for number in range(20)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
     *_, command = result.report()

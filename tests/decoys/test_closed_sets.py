@@ -158,7 +158,7 @@ def test_similar_words_are_no_decoys_of_one_another():
     ],
 )
 def test_where_no_set_is_possible_the_error_says_why(rows, variant, words):
-    with pytest.raises(InputError, match=f"no closed answer set can be formed of these 9 rows: {words}"):
+    with pytest.raises(InputError, match=f"no closed answer set can be formed of 9 rows: {words}"):
         built(variant, triplets(rows))
 
 
@@ -191,3 +191,25 @@ def test_vectors_of_questions_reveal_answers_of_words_seen_once():
 
     assert likelihood(encode=encode) > 0.9
     assert abs(likelihood() - 0.5) < 0.05
+
+
+def test_questions_of_another_spelling_are_not_the_same_question():
+    rows = [(at, "Is it on?" if answer == "no" else "is it on", answer) for at, answer in enumerate(["no", "yes"] * 4)]
+    with pytest.raises(InputError, match="no closed answer set can be formed"):
+        built("sets_same_question", triplets(rows))
+
+
+def test_sets_of_one_question_are_kept_at_every_coverage():
+    rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:8])]
+    found = rows_of(built("sets", triplets(rows), coverage=0.1))
+    assert len(found) == 8
+    assert {row["set_leak"] for row in found} == {0.0}
+
+
+def test_frequent_answers_find_partners_among_all_questions_where_similar_ones_have_none():
+    questions = [("is it on", "yes", "no"), ("is it off", "no", "yes")]
+    rows = []
+    for at in range(10_000):
+        text, usual, other = questions[at % 2]
+        rows.append((at, f"{text} {at // 2 % 50}", other if at % 40 < 2 else usual))
+    assert len(rows_of(built("sets_similar_question", triplets(rows), set_size=2, coverage=1.0))) > 0.95 * len(rows)

@@ -101,7 +101,7 @@ def test_an_image_and_a_question_are_in_few_sets_and_a_row_in_one():
 
 def test_answers_that_may_mean_the_same_are_in_no_square():
     table = crossing(20, ["woman", "women"])
-    with pytest.raises(InputError, match="no closed answer set can be formed of these 160 rows"):
+    with pytest.raises(InputError, match="no closed answer set can be formed of 160 rows"):
         built("sets_latin", table, set_size=2)
 
 
@@ -113,7 +113,7 @@ def test_another_spelling_of_an_answer_is_left_out():
 @pytest.mark.parametrize("variant", ["sets_latin", "sets_grid"])
 def test_where_questions_are_asked_once_the_error_says_so(variant):
     rows = [(image, f"what is it {image}", ANSWERS[image % 8]) for image in range(9)]
-    with pytest.raises(InputError, match="these 9 rows: 9 with no other answer to the same question"):
+    with pytest.raises(InputError, match="of 9 rows: 9 with no other answer to the same question"):
         built(variant, triplets(rows), set_size=4)
 
 

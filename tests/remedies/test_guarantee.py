@@ -60,13 +60,18 @@ def test_options_that_do_not_fit_are_refused_before_work_starts(benchmark, optio
         vm.remedy(benchmark, guarantee="question", **options)
 
 
+def test_options_of_closed_sets_without_a_guarantee_are_refused(benchmark):
+    with pytest.raises(InputError, match="--coverage is an option of closed answer sets; add --guarantee, or remove"):
+        vm.remedy(benchmark, coverage=0.5, word_vectors="corpus")
+
+
 def test_closed_variants_take_no_donors(benchmark):
     with pytest.raises(InputError, match="closed answer sets take decoys from the benchmark's own rows"):
         vm.remedy(benchmark, variant="sets_same_question", pool="pool.csv")
 
 
 def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
-    with pytest.raises(InputError, match="no closed answer set can be formed of these 420 rows: 420 with no other"):
+    with pytest.raises(InputError, match="closed sets of the same image need images, and none of its 420 rows has an"):
         vm.remedy(benchmark.remove_columns("image_id"), guarantee="image")
 
 
