@@ -84,7 +84,7 @@ MULTIPLE_CHOICE = pa.schema(
         ("answer_type", pa.string()),
         ("set_id", pa.string()),  # of the row's closed answer set, "" in other configs
         ("set_kind", pa.string()),  # one of decoys.closed_sets.SET_KINDS, "" in other configs
-        ("set_leak", pa.float32()),  # estimated leak of the set, null where it is not estimated
+        ("set_leak", pa.float32()),  # what the question reveals, 0 if exactly nothing, null if not estimated
     ]
 )
 """The columns of every ``<source>_<variant>`` config; ``dataset.features`` has them for ``datasets``."""

@@ -12,9 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
-from hf_vqa_mc.audits.closed_sets import ASSIGNED, exact_sets
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, exact_sets
 from hf_vqa_mc.audits.combined import combined, mean_probabilities
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
+from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
@@ -23,6 +24,7 @@ from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
@@ -50,8 +52,8 @@ class Audit:
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
-    exact: dict[Sees, int] = field(default_factory=dict)
-    """number of closed sets by inputs without which every strategy has exactly the accuracy of chance"""
+    exact: dict[Sees, ExactSets] = field(default_factory=dict)
+    """the closed sets by inputs with which every strategy has exactly the accuracy of chance"""
 
     def __repr__(self) -> str:
         return f"Audit of {self.benchmark!r}\n{len(self.gains)} shortcuts, {len(self.findings)} findings"
@@ -112,7 +114,7 @@ class Audit:
             "read_as": self.benchmark.read_as,
             "verdict": " ".join([verdict(self.gains, chance), *self._exact_sentences(chance)]),
             "caveat": self._caveat(),
-            "exact_sets": {sees.value: sets for sees, sets in self.exact.items()},
+            "exact_sets": {sees.value: sets.number for sees, sets in self.exact.items()},
             "shortcuts": [gain.as_json() for gain in self.gains],
             "per_type": self._per_type(),
             "findings": [
@@ -147,9 +149,10 @@ class Audit:
                 f"(measured: {100 * one.estimate.accuracy:.1f}%, {one.shortcut.name})"
                 for one in measured
             ]
+            checked = f"exact by construction, {counted(sets.number, 'set')} checked"
             yield (
-                f"{sees.label.capitalize()}: exact by construction, {sets:,} sets checked: every rule that sees these "
-                f"inputs, but not the order of the choices, is correct in {100 * chance:.1f}%{''.join(probes)}."
+                f"{sees.label.capitalize()}: {checked}: every rule that sees these inputs, but not the order of the "
+                f"choices, is correct in {100 * chance:.1f}%{''.join(probes)}."
             )
 
     def _caveat(self) -> str:
@@ -259,11 +262,13 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
-    shortcuts += combined(rows, shortcuts, context.folds, len(context.parts) if context.n_folds else 0, settings.seed)
-    cross_fitted += combined(rows, cross_fitted, context.folds, FOLDS, settings.seed)
-    by_gain = gains(shortcuts, rows.chance, split.clusters, cross_fitted)
+    sets, fitted_folds = sets_of(split), len(context.parts) if context.n_folds else 0
+    shortcuts += combined(rows, shortcuts, context.folds, fitted_folds, settings.seed, sets)
+    cross_fitted += combined(rows, cross_fitted, context.folds, FOLDS, settings.seed, sets)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
-    exact = exact_sets(rows, split.clusters if with_images else None)
+    exact = exact_sets(rows, split.clusters if with_images else None, sets)
+    groups = {sees: found.groups for sees, found in exact.items()}
+    by_gain = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
     return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run + not_again, exact)
 
 

@@ -1,20 +1,39 @@
 """Closed answer sets of the audited rows: what they guarantee, by counting, and the attack on sets as a whole."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.folds import LARGEST_SET
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut, picked
+from hf_vqa_mc.decoys.rng import text_hashes
 
 MOST_ROWS = 20
-"""Maximum number of rows with the same choices that are assigned together; such rows also share a fold."""
+"""Maximum number of rows with the same choices that are assigned together; such rows also share a fold.
+
+Where rows have the column ``set_id``, those of a set are assigned together instead.
+"""
 SMALLEST, TIED = 1e-6, 1e-6
 """Smallest probability, and largest difference of log likelihoods that is a tie."""
 ASSIGNED = "best assignment"
 
 
-def exact_sets(rows: Rows, images: NDArray[np.integer] | None) -> dict[Sees, int]:
-    """The inputs for which every strategy has exactly the accuracy of chance, with the number of closed sets.
+class ExactSets(NamedTuple):
+    """Closed sets due to which every strategy with some inputs has exactly the accuracy of chance."""
+
+    number: int
+    """number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices"""
+    groups: NDArray[np.int64]
+    """(rows,): number of the rows with the same inputs and choices, which hold one or more sets"""
+
+
+def exact_sets(
+    rows: Rows, images: NDArray[np.integer] | None, sets: Sequence[str] | None = None
+) -> dict[Sees, ExactSets]:
+    """The inputs for which every strategy has exactly the accuracy of chance, with the closed sets.
 
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
     choices alone, but not their order, picks the same text in all k rows. If the rows of each set also share the
@@ -24,18 +43,24 @@ def exact_sets(rows: Rows, images: NDArray[np.integer] | None) -> dict[Sees, int
     Args:
         rows: the audited rows.
         images: (rows,): image number of each row; None if rows have no image.
+        sets: see `folds.sets_of`.
     """
     of_inputs: dict[Sees, NDArray[np.generic]] = {Sees.CHOICES: np.zeros(len(rows)), Sees.QUESTION: rows.questions}
     if images is not None:
         of_inputs[Sees.IMAGE] = images
-    found = {sees: _n_sets(rows, group) for sees, group in of_inputs.items()}
-    return {sees: sets for sees, sets in found.items() if sets}
+    groups = {sees: _closed(rows, group) for sees, group in of_inputs.items()}
+    named = len(set(sets)) if sets and all(sets) else None
+    return {
+        sees: ExactSets(named or round(float((1 / rows.sizes).sum())), group)
+        for sees, group in groups.items()
+        if group is not None
+    }
 
 
-def _n_sets(rows: Rows, group: NDArray[np.generic]) -> int:
-    """Number of closed sets of rows of the same group; 0 unless all rows are in one."""
+def _closed(rows: Rows, group: NDArray[np.generic]) -> NDArray[np.int64] | None:
+    """(rows,): number of the rows with the same group and choices; None unless each has closed sets only."""
     if rows.sizes.min() < 2:
-        return 0
+        return None
     _, choices = np.unique(rows.text_sets, return_inverse=True)
     _, number = np.unique(
         np.unique(group, return_inverse=True)[1] * (choices.max() + 1) + choices, return_inverse=True
@@ -46,35 +71,43 @@ def _n_sets(rows: Rows, group: NDArray[np.generic]) -> int:
     of_target = targets // len(rows.vocabulary.choices)
     # Each of the k choices is the target of equally many rows; several sets may have the same choices.
     exact = (np.bincount(of_target) == sizes).all() and (counts * sizes[of_target] == n_rows[of_target]).all()
-    return int((n_rows // sizes).sum()) if exact else 0
+    return number if exact else None
 
 
 def best_assignment(
-    rows: Rows, probabilities: NDArray[np.float64] | None, folds: int, seed: int = 0
+    rows: Rows,
+    probabilities: NDArray[np.float64] | None,
+    folds: int,
+    seed: int = 0,
+    sets: Sequence[str] | None = None,
 ) -> Shortcut | None:
     """Assign the choices to the rows that share them, each to equally many rows, with the highest likelihood.
 
-    Other rows, and more than MOST_ROWS with the same choices, pick the most probable choice.
+    With ``sets``, the rows of a set are assigned together, else those with the same choices. Other rows, and more
+    than MOST_ROWS with the same choices, pick the most probable choice.
 
     Args:
         rows: the audited rows.
         probabilities: (rows, choices): P(target) from question and choices, NaN in rows that were not evaluated.
         folds: see `Prediction.folds`.
         seed: random seed; ties are broken at random.
+        sets: see `folds.sets_of`.
 
     Returns:
         The strategy; None if fewer than half of the rows share their choices with others.
     """
     if probabilities is None:
         return None
-    rng, shared = np.random.default_rng(seed), 0
+    rng, shared, groups, most = np.random.default_rng(seed), 0, rows.choice_sets, MOST_ROWS
+    if sets is not None:
+        groups, most = np.where(np.array(sets) != "", text_hashes(sets), groups), LARGEST_SET
     evaluated = np.flatnonzero(np.isfinite(probabilities[:, 0]))
-    order = evaluated[np.argsort(rows.choice_sets[evaluated], kind="stable")]
-    starts = np.flatnonzero(np.diff(rows.choice_sets[order], prepend=np.uint64(0), append=np.uint64(0)))
+    order = evaluated[np.argsort(groups[evaluated], kind="stable")]
+    starts = np.flatnonzero(np.diff(groups[order], prepend=np.uint64(0), append=np.uint64(0)))
     scores = np.full(len(rows), np.nan)
     scores[evaluated] = picked(probabilities[evaluated], rows.take(evaluated))
     for group in np.split(order, starts[1:-1]):
-        if 1 < len(group) <= MOST_ROWS:
+        if 1 < len(group) <= most:
             shared += len(group)
             scores[group] = _assigned(rows.take(group), probabilities[group], rng)
     if 2 * shared < max(len(evaluated), 1):
@@ -84,8 +117,9 @@ def best_assignment(
         folds=folds,
         name=f"{ASSIGNED}: {Sees.QUESTION.label}",
         sees=Sees.QUESTION,
-        sentence="sees all rows with the same choices but no image and assigns each choice to equally many of them",
-        clusters=np.unique(rows.choice_sets, return_inverse=True)[1],
+        sentence=f"sees all rows {'with the same choices' if sets is None else 'of a closed answer set'} but no image "
+        "and assigns each choice to equally many of them",
+        clusters=np.unique(groups, return_inverse=True)[1],
     )
 
 

@@ -12,7 +12,12 @@ from hf_vqa_mc.audits.shortcut import FOLDS, Sees, Shortcut
 
 
 def combined(
-    rows: Rows, found: Sequence[Shortcut], rows_folds: NDArray[np.integer], fitted_folds: int, seed: int
+    rows: Rows,
+    found: Sequence[Shortcut],
+    rows_folds: NDArray[np.integer],
+    fitted_folds: int,
+    seed: int,
+    sets: Sequence[str] | None = None,
 ) -> list[Shortcut]:
     """The strategies that use the mean predictions of trained probes.
 
@@ -23,6 +28,7 @@ def combined(
         fitted_folds: number of folds of the audited rows that the probes were fitted on; 0 with a training split,
             which `usual_rank` needs.
         seed: random seed; ties are broken at random.
+        sets: see `folds.sets_of`.
     """
     made: list[Shortcut | None] = []
     for sees in Sees:
@@ -30,7 +36,7 @@ def combined(
         if probabilities is None or not sees.is_shortcut:
             continue
         if sees is Sees.QUESTION:
-            made.append(best_assignment(rows, probabilities, fitted_folds, seed))
+            made.append(best_assignment(rows, probabilities, fitted_folds, seed, sets))
         if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
             made.append(usual_rank(rows, probabilities, rows_folds, sees, seed))
     return [replace(one, fitted=True, trained=True) for one in made if one is not None]
@@ -79,6 +85,6 @@ def usual_rank(
         folds=FOLDS,
         name=f"rank of the prediction: {sees.label}",
         sees=sees,
-        sentence=f"{sees.sentence} and picks the choice with the rank in the predictions of all trained probes that "
-        "is most often correct in other rows, such as the least probable choice",
+        sentence=f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
+        "rank that is most often correct in other rows (for example the second)",
     )

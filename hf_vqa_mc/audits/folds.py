@@ -38,7 +38,8 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     Returns:
         int8 (rows,), in [0, FOLDS).
     """
-    if (units := _with_sets(split)) is not None:
+    if (sets := sets_of(split)) is not None:
+        units = [one or unit for one, unit in zip(sets, split.units, strict=True)]
         return (text_hashes(units) % np.uint64(FOLDS)).astype(np.int8)
     hashes, image = text_hashes(dict.fromkeys(split.units)), split.clusters
     group = np.arange(len(hashes))
@@ -49,15 +50,13 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     return (first[group][image] % np.uint64(FOLDS)).astype(np.int8)
 
 
-def _with_sets(split: Split) -> list[str] | None:
-    """(rows,): the closed set of each row, or its unit; None without sets, or if one has most of the rows."""
+def sets_of(split: Split) -> list[str] | None:
+    """(rows,): the closed set of each row, "" for rows in none; None without sets, or if one has most of the rows."""
     if SET_ID not in split.original.column_names:
         return None
-    sets = [None if one in (None, "") else f"set {one}" for one in split.original[SET_ID].to_pylist()]
+    sets = ["" if one in (None, "") else f"set {one}" for one in split.original[SET_ID].to_pylist()]
     largest = max(Counter(one for one in sets if one).values(), default=0)
-    if not 0 < largest <= max(LARGEST * len(sets) / FOLDS, LARGEST_SET):
-        return None
-    return [one or unit for one, unit in zip(sets, split.units, strict=True)]
+    return sets if 0 < largest <= max(LARGEST * len(sets) / FOLDS, LARGEST_SET) else None
 
 
 def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: int) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """The gain of each shortcut over random guessing with its uncertainty, and the verdict on the benchmark."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from hf_vqa_mc.audits.shortcut import Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import TIED, Sees, Shortcut
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
 
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
@@ -105,6 +105,8 @@ class Gain:
         found, of = self.estimate, len(self.shortcut.scores)
         rows = "the rows" if found.rows == of else f"a random {found.rows:,} of the {of:,} rows"
         text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of {rows}"
+        if found.low == found.high:
+            return f"{text}: exactly chance, due to the closed answer sets."
         interval = f"95% interval {_signed(found.low)} to {_signed(found.high)}"
         points = f"{abs(100 * found.gain):.1f} points {'above' if found.gain >= 0 else 'below'} chance ({interval})"
         if not self.shortcut.sees.is_shortcut or self.alarm:
@@ -134,6 +136,7 @@ def gains(
     chance: NDArray[np.float64],
     clusters: NDArray[np.integer],
     cross_fitted: Sequence[Shortcut] = (),
+    exact: Mapping[Sees, NDArray[np.integer]] | None = None,
 ) -> list[Gain]:
     """Estimate the gains of all shortcuts of an audit, largest first.
 
@@ -142,10 +145,15 @@ def gains(
         chance: see `estimate`.
         clusters: see `estimate`.
         cross_fitted: shortcuts of the same names, fitted on other audited rows although there is a training split.
+        exact: (rows,): see `ExactSets.groups`, by inputs. A strategy that is at chance in each of them is so by
+            construction, so there is nothing to estimate: its gain and interval are 0.
     """
 
     def of(one: Shortcut) -> Estimate:
         some, units = one.evaluated, clusters if one.clusters is None else one.clusters
+        group = (exact or {}).get(one.sees)
+        if group is not None and np.abs(np.bincount(group[some], (one.scores - chance)[some])).max() < TIED:
+            return Estimate(float(chance[some].mean()), 0.0, 0.0, 0.0, 1.0, int(some.sum()))
         return estimate(one.scores[some], chance[some], units[some], one.inflation)
 
     found = [of(one) for one in shortcuts]

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.inventory import IMAGES, PREFERRED, PREVIEW, Inventory, configs_of, is_open, pictured
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
+from hf_vqa_mc.decoys.decoy_set import LeftOut
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.source import OPEN_SPLITS
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import code, environment, plain
 
 if TYPE_CHECKING:
@@ -209,11 +211,21 @@ def set_counts(sets: dict[str, dict[str, int]]) -> str:
     '1,032 same-question sets of 2, 301 same-question sets of 4'
     """
     counts = [
-        f"{count:,} {kind.replace('_', '-')} sets of {size}"
+        f"{counted(count, kind.replace('_', '-') + ' set')} of {size}"
         for kind, sizes in sets.items()
         for size, count in sizes.items()
     ]
     return ", ".join(counts) or "no sets"
+
+
+def sets_in_words(splits: dict[str, dict[str, Any]]) -> list[str]:
+    """The closed answer sets of each split, and its rows that are left out."""
+    lines, reasons = [], {reason.name.lower(): reason.sentence for reason in LeftOut}
+    for split, found in splits.items():
+        left_out = [f"{counted(rows, 'row')} {reasons[reason]}" for reason, rows in found["left_out"].items() if rows]
+        rest = f" Left out: {'; '.join(left_out)}." if left_out else ""
+        lines.append(f"{split}: {counted(found['rows'], 'row')} in {set_counts(found['sets'])}.{rest}")
+    return lines
 
 
 def numeric_columns(table: dict[str, Any]) -> list[bool]:

@@ -87,19 +87,24 @@ def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | Non
     """The estimated leak of a split's sets if the sets that leak least are kept first; ``own`` is (rows,).
 
     Returns:
-        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``gain`` (mean
-        estimated accuracy of question and choices minus chance) and ``max_leak`` (of the last set, as in
-        --max-leak). ``kept``: coverage and gain of the sets that are kept. None where no leak was estimated.
+        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows``, ``gain``
+        (mean estimated accuracy of question and choices minus chance) and ``max_leak`` (of the last set, as in
+        --max-leak). ``kept``: coverage and gain of the sets that are kept. None unless some set can leak.
     """
     formed = np.flatnonzero(own & ~np.isnan(sets.leak))
-    if not len(formed):
+    if not sets.leak[formed].any():
         return None
     formed = formed[np.argsort(sets.leak[formed], kind="stable")]
     gains = sets.leak[formed].astype(np.float64) / sets.size[formed]
     means = np.cumsum(gains) / np.arange(1, len(formed) + 1)
     shown = np.unique(np.linspace(0, len(formed), CURVE_POINTS + 1).round().astype(np.int64)[1:] - 1)
     points = [
-        {"coverage": (at + 1) / int(own.sum()), "gain": float(means[at]), "max_leak": float(sets.leak[formed[at]])}
+        {
+            "coverage": (at + 1) / int(own.sum()),
+            "rows": at + 1,
+            "gain": float(means[at]),
+            "max_leak": float(sets.leak[formed[at]]),
+        }
         for at in shown.tolist()
     ]
     kept = gains[sets.first[formed] != MISSING]

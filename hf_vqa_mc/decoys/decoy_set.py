@@ -26,7 +26,7 @@ class ClosedSets(NamedTuple):
     first: NDArray[np.int64]  # the first row of each row's set, MISSING for rows in no set
     kind: NDArray[np.int8]  # index in ``SET_KINDS``
     size: NDArray[np.int8]  # rows of the set that was formed with each row, also if it is left out for its leak
-    leak: NDArray[np.float32]  # estimated leak of that set, NaN where it is not estimated
+    leak: NDArray[np.float32]  # estimated leak of that set, 0 if it is exact for the question, NaN if not estimated
     left_out: NDArray[np.int8]  # a `LeftOut`, why a row is in no set
 
 

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, starts, too_similar
+from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_set import DecoySet
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -71,6 +72,8 @@ def fill(
 ) -> None:
     """Give each row of a pool the targets of its partners as decoys, and name its closed set.
 
+    The leak of kinds of sets that are exact for the question is 0.
+
     Args:
         decoys: filled in place.
         pool: (pool,): rows.
@@ -83,3 +86,5 @@ def fill(
     decoys.picks[pool, 0] = np.where(partners == MISSING, MISSING, targets[partners])
     decoys.donors[pool, 0], decoys.found[pool, 0], decoys.considered[pool] = partners, found, found
     decoys.closed.first[pool], decoys.closed.kind[pool] = first, kind
+    exact = np.array(["question" in one.exact for one in SET_KINDS.values()])
+    decoys.closed.leak[pool[exact[kind] & (first != MISSING)]] = 0

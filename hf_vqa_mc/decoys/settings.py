@@ -39,7 +39,7 @@ class SetSettings:
     coverage: float = option(
         "Maximum fraction of each split's rows in closed sets of similar questions; those that leak most go.",
         default=0.9,
-        check=FRACTION,
+        check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
         panel=SETS,
     )
     max_leak: float | None = option(

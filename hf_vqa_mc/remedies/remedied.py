@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.benchmarks.writing import staged_benchmark
-from hf_vqa_mc.dataset.card_text import set_counts
+from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.decoy_sets import Choices
 from hf_vqa_mc.dataset.statistics import set_statistics
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.decoy_set import LeftOut
 from hf_vqa_mc.io.atomic_file import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
+from hf_vqa_mc.text.counted import counted
 
 MOSTLY = 0.5
 """A larger fraction of fallbacks is reported in a sentence."""
@@ -125,14 +125,6 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
     ]
 
 
-def _closed_in_words(split: str, found: Mapping[str, Any]) -> str:
-    """The closed sets of a split, and its rows that are left out."""
-    reasons = {reason.name.lower(): reason.sentence for reason in LeftOut}
-    left_out = [f"{rows:,} {reasons[reason]}" for reason, rows in found["left_out"].items() if rows]
-    rest = f" Left out: {'; '.join(left_out)}." if left_out else ""
-    return f"{split}: {found['rows']:,} rows in {set_counts(found['sets'])}.{rest}"
-
-
 def _replaced(statistics: dict[str, Any]) -> list[str]:
     sizes = " or ".join(statistics["choices"])
     before = " or ".join(statistics["choices_before"])
@@ -144,7 +136,7 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
             "its own part."
         )
     if "closed_sets" in statistics:
-        return [*lines, *map(_closed_in_words, statistics["closed_sets"], statistics["closed_sets"].values())]
+        return [*lines, *sets_in_words(statistics["closed_sets"])]
     for name, found in statistics["decoys"].items():
         kind, _ = methods()[name]
         rest = f"; {found['missing']:,} are missing" if found["missing"] else ""
@@ -163,7 +155,6 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
         if not donors["images_in_common"]:
             lines.append("Images are matched by id or file name; embedded images are matched by content.")
     if statistics["rows_left_as_published"]:
-        lines.append(
-            f"{statistics['rows_left_as_published']:,} rows keep their published choices, since no decoy was found."
-        )
+        kept = counted(statistics["rows_left_as_published"], "row")
+        lines.append(f"Published choices are kept in {kept}, since no decoy was found.")
     return lines

@@ -50,9 +50,11 @@ def points(gain: float | None) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """A gain's interval in percentage points, "" if it has none."""
+    """A gain's interval in percentage points, "exact" if its ends are equal, "" if it has none."""
     if row.get("low") is None or row.get("high") is None:
         return ""
+    if row["low"] == row["high"]:
+        return "exact"
     return f"{points(row['low'])} to {points(row['high'])}"
 
 

@@ -141,13 +141,17 @@ def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
 
 
 def _not_run(sides: Sides) -> list[tuple[str, str]]:
-    """Probes that were not run and splits that were skipped, with the reasons; each once."""
-    reasons: dict[tuple[str, str], None] = {}
-    for audit in sides.values():
+    """Probes that were not run and splits that were skipped, with the reasons, and the side if only one."""
+    of_sides: dict[tuple[str, str], list[str]] = {}
+    for side, audit in sides.items():
         probes = [(plain(row["name"], 120), row["reason"]) for row in audit.get("not_run") or ()]
         splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
-        reasons |= {(name, plain(reason, 400)): None for name, reason in probes + splits}
-    return list(reasons)
+        for name, reason in probes + splits:
+            of_sides.setdefault((name, plain(reason, 400)), []).append(side)
+    return [
+        (name if len(found) == len(sides) else f"{name} ({found[0]} the remedy)", reason)
+        for (name, reason), found in of_sides.items()
+    ]
 
 
 def _card(example: Example) -> dict[str, Any]:

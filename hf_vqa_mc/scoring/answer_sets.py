@@ -15,6 +15,7 @@ from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import effective_rows, proportion_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Line, Table, line
+from hf_vqa_mc.text.counted import counted
 
 TIE = 1e-9
 """Differences of scores below this share of a set's range are ties, which are broken at random."""
@@ -263,7 +264,9 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     groups = [Group("", _lines(result))]
     if len(result["per_kind"]) > 1:
-        groups += [Group(f"{kind}: {one['sets']:,} sets", _lines(one)) for kind, one in result["per_kind"].items()]
+        groups += [
+            Group(f"{kind}: {counted(one['sets'], 'set')}", _lines(one)) for kind, one in result["per_kind"].items()
+        ]
     else:
         groups = [Group(next(iter(result["per_kind"])), groups[0].lines)]
     if result["rows_without_set"]:
@@ -290,7 +293,7 @@ def _lines(figures: Mapping[str, Any]) -> list[Line]:
 SCHEME = Scheme(
     "set_accuracy",
     set_accuracy,
-    "{rows:,} rows in {sets:,} closed answer sets",
+    "{rows:,} rows in {sets:,} closed answer sets; standard errors clustered by set, not by image",
     columns=("choices", "set_ids", "set_kinds", "questions", "image_ids", "scores", "question_ids"),
     features=(("int64", "int64"), ("string", "int64")),
     kinds=(MULTIPLE_CHOICE,),

@@ -13,6 +13,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import RUNNING, flag_of, option, overwrite_option, settings, spec_of, subset, verb
 from hf_vqa_mc.result import Result, in_html
+from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ class AuditResult(Result):
         from rich.text import Text
 
         figures = self.audit.as_json()
-        yield f"{self.audit.benchmark.test.location}: {figures['rows']:,} rows"
+        yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
         yield shortcut_table([self.audit])
         yield " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(self.audit) else "", self.audit.sampled]))
         if figures["read_as"]:
@@ -272,7 +273,7 @@ def _cells(gain: "Gain | None", columns: int) -> list[str]:
         return [""] * columns
     found, again = gain.estimate, gain.cross_fitted
     reached = [f"{100 * found.accuracy:.1f}", f"{100 * found.gain:+.1f}{'!' if gain.alarm else ' '}"]
-    interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    interval = "exact" if found.low == found.high else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
     return [*reached, interval, "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
 
 

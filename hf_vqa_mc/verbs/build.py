@@ -84,7 +84,7 @@ class BuildResult(Result):
 
     def _remarks(self) -> Iterator[str]:
         """Remarks on the configs: other splits, rows left out, fallbacks, missing decoys."""
-        from hf_vqa_mc.dataset.card_text import percent
+        from hf_vqa_mc.dataset.card_text import percent, sets_in_words
         from hf_vqa_mc.schema import SPLITS
 
         for name, config in self.configs.items():
@@ -97,6 +97,7 @@ class BuildResult(Result):
             for reason, rows in statistics.get("left_out", {}).items():
                 if rows:
                     yield f"{name}: {rows:,} left out: {reason}."
+            yield from (f"{name}, {line}" for line in sets_in_words(statistics.get("closed_sets", {})))
             for kind, counts in statistics.get("fallbacks", {}).items():
                 fallback, missing = (counts[key] / max(counts["choices"], 1) for key in ("fallback", "missing"))
                 if fallback > 1 / 2:

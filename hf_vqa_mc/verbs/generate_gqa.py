@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _SIZE: Check = ("an integer from 2 to 7", lambda value: 2 <= value <= 7)
 _GRID_SIZE: Check = ("4 or 6", lambda value: value in (4, 6))
+_OF_SETS = ("splits", "keep_splits", "depth", "indirect", "by_category", "most")
+"""Settings of the engine that closed answer sets depend on, for the dataset card."""
 
 
 @settings
@@ -192,6 +194,7 @@ def _write_sets(
     from hf_vqa_mc.decoys.crossed_sets import QUESTION_SETS
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.engines.gqa.crossed import crossed_questions
+    from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
     from hf_vqa_mc.io.atomic_file import check_outside
     from hf_vqa_mc.io.atomic_folder import check_output
     from hf_vqa_mc.sources import SOURCES
@@ -200,21 +203,24 @@ def _write_sets(
 
     check_output(settings.output, BUILT, settings.overwrite)
     check_outside(settings.output, "output", settings.scene_graphs)
+    words = ontology or own_ontology()
     triplets = crossed_questions(
         settings.scene_graphs,
         subset(settings, GqaSettings),
-        ontology=ontology,
+        ontology=words,
         per_answer=QUESTION_SETS if settings.same_question else None,
         progress=progress,
     )
     inputs = VariantInputs(triplets, (variant,), None, Settings(set_size=size, seed=settings.seed))
+    made = made_with(inputs, "generated")
+    made["settings"] |= {name: str(getattr(settings, name)) for name in _OF_SETS} | {"ontology": words.name}
     source = as_generated(SOURCES["gqa"], __version__)
     inventory = write_folder(
         settings.output,
         source.name,
         build_variants(triplets, inputs.names, None, inputs.settings, progress),
         about=about_source(source),
-        made_with=made_with(inputs, "generated"),
+        made_with=made,
         overwrite=settings.overwrite,
         progress=progress,
     )

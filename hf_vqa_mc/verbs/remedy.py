@@ -26,7 +26,7 @@ from hf_vqa_mc.options import (
     verb,
 )
 from hf_vqa_mc.result import Result, in_html
-from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, change_table, default_folder, shortcut_table
+from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, change_table, shortcut_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +44,12 @@ def _no_output(given: Mapping[str, Any]) -> Path:
 
 
 def _report_folder(given: Mapping[str, Any]) -> Path:
-    folder = default_folder(given)
-    return folder.with_name(f"{folder.name}-before-after")
+    """Named after the output, its config and decoys, so that a report is replaced only together with its output."""
+    from hf_vqa_mc.report.audit_folder import AUDITS, folder_name
+
+    made = "pruned" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
+    output = Path(given["output"]).name.split(".")[0]
+    return AUDITS / f"{folder_name(output, given.get('config'), made)}-before-after"
 
 
 @settings
@@ -61,7 +65,12 @@ class RemedySettings(BenchmarkOptions, SetSettings):
         "File to write, in the benchmark's format, or folder.", default=None, cli_default=_no_output
     )
     overwrite: bool = overwrite_option()
-    variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
+    variant: str = option(
+        "iou_qou, iou, qou, all (also the published decoys), or closed answer sets: "
+        f"{', '.join(one.name for one in VARIANTS.values() if one.closed)} (see --guarantee).",
+        default="iou_qou",
+        panel=DECOYS,
+    )
     guarantee: Literal["choices", "question", "image"] | None = option(
         "choices, question or image: closed answer sets instead of IoU and QoU decoys. These rows share their "
         "choices, so every rule that sees the choices alone is at chance, also with the question, or also with the "
@@ -124,7 +133,7 @@ class RemedySettings(BenchmarkOptions, SetSettings):
         panel=AUDITING,
     )
     report: Path | None = option(
-        "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after.",
+        "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after, named after the output.",
         default=None,
         panel=AUDITING,
         cli_default=_report_folder,
