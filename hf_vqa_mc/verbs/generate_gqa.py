@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SIZE: Check = ("an integer from 2 to 7", lambda value: 2 <= value <= 7)
 _GRID_SIZE: Check = ("4 or 6", lambda value: value in (4, 6))
-_OF_SETS = ("splits", "keep_splits", "depth", "indirect", "by_category", "most")
+_OF_SETS = ("keep_splits", "depth", "indirect", "by_category", "most")
 """Settings of the engine that closed answer sets depend on, for the dataset card."""
 
 
@@ -213,7 +213,11 @@ def _write_sets(
     )
     inputs = VariantInputs(triplets, (variant,), None, Settings(set_size=size, seed=settings.seed))
     made = made_with(inputs, "generated")
-    made["settings"] |= {name: str(getattr(settings, name)) for name in _OF_SETS} | {"ontology": words.name}
+    splits = ", ".join(f"{name}={share:g}" for name, share in settings.splits.items())
+    made["settings"] |= {name: getattr(settings, name) for name in _OF_SETS} | {
+        "splits": splits,
+        "ontology": words.name,
+    }
     source = as_generated(SOURCES["gqa"], __version__)
     inventory = write_folder(
         settings.output,

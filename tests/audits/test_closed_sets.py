@@ -8,7 +8,7 @@ from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
 from hf_vqa_mc.audits.gains import gains
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import Sees, Shortcut
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from tests.audits.planted import context_of, split_of
@@ -60,6 +60,12 @@ def test_several_sets_may_have_the_same_choices():
     assert exact(sets(6, vocabulary=2)) == {Sees.CHOICES: 6, Sees.QUESTION: 6}
 
 
+def test_named_sets_are_counted_as_they_are_scored():
+    table = sets(6)  # as three Latin squares of two of these sets each
+    assert exact(table, [f"square {row // 6}" for row in range(18)]) == {Sees.CHOICES: 3, Sees.QUESTION: 3}
+    assert exact(table, ["", *["a"] * 17])[Sees.CHOICES] == 6
+
+
 def test_sets_of_different_sizes_are_counted():
     assert exact(pa.concat_tables([sets(3, size=2), sets(2, size=4)]))[Sees.CHOICES] == 5
 
@@ -94,6 +100,37 @@ def test_the_best_assignment_is_right_where_single_rows_are_not():
     joint = best_assignment(rows, probabilities, 0)
     assert joint.scores.mean() > alone
     assert set(np.bincount(joint.clusters).tolist()) == {3}
+
+
+def test_rows_of_a_named_set_are_assigned_together_however_many_rows_share_the_choices():
+    table = sets(30, vocabulary=1)
+    rows, names = context_of(table).rows, [f"set {row // 3}" for row in range(90)]
+    probabilities = np.full((90, 3), 0.2)
+    probabilities[:, 0] = 0.6
+    assert best_assignment(rows, probabilities, 0) is None  # 90 rows have the same choices
+    joint = best_assignment(rows, probabilities, 0, sets=names)
+    assert joint.scores.all()
+    assert np.bincount(joint.clusters).tolist() == [3] * 30
+    assert "all rows of a closed answer set" in joint.sentence
+
+
+def test_what_is_at_chance_in_each_set_has_no_interval_and_what_the_order_reveals_has_one():
+    context = context_of(sets(40))
+    groups = {sees: one.groups for sees, one in exact_sets(context.rows, None).items()}
+
+    def gain_of(values, sees):
+        scores = context.pick(values).scores
+        shortcut = Shortcut(scores, name="made up", sees=sees, sentence="picks")
+        return gains([shortcut], context.rows.chance, context.split.clusters, exact=groups)[0]
+
+    preference = np.random.default_rng(0).random(len(context.rows.vocabulary.key_texts))[context.rows.keys]
+    found = gain_of(preference, Sees.CHOICES)
+    assert (found.estimate.gain, found.estimate.low, found.estimate.high, found.estimate.p) == (0, 0, 0, 1)
+    assert "correct in 33.3% of the rows: exactly chance, due to the closed answer sets" in found.sentence
+    first = gain_of(-context.rows.positions, Sees.CHOICES).estimate
+    assert first.low < first.gain < first.high
+    with_image = gain_of(preference, Sees.IMAGE).estimate
+    assert with_image.low < with_image.high
 
 
 def test_an_assignment_without_knowledge_is_at_chance_whatever_the_published_order():

@@ -163,9 +163,12 @@ def test_unusable_input_is_named_and_nothing_is_written(arguments, said, tmp_pat
 @pytest.mark.parametrize(
     ("option", "kind", "size"), [("--latin", "latin", 2), ("--same-question", "same_question", 2)]
 )
-def test_closed_answer_sets_are_ready_for_load_dataset(option, kind, size, tmp_path, monkeypatch):
+def test_closed_answer_sets_are_ready_for_load_dataset(option, kind, size, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert call("generate", "gqa", EXAMPLE, option, size, "--output", "vqa_mc") == 0
+    assert "for which no partners were left" in " ".join(capsys.readouterr().out.split())
+    card = (tmp_path / "vqa_mc" / "README.md").read_text()
+    assert all(f"| {setting} |" in card for setting in (f"set\\_size | {size}", "depth | 2", "ontology | own"))
     splits = load_dataset("vqa_mc", f"gqa_sets_{kind}", cache_dir=str(tmp_path / "cache"))
     rows = [row for split in splits.values() for row in split]
     assert {row["set_kind"] for row in rows} == {kind}

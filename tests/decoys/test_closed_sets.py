@@ -206,6 +206,13 @@ def test_sets_of_one_question_are_kept_at_every_coverage():
     assert {row["set_leak"] for row in found} == {0.0}
 
 
+@pytest.mark.parametrize(("variant", "leak"), [("sets_same_question", 0.0), ("sets_same_image", None)])
+def test_the_leak_is_0_where_the_question_is_the_same_and_null_where_it_is_not_estimated(variant, leak):
+    same_image = variant == "sets_same_image"
+    rows = [(0 if same_image else at, f"what is it {at * same_image}", ANSWERS[at]) for at in range(8)]
+    assert {row["set_leak"] for row in rows_of(built(variant, triplets(rows)))} == {leak}
+
+
 def test_frequent_answers_find_partners_among_all_questions_where_similar_ones_have_none():
     questions = [("is it on", "yes", "no"), ("is it off", "no", "yes")]
     rows = []

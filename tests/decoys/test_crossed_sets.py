@@ -50,7 +50,7 @@ def test_a_latin_square_has_each_answer_once_for_each_question_and_each_image(si
     assert len(sets_of(rows)) > 1
     for (split, _), members in sets_of(rows).items():
         assert len(members) == size**2
-        assert {row["set_kind"] for row in members} == {LATIN.name}
+        assert {(row["set_kind"], row["set_leak"]) for row in members} == {(LATIN.name, 0.0)}
         assert {row["split"] for row in members} == {split}
         assert len({tuple(row["choices"]) for row in members}) == 1
         targets = [row["choices"][row["label"]] for row in members]

@@ -53,6 +53,8 @@ def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(b
         ({"variant": "qou"}, "--guarantee replaces --variant and --prune"),
         ({"prune": 0.1}, "--guarantee replaces --variant and --prune"),
         ({"set_size": 8}, "--set-size 8: expected an integer from 2 to 7"),
+        ({"coverage": 0}, "--coverage 0.0: expected a number above 0, at most 1"),
+        ({"coverage": float("nan")}, "--coverage nan: expected a number above 0, at most 1"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_before_work_starts(benchmark, options, words):

@@ -218,6 +218,25 @@ def test_sections_without_figures_are_omitted(key, title):
     assert title not in Elements(report_html({**whole, key: type(whole[key])()}, [])).text
 
 
+def test_a_probe_that_was_not_run_on_one_side_names_the_side():
+    before, after = audits.audit(), audits.audit(0.1)
+    after["not_run"] = [*after["not_run"], {"name": "set network", "reason": "too few images"}]
+    assert report_values({"before": before, "after": after})["not_run"] == [
+        ("language model", "no model was named; add --language-model NAME"),
+        ("set network (after the remedy)", "too few images"),
+    ]
+
+
+def test_headlines_compare_gains_if_the_remedy_changed_chance():
+    before, after = audits.audit(), audits.audit(0.1, chance=0.5)
+    text = Elements(report_html(before, [], after, [])).text
+    assert (
+        "+33.1 points above chance, without the image: 58.1% of the questions are answered correctly, chance is"
+        in text
+    )
+    assert "answered correctly, chance is" not in Elements(report_html(before, [], audits.audit(0.1), [])).text
+
+
 def test_a_report_of_next_to_nothing_can_be_written():
     assert "Shortcut audit" in report_html({"dataset": "x"}, [])
     assert "Shortcut audit" in report_html({}, [], {}, [])
