@@ -182,10 +182,10 @@ def at_hand() -> list[str]:
 def line(one: Measured) -> str:
     """A row of the Markdown table."""
     chances = {best["accuracy"] - best["gain"] for best in one.shortcuts.values()}
-    cells = [
-        f"{100 * best['accuracy']:.1f} ± {50 * (best['high'] - best['low']):.1f}" if best else "–"
-        for best in map(one.shortcuts.get, INPUTS)
-    ]
+    cells = []
+    for best in map(one.shortcuts.get, INPUTS):
+        half = f"± {50 * (best['high'] - best['low']):.1f}" if best and best["high"] > best["low"] else "(exact)"
+        cells.append(f"{100 * best['accuracy']:.1f} {half}" if best else "–")
     kept = f"{100 * one.rows / one.of:.0f}% of {one.of:,}"
     return " | ".join(["", one.benchmark, one.remedy, kept, f"{100 * min(chances):.1f}", *cells, ""]).strip()
 
