@@ -97,7 +97,8 @@ def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | Non
     formed = formed[np.argsort(sets.leak[formed], kind="stable")]
     gains = sets.leak[formed].astype(np.float64) / sets.size[formed]
     means = np.cumsum(gains) / np.arange(1, len(formed) + 1)
-    shown = np.unique(np.linspace(0, len(formed), CURVE_POINTS + 1).round().astype(np.int64)[1:] - 1)
+    exact = int((sets.leak[formed] == 0).sum())  # these are kept at every coverage
+    shown = np.unique(np.linspace(max(exact, 1), len(formed), CURVE_POINTS).round().astype(np.int64)) - 1
     points = [
         {
             "coverage": (at + 1) / int(own.sum()),

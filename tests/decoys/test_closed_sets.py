@@ -201,9 +201,18 @@ def test_questions_of_another_spelling_are_not_the_same_question():
 
 def test_sets_of_one_question_are_kept_at_every_coverage():
     rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:8])]
-    found = rows_of(built("sets", triplets(rows), coverage=0.1))
-    assert len(found) == 8
-    assert {row["set_leak"] for row in found} == {0.0}
+    made = built("sets", triplets(rows), coverage=0.1)
+    assert len(rows_of(made)) == 8
+    assert {row["set_leak"] for row in rows_of(made)} == {0.0}
+    assert made.statistics["closed_sets"]["train"]["leak_curve"] is None  # there is nothing to choose
+
+
+def test_the_curve_of_coverage_and_leak_begins_with_all_sets_of_one_question():
+    similar = [(at, f"what is {at % 5}", ANSWERS[at % 8]) for at in range(8, 400)]
+    rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:8])] + similar
+    made = built("sets_similar_question", triplets(rows), coverage=1.0)
+    exact = sum(row["set_leak"] == 0 for row in rows_of(made))
+    assert made.statistics["closed_sets"]["train"]["leak_curve"]["points"][0]["rows"] == max(exact, 1)
 
 
 @pytest.mark.parametrize(("variant", "leak"), [("sets_same_question", 0.0), ("sets_same_image", None)])
