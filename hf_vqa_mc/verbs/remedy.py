@@ -118,7 +118,7 @@ class RemedySettings(BenchmarkOptions, SetSettings):
     )
     prune: float | None = option(
         "Keep the decoys and remove rows until no blind probe gains more than this fraction over random guessing, "
-        "such as 0.05, or half of the rows are removed.",
+        "such as 0.05, or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel=PRUNING,
