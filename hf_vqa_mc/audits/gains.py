@@ -151,7 +151,7 @@ def gains(
 
     def of(one: Shortcut) -> Estimate:
         some, units = one.evaluated, clusters if one.clusters is None else one.clusters
-        group = (exact or {}).get(one.sees)
+        group = (exact or {}).get(one.sees) if one.clusters is None else None  # an assignment sees other rows, too
         if group is not None and np.abs(np.bincount(group[some], (one.scores - chance)[some])).max() < TIED:
             return Estimate(float(chance[some].mean()), 0.0, 0.0, 0.0, 1.0, int(some.sum()))
         return estimate(one.scores[some], chance[some], units[some], one.inflation)

@@ -46,7 +46,13 @@ REMEDIED = atomic_folder.FolderKind("vqa-mc remedy")
 
 @contextmanager
 def staged_folder(
-    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str, config: str | None, overwrite: bool
+    benchmark: Benchmark,
+    tables: Mapping[str, pa.Table],
+    output: Path,
+    note: str,
+    config: str | None,
+    overwrite: bool,
+    pruned: bool,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """See `staged_benchmark`."""
     config = check_folder_config(benchmark, output, config, overwrite)
@@ -64,7 +70,7 @@ def staged_folder(
             **_origin(benchmark),
             **measures(config, splits),
             "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
-            **_described(benchmark, config, tables, note),
+            **_described(benchmark, config, note, pruned),
         }
         made = {config: entry, **_keep_images(benchmark.path, config, new.tree)}
 
@@ -196,12 +202,9 @@ def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
     return lambda start, stop: table.slice(start, stop - start)
 
 
-def _described(benchmark: Benchmark, config: str, tables: Mapping[str, pa.Table], note: str) -> dict[str, str]:
+def _described(benchmark: Benchmark, config: str, note: str, pruned: bool) -> dict[str, str]:
     """What was changed, as title, sentence and note; plain text, escaped on the card."""
     name, layout = _name(benchmark), benchmark.layout.description
-    pairs = [(table, benchmark.splits[split].original) for split, table in tables.items()]
-    fewer = any(table.num_rows < original.num_rows for table, original in pairs)
-    pruned = fewer or all(table is original for table, original in pairs)
     rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
     title = f"{name}, {'pruned' if pruned else 'choices replaced'}"

@@ -43,6 +43,7 @@ def staged_benchmark(
     note: str = "",
     config: str | None = None,
     overwrite: bool = False,
+    pruned: bool = False,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
@@ -54,6 +55,7 @@ def staged_benchmark(
         note: paragraph for README.md; not written to single files.
         config: name of the written config; by default the benchmark's.
         overwrite: replace an existing file, changed files in the folder, and the same config of another benchmark.
+        pruned: whether rows were removed and the choices kept, for README.md.
 
     Returns:
         The new file or folder, and the paths of its files.
@@ -74,7 +76,7 @@ def staged_benchmark(
         with new_file(output, content, overwrite) as new:
             yield new, [output]
     else:
-        with staged_folder(benchmark, tables, output, note, config, overwrite) as found:
+        with staged_folder(benchmark, tables, output, note, config, overwrite, pruned) as found:
             yield found
 
 

@@ -1,6 +1,6 @@
 """A remedied benchmark: its rows, and statistics of the changes as JSON and as sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +41,8 @@ class Remedied(NamedTuple):
     ) -> AbstractContextManager[tuple[Staged, list[Path]]]:
         """Write it in the format of the published benchmark, for `publish_together`; see `write_benchmark`."""
         note = " ".join([*in_words(self.statistics), *(f"{one.rstrip('.')}." for one in published.notes)])
-        return staged_benchmark(published, self.tables, path, note, self.benchmark.config, overwrite)
+        pruned = "rounds" in self.statistics
+        return staged_benchmark(published, self.tables, path, note, self.benchmark.config, overwrite, pruned)
 
 
 def remedied_config(config: str | None, variant: str) -> str | None:
@@ -125,9 +126,14 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
     ]
 
 
+def _alternatives(texts: Iterable[str]) -> str:
+    """Texts in words: "7", "6 or 7", "5, 6 or 7"."""
+    *others, last = texts
+    return " or ".join(filter(None, [", ".join(others), last]))
+
+
 def _replaced(statistics: dict[str, Any]) -> list[str]:
-    sizes = " or ".join(statistics["choices"])
-    before = " or ".join(statistics["choices_before"])
+    sizes, before = (_alternatives(statistics[name]) for name in ("choices", "choices_before"))
     kinds = VARIANTS[statistics["variant"]].description
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
     if statistics["pools"] > 1:
