@@ -10,6 +10,7 @@ from scipy import stats
 
 from hf_vqa_mc.audits.shortcut import TIED, Sees, Shortcut
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
+from hf_vqa_mc.text.counted import counted
 
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
 """Familywise error rate of alarms in an audit."""
@@ -173,12 +174,13 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
     alarms = [one for one in tested if one.alarm]
     if not alarms:
         return (
-            f"None of the {len(tested)} tested shortcuts is significantly above chance ({100 * chance:.1f}%). "
+            f"None of {counted(len(tested), 'tested shortcut')} is significantly above chance ({100 * chance:.1f}%). "
             "Other shortcuts may exist."
         )
     sentences = [
-        f"{len(alarms)} of {len(tested)} shortcuts are significantly above chance ({100 * chance:.1f}%); for a "
-        "benchmark without shortcuts, at most one of 40 audits would find any."
+        f"{len(alarms)} of {counted(len(tested), 'shortcut')} {'is' if len(alarms) == 1 else 'are'} significantly "
+        f"above chance ({100 * chance:.1f}%); for a benchmark without shortcuts, at most one of 40 audits would find "
+        "any."
     ]
     for sees in Sees:
         for best in [one for one in alarms if one.shortcut.sees is sees][:1]:

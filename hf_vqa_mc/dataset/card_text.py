@@ -52,6 +52,7 @@ def card_text(inventory: Inventory) -> str:
         image_configs={name: config for name, config in configs.items() if config["variant"] == IMAGES},
         open_splits=[split for split in OPEN_SPLITS if any(split in config["splits"] for config in opened.values())],
         built_variants=[variant for name, variant in VARIANTS.items() if name in built],
+        closed=bool(built) and all(VARIANTS[name].closed for name in built if name in VARIANTS),
         kinds=list(CHOICE_KINDS),
         described_kinds=dict.fromkeys(kind for name, (kind, _) in methods().items() if name in sets and kind.card),
         pictured=pictured(inventory),

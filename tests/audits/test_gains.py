@@ -150,7 +150,7 @@ def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
     assert "45.0% of the rows are answered correctly (longer" in text
     assert "(long," not in text
     assert "Without the question, " not in text
-    assert "None of the 1 tested shortcuts is significantly" in verdict(found(shortcut("x", 250)), 0.25)
+    assert "None of 1 tested shortcut is significantly" in verdict(found(shortcut("x", 250)), 0.25)
 
 
 @pytest.mark.slow
