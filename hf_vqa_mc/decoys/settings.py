@@ -37,7 +37,8 @@ class SetSettings:
         panel=SETS,
     )
     coverage: float = option(
-        "Maximum fraction of each split's rows in closed sets of similar questions; those that leak most go.",
+        "Maximum fraction of each split's rows in closed sets; the sets that leak most are left out, but none of a "
+        "single question.",
         default=0.9,
         check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
         panel=SETS,
