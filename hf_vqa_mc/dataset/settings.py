@@ -69,8 +69,8 @@ class BuildSettings(DecoySettings, ReadOptions):
     )
     overwrite: bool = overwrite_option()
     variants: tuple[str, ...] | None = option(
-        "Such as iou,qou,iou_qou, or open-ended configs: balanced, all (gqa), open, tail (tdiuc), pairs (vqa2). By "
-        "default all that the source supports.",
+        "Such as iou,qou,iou_qou, or open-ended configs: open (vqa, vqa2, vqa_abstract, tdiuc), pairs (vqa2), tail "
+        "(tdiuc), balanced, all (gqa). By default all that the source supports.",
         default=None,
         separator=",",
     )

@@ -16,6 +16,7 @@ SOURCES: "Listing[Source]" = Listing(
         "visual7w": "hf_vqa_mc.sources.visual7w:VISUAL7W",
         "vqa": "hf_vqa_mc.sources.vqa:VQA",
         "vqa_minus": "hf_vqa_mc.sources.vqa:VQA_MINUS",
+        "vqa_abstract": "hf_vqa_mc.sources.vqa:VQA_ABSTRACT",
         "vqa2": "hf_vqa_mc.sources.vqa2:VQA2",
         "vqa2_minus": "hf_vqa_mc.sources.vqa2:VQA2_MINUS",
         "cocoqa": "hf_vqa_mc.sources.cocoqa:COCOQA",

@@ -9,7 +9,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
-from hf_vqa_mc.sources.vqa import COCO_IMAGES
+from hf_vqa_mc.sources.vqa_files import COCO_IMAGES
 
 TYPES = {"0": "object", "1": "number", "2": "color", "3": "location"}
 EXPECTED: dict[str, tuple[Callable[[str], object], str]] = {

@@ -131,6 +131,7 @@ def _config(kind: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of Op
         together=TOGETHER,
         statistics=statistics,
         images=_images,
+        scored_as="gqa",
         **about,
     )
 

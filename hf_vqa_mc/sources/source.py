@@ -82,6 +82,8 @@ class OpenEnded:
     """published number of rows of each split, if known"""
     before: str = ""
     """the config before balancing, for the card's comparison"""
+    scored_as: str = ""
+    """reader of its rows in ``metrics.dataset_rows.OPEN_ENDED``; "" if it has no metric"""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class Source:
     """whether the files hold what ``read`` needs; matters only for sources with open-ended configs"""
     scored_as_published: bool = False
     """whether ``vqa-mc score`` reads its published annotation files"""
+    official_subsets: Mapping[str, str] = field(default_factory=dict)
+    """name of each split in official files, such as ``abstract_v002_val2015``; by default that of VQA v1"""
     image_numbering: str = ""
     """dataset that its image_ids come from, such as ``COCO``; sources with the same one share images"""
 
@@ -189,6 +193,16 @@ def open_source(
 def read_triplets(name: str, data_dir: Path | None = None, *, released_decoys: bool = False) -> pa.Table:
     """Read the triplets of a source by name; see ``open_source`` and ``OpenedSource.triplets``."""
     return open_source(SOURCES.find(name), data_dir).triplets(released_decoys)
+
+
+def source_of(config: str) -> str | None:
+    """The source of a config, by its name.
+
+    >>> source_of("vqa_minus_iou_qou"), source_of("vqa_orig"), source_of("mine")
+    ('vqa_minus', 'vqa', None)
+    """
+    found = [name for name in SOURCES if config.startswith(f"{name}_")]
+    return max(found, key=len, default=None)
 
 
 def generated_by(folder: Path) -> dict[str, Any] | None:

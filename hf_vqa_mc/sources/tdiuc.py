@@ -12,21 +12,20 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import list_items
-from hf_vqa_mc.io.records import LARGEST, WHOLE_NUMBER, Records, check_texts
+from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, has_true_subsets, reference
-from hf_vqa_mc.sources.table import in_split_order, lists_of, read_annotated, triplet_table
-from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
+from hf_vqa_mc.sources.table import in_split_order, read_annotated, triplet_table
+from hf_vqa_mc.sources.vqa_files import ANSWER, ANSWER_MEANING, COCO_IMAGES, V1, answer_lists, id_columns
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
 """Excluded from TDIUC-Tail (appendix), since all their answers are frequent; also excluded in small files."""
 GENOME_OFFSET = 10_000_000_000
 """Added by vqa-mc generate to Visual Genome's ids of images that are not COCO's, as both count from 1."""
 
-_ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
 SCHEMA = pa.schema(
     [
         ("question_id", pa.string()),
@@ -34,7 +33,7 @@ SCHEMA = pa.schema(
         ("question", pa.string()),
         ("question_type", pa.string()),
         ("answer", pa.string()),
-        ("answers", pa.list_(_ANSWER)),
+        ("answers", pa.list_(ANSWER)),
         ("ans_source", pa.string()),
         ("image_file", pa.string()),
     ]
@@ -43,8 +42,7 @@ COLUMNS = {
     "question_id, image_id, question": "as in the question file",
     "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
     "answer": "the first of answers; for an absurd question, that the question does not apply to the image",
-    "answers": 'as in the annotation file: answer, answer_id and answer_confidence (null and "" where a record lacks '
-    "the latter)",
+    "answers": f"as in the annotation file: {ANSWER_MEANING}",
     "ans_source": "where the question comes from: imported, generated or asked by a person, in the words of the "
     "annotation file",
     "image_file": "COCO's name for the image, that of 2017 if no file gives the subset of 2014; or Visual Genome's",
@@ -129,12 +127,12 @@ def read_splits(files: Files) -> dict[str, pa.Table]:
     """
     if files in _kept:
         return _kept[files]
-    found = {SUBSETS[subset]: _read_subset(files, subset) for subset in available_subsets(files, {})}
+    found = {V1.subsets[subset]: _read_subset(files, subset) for subset in available_subsets(files, {})}
     if not found:
-        files.find(questions_name("train2014"))
+        files.find(V1.questions_name("train2014"))
     ids = [table["question_id"] for table in found.values()]
     if len(ids) > 1 and pc.any(pc.is_in(ids[0], value_set=ids[1].combine_chunks())).as_py():
-        names = {split: subset for subset, split in SUBSETS.items()}
+        names = {split: subset for subset, split in V1.subsets.items()}
         _check_other_images(files, found)
         for split, table in found.items():
             longer = pc.binary_join_element_wise(names[split], table["question_id"], "-")
@@ -150,7 +148,7 @@ def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
     if len(same):
         question_id, image_id = same[0].as_py().split("\n")
         first, second = (
-            files.find(questions_name(name)).location for name, split in SUBSETS.items() if split in found
+            files.find(V1.questions_name(name)).location for name, split in V1.subsets.items() if split in found
         )
         raise InputError(
             f"{second}: question_id {question_id} about image {image_id} is in {first}, too ({len(same):,} "
@@ -160,23 +158,23 @@ def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
 
 def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:
     """The subsets with files; files without questions (as vqa-mc generate may write) are added to ``not_read``."""
-    present = [subset for subset in SUBSETS if files.has(questions_name(subset))]
+    present = [subset for subset in V1.subsets if files.has(V1.questions_name(subset))]
     empty = [subset for subset in present if _is_empty(files, subset)]
     if len(empty) == len(present):
         return present  # reading them reports that they are empty
-    not_read.update({questions_name(subset): "it holds no questions" for subset in empty})
+    not_read.update({V1.questions_name(subset): "it holds no questions" for subset in empty})
     return [subset for subset in present if subset not in empty]
 
 
 def _is_empty(files: Files, subset: str) -> bool:
-    named = ((questions_name(subset), "questions"), (annotations_name(subset), "annotations"))
+    named = ((V1.questions_name(subset), "questions"), (V1.annotations_name(subset), "annotations"))
     return all(files.has(name) for name, _ in named) and not any(
         any(list_items(files.find(name), key)) for name, key in named
     )
 
 
 def _read_subset(files: Files, subset: str) -> pa.Table:
-    questions, annotations = files.find(questions_name(subset)), files.find(annotations_name(subset))
+    questions, annotations = files.find(V1.questions_name(subset)), files.find(V1.annotations_name(subset))
     rows = read_annotated(questions, annotations, _question_columns, _annotation_columns)
     release = f"COCO_{subset}_" if questions.member or has_true_subsets(questions.path.parent) else ""
     names = [  # since 2017 COCO's file names have no subset
@@ -195,17 +193,8 @@ def _annotation_columns(records: Records) -> pa.Table:
     for position, some in enumerate(lists):
         if not some:
             raise records.unexpected(position, "answers", "an answer", some)
-    answers = records.nested("answers")
-    texts = answers.filled_texts("answer")
-    numbers = [row.get("answer_id") for row in answers.rows]
-    sure = ["" if row.get("answer_confidence") is None else row["answer_confidence"] for row in answers.rows]
-    for position, number in enumerate(numbers):
-        if number is not None and (type(number) is not int or not 0 <= number <= LARGEST):
-            raise answers.unexpected(position, "answer_id", WHOLE_NUMBER, number)
-    check_texts(sure, lambda position: f"{answers.location(position)}, field 'answer_confidence'")
+    texts = records.nested("answers").filled_texts("answer")
     firsts = [0, *accumulate(map(len, lists))][:-1]
-    columns = [pa.array(texts, pa.string()), pa.array(numbers, pa.int64()), pa.array(sure, pa.string())]
-    structs = pa.StructArray.from_arrays(columns, fields=list(_ANSWER))
     return pa.table(
         {
             **id_columns(records),
@@ -213,7 +202,7 @@ def _annotation_columns(records: Records) -> pa.Table:
                 records.named("question_type", {name: name for name in sorted(QUESTION_TYPES)}), pa.string()
             ),
             "answer": pa.array([texts[first] for first in firsts], pa.string()),
-            "answers": lists_of(lists, structs),
+            "answers": answer_lists(records),
             "ans_source": pa.array(records.ids("ans_source"), pa.string()),
         }
     )
@@ -222,11 +211,12 @@ def _annotation_columns(records: Records) -> pa.Table:
 OPEN = OpenEnded(
     name="tdiuc",
     word="open",
+    scored_as="tdiuc",
     description="All questions of the files with all published fields.",
     schema=SCHEMA,
     columns=COLUMNS,
-    splits=lambda files, not_read: tuple(SUBSETS[subset] for subset in available_subsets(files, not_read)),
-    needs=questions_name("train2014"),
+    splits=lambda files, not_read: tuple(V1.subsets[subset] for subset in available_subsets(files, not_read)),
+    needs=V1.questions_name("train2014"),
     read=_read,
     together=TOGETHER,
     statistics=statistics,
@@ -259,10 +249,10 @@ TDIUC = Source(
     downloads=(
         RemoteFile(
             url="https://kushalkafle.com/data/TDIUC.zip",
-            holds=(*map(questions_name, SUBSETS), *map(annotations_name, SUBSETS)),
+            holds=(*map(V1.questions_name, V1.subsets), *map(V1.annotations_name, V1.subsets)),
         ),
     ),
     open_ended=(OPEN, TAIL),
-    has_triplets=lambda files: any(files.has(questions_name(subset)) for subset in SUBSETS),
+    has_triplets=lambda files: any(files.has(V1.questions_name(subset)) for subset in V1.subsets),
     scored_as_published=True,
 )

@@ -1,112 +1,79 @@
-"""VQA v1 and the reader of its file layout, shared by VQA2: ten answers per question, in v1 18 choices."""
+"""VQA v1, on real images and abstract scenes, and the triplets of every release: ten answers, in v1 18 choices."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.sources.files import Files, RemoteFile
+from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Source, reference
-from hf_vqa_mc.sources.table import equal_lists, in_split_order, read_annotated, text_lists, triplet_table
+from hf_vqa_mc.sources.table import equal_lists, in_split_order, triplet_table
+from hf_vqa_mc.sources.vqa_files import (
+    ABSTRACT,
+    ANSWERS,
+    BASE,
+    CHOICES,
+    COCO_IMAGES,
+    COCO_TEST_IMAGES,
+    MULTIPLE_CHOICE,
+    OPEN_ENDED,
+    V1,
+    Release,
+)
+from hf_vqa_mc.sources.vqa_open import open_config
 from hf_vqa_mc.text.normalisation import YES_NO
 
-SUBSETS = {"train2014": "train", "val2014": "validation"}  # the answers of test2015 are not published
-CHOICES = 18  # Antol et al. 2015, section 3
-ANSWERS = 10
-MULTIPLE_CHOICE, OPEN_ENDED = "MultipleChoice", "OpenEnded"
-SAME = ("question_id", "question", "target", "answers", "question_type", "answer_type")
-"""Columns of a triplet table that are unchanged from the files."""
+SAME = ("question_id", "image_id", "question", "question_type", "answer_type", "image_file")
+"""Columns of a triplet table that are those of ``Release.read``."""
 
 
-def questions_name(subset: str, prefix: str = "", task: str = OPEN_ENDED) -> str:
-    """The file name of a subset's questions; prefix: of the release's file names."""
-    return f"{prefix}{task}_mscoco_{subset}_questions.json"
+def read(files: Files, release: Release = V1) -> pa.Table:
+    """The triplets of both subsets with answers; decoys are the other 17 choices, or none in open-ended files.
 
-
-def annotations_name(subset: str, prefix: str = "") -> str:
-    """The file name of a subset's annotations."""
-    return f"{prefix}mscoco_{subset}_annotations.json"
-
-
-def read(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED)) -> pa.Table:
-    """The triplets of both subsets; decoys are the other 17 choices, or none in files of the open-ended task.
-
-    Args:
-        files: with the questions and annotations.
-        prefix: of the release's file names.
-        tasks: tasks by preference; both subsets are read from the first one with a question file.
+    Both subsets are read from the first task of the release with a question file.
     """
-    found = (task for task in tasks if any(files.has(questions_name(subset, prefix, task)) for subset in SUBSETS))
-    task = next(found, tasks[0])
-    return in_split_order([read_subset(files, subset, prefix, task) for subset in SUBSETS])
+    for task in release.tasks:
+        if any(files.has(release.questions_name(subset, task)) for subset in release.subsets):
+            break
+    else:
+        task = release.tasks[0]
+    return in_split_order([read_subset(files, subset, release, task) for subset in release.subsets])
 
 
-def read_minus(files: Files, **release: Any) -> pa.Table:  # noqa: ANN401  the arguments of read
+def read_minus(files: Files, release: Release = V1) -> pa.Table:
     """The triplets without the questions whose target is yes or no (Chao et al. 2018, Supplement C)."""
-    triplets = read(files, **release)
+    triplets = read(files, release)
     targets = pc.utf8_lower(pc.utf8_trim_whitespace(triplets["target"]))
     return triplets.filter(pc.invert(pc.is_in(targets, value_set=pa.array(YES_NO)))).combine_chunks()
 
 
-def read_subset(files: Files, subset: str, prefix: str = "", task: str = OPEN_ENDED) -> pa.Table:
+def read_subset(files: Files, subset: str, release: Release = V1, task: str = OPEN_ENDED) -> pa.Table:
     """The triplets of a subset; those of the multiple-choice task with 17 decoys each."""
-    questions = files.find(questions_name(subset, prefix, task))
-    annotations = files.find(annotations_name(subset, prefix))
-    choices = task == MULTIPLE_CHOICE
-    rows = read_annotated(questions, annotations, partial(_question_columns, choices=choices), _annotation_columns)
-    image_ids = rows["image_id"].to_pylist()
+    has_choices = task == MULTIPLE_CHOICE
+    rows = release.read(files, subset, task, choices=has_choices)
+    names = (release.questions_name(subset, task), release.annotations_name(subset))
     return triplet_table(
-        image_id=[str(image_id) for image_id in image_ids],
-        split=[SUBSETS[subset]] * len(rows),
-        orig_decoys=_decoys(rows, (questions.location, annotations.location)) if choices else None,
-        image_file=[f"COCO_{subset}_{image_id:012d}.jpg" for image_id in image_ids],
+        split=[release.subsets[subset]] * len(rows),
+        target=rows["answer"],
+        answers=_texts_by_id(rows["answers"].combine_chunks()),
+        orig_decoys=_decoys(rows, [files.find(name).location for name in names]) if has_choices else None,
         **{name: rows[name] for name in SAME},
     )
 
 
-def id_columns(records: Records) -> dict[str, pa.Array]:
-    """The columns that questions and annotations share."""
-    return {
-        "question_id": pa.array(records.ids("question_id"), pa.string()),
-        "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
-    }
-
-
-def _question_columns(records: Records, choices: bool) -> pa.Table:
-    columns = id_columns(records) | {"question": pa.array(records.filled_texts("question"), pa.string())}
-    if choices:
-        columns["choices"] = text_lists(records.text_lists("multiple_choices", CHOICES))
-    return pa.table(columns)
-
-
-def _annotation_columns(records: Records) -> pa.Table:
-    targets = pa.array(records.filled_texts("multiple_choice_answer"), pa.string())
-    types = {name: pa.array(records.texts(name), pa.string()) for name in ("question_type", "answer_type")}
-    return pa.table({**id_columns(records), "target": targets, "answers": _answers(records), **types})
-
-
-def _answers(records: Records) -> pa.ListArray:
-    """The ten answers of each annotation, in the order of their answer_id."""
-    answers = records.nested("answers", ANSWERS)
-    texts = pa.array(answers.texts("answer"), pa.string())
-    numbers = np.asarray(answers.whole_numbers("answer_id")).reshape(-1, ANSWERS)
-    order = np.argsort(numbers, axis=1, kind="stable")
-    wrong = np.flatnonzero((np.take_along_axis(numbers, order, axis=1) != np.arange(1, ANSWERS + 1)).any(axis=1))
-    if len(wrong):
-        found = numbers[wrong[0]].tolist()
-        raise records.unexpected(int(wrong[0]), "answers", f"answer_id 1 to {ANSWERS}, each once", found)
+def _texts_by_id(answers: pa.ListArray) -> pa.ListArray:
+    """The texts of each question's ten answers, in the order of their answer_id."""
+    texts, numbers = (pc.struct_field(answers.flatten(), name) for name in ("answer", "answer_id"))
+    order = np.argsort(numbers.to_numpy().reshape(-1, ANSWERS), axis=1)
     return equal_lists(texts.take(pa.array((order + ANSWERS * np.arange(len(order))[:, None]).ravel())), ANSWERS)
 
 
-def _decoys(rows: pa.Table, locations: tuple[str, str]) -> pa.ListArray:
+def _decoys(rows: pa.Table, locations: list[str]) -> pa.ListArray:
     """The choices of each question except its target, which must occur exactly once."""
-    choices, targets = rows["choices"].chunk(0).flatten(), rows["target"].chunk(0)
+    choices, targets = rows["choices"].chunk(0).flatten(), rows["answer"].chunk(0)
     is_target = pc.equal(choices, targets.take(pa.array(np.arange(len(targets)).repeat(CHOICES))))
     times = is_target.to_numpy(zero_copy_only=False).reshape(-1, CHOICES).sum(axis=1)
     wrong = np.flatnonzero(times != 1)
@@ -120,29 +87,6 @@ def _decoys(rows: pa.Table, locations: tuple[str, str]) -> pa.ListArray:
     return equal_lists(choices.filter(pc.invert(is_target)), CHOICES - 1)
 
 
-BASE = "https://s3.amazonaws.com/cvmlp/vqa/mscoco/vqa/"
-
-
-def archive(
-    name: str,
-    sha256: str | None = None,
-    size: int | None = None,
-    prefix: str = "",
-    tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED),
-) -> RemoteFile:
-    """An archive of a release, such as ``Questions_Train``, with the questions of some tasks or the annotations."""
-    kind, part = name.split("_")
-    subset = f"{part.lower()}2014"
-    questions = tuple(questions_name(subset, prefix, task) for task in tasks)
-    holds = questions if kind == "Questions" else (annotations_name(subset, prefix),)
-    return RemoteFile(f"{BASE}{prefix}{name}_mscoco.zip", holds, sha256, size)
-
-
-COCO_IMAGES = (
-    "train2014.zip and val2014.zip from http://images.cocodataset.org/zips/train2014.zip and "
-    "http://images.cocodataset.org/zips/val2014.zip, COCO_train2014_<image id, 12 digits>.jpg."
-)
-
 VQA = Source(
     name="vqa",
     title="VQA v1 (real images)",
@@ -153,16 +97,19 @@ VQA = Source(
     citation=reference("antol2015vqa"),
     read=read,
     image_numbering="COCO",
-    image_hint=COCO_IMAGES,
+    image_hint=f"{COCO_IMAGES} {COCO_TEST_IMAGES}",
     expected_counts={"train": 248_349, "validation": 121_512},
     downloads=(
-        archive("Questions_Train", "c3b2bb6155528eeae95e0a914af394d6f0d98f8f2b51012c44b27778e1a96707"),
-        archive("Questions_Val", "e8839be5de2d711989bf0adc82e6717d1ce307d27c9b1dfb0abf413b79a5d4d0"),
-        archive("Annotations_Train", "a5f5f97c162a4ad44896be08bac6deaa258aa3fec281afcc84fe85ae44cb1ebc"),
-        archive("Annotations_Val", "29377c35186d90aeab3e61bdad890f51215d1f88b700bd22ef19004d73bf284f"),
+        V1.archive("Questions_Train", "c3b2bb6155528eeae95e0a914af394d6f0d98f8f2b51012c44b27778e1a96707"),
+        V1.archive("Questions_Val", "e8839be5de2d711989bf0adc82e6717d1ce307d27c9b1dfb0abf413b79a5d4d0"),
+        V1.archive("Questions_Test", "bd080c297fc863bf8258caa4864d3b5afab29373375a6637f8546338291e28c0"),
+        V1.archive("Annotations_Train", "a5f5f97c162a4ad44896be08bac6deaa258aa3fec281afcc84fe85ae44cb1ebc"),
+        V1.archive("Annotations_Val", "29377c35186d90aeab3e61bdad890f51215d1f88b700bd22ef19004d73bf284f"),
     ),
     consensus=True,
     has_orig_decoys=True,
+    open_ended=(open_config("vqa_open", V1, {"train": 248_349, "validation": 121_512, "test": 244_302}),),
+    has_triplets=V1.has_annotated,
     scored_as_published=True,
 )
 
@@ -172,5 +119,30 @@ VQA_MINUS = replace(
     title="VQA⁻ (VQA v1 without yes and no)",
     description=f"{VQA.description} Questions whose answer is yes or no are left out.",
     read=read_minus,
+    image_hint=COCO_IMAGES,
+    open_ended=(),  # that of VQA
     expected_counts={"validation": 76_034},  # Chao et al. 2018, Table 7
+)
+
+SCENES = "scene_img_abstract_v002"
+VQA_ABSTRACT = replace(
+    VQA,
+    name="vqa_abstract",
+    title="VQA (abstract scenes)",
+    description="Open-ended questions about clip-art scenes with ten human answers each, published with VQA v1 and, "
+    "unchanged, with v2; in the multiple-choice task with 18 choices, 17 of them wrong.",
+    read=partial(read, release=ABSTRACT),
+    image_numbering="VQA abstract scenes",
+    image_hint=f"{SCENES}_train2015.zip, {SCENES}_val2015.zip and, for the test split of the open-ended config, "
+    f"{SCENES}_test2015.zip from {BASE}abstract_v002/scene_img/, abstract_v002_train2015_<image id, 12 digits>.png.",
+    expected_counts={"train": 60_000, "validation": 30_000},
+    downloads=tuple(
+        map(
+            ABSTRACT.archive,
+            ("Questions_Train", "Questions_Val", "Questions_Test", "Annotations_Train", "Annotations_Val"),
+        )
+    ),
+    open_ended=(open_config("vqa_abstract_open", ABSTRACT, {"train": 60_000, "validation": 30_000, "test": 60_000}),),
+    has_triplets=ABSTRACT.has_annotated,
+    official_subsets=ABSTRACT.official_subsets,
 )

@@ -19,9 +19,9 @@ from hf_vqa_mc.io.records import LARGEST
 from hf_vqa_mc.sources import open_ended, vqa
 from hf_vqa_mc.sources.files import Files, PublishedFile, RemoteFile
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
+from hf_vqa_mc.sources.vqa_files import BASE, COCO_IMAGES, COCO_TEST_IMAGES, V2
+from hf_vqa_mc.sources.vqa_open import open_config
 
-PREFIX = "v2_"
-TASKS = (vqa.OPEN_ENDED,)  # there are no multiple-choice files of VQA2
 ONE = ("question_id", "image_id", "answer", "answers", "answer_type", "image_file")
 """Columns of each of the two questions; the second's are named ``complementary_...``."""
 OTHER = "complementary_"
@@ -48,7 +48,7 @@ FIRST, SECOND = 1, 2
 
 def pairs_name(subset: str) -> str:
     """The file name of a subset's pairs."""
-    return f"{PREFIX}mscoco_{subset}_complementary_pairs.json"
+    return f"{V2.prefix}{V2.data_type}_{subset}_complementary_pairs.json"
 
 
 def read_pairs(files: Files, subset: str) -> pa.Table:
@@ -60,8 +60,8 @@ def read_pairs(files: Files, subset: str) -> pa.Table:
     """
     file = files.find(pairs_name(subset))
     first, second = _pairs(file)
-    questions = vqa.read_subset(files, subset, PREFIX)
-    location = files.find(vqa.questions_name(subset, PREFIX)).location
+    questions = vqa.read_subset(files, subset, V2)
+    location = files.find(V2.questions_name(subset)).location
     ends = [_found(questions, ids, file.location, location) for ids in (first, second)]
     for name, expected in (("question", True), ("question_type", True), ("image_id", False)):
         texts = [pc.utf8_trim_whitespace(end[name]) for end in ends]
@@ -120,7 +120,7 @@ def _found(questions: pa.Table, ids: list[str], location: str, questions_locatio
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    yield read_pairs(files, next(subset for subset, name in vqa.SUBSETS.items() if name == split))
+    yield read_pairs(files, next(subset for subset, name in V2.subsets.items() if name == split))
 
 
 def _images(table: pa.Table) -> pa.Table:
@@ -167,16 +167,15 @@ VQA2_PAIRS = OpenEnded(
     "Goyal et al. count 9% of pairs whose answers turned out the same; these are kept.",
     schema=SCHEMA,
     columns=COLUMNS,
-    splits=lambda files, _: tuple(split for name, split in vqa.SUBSETS.items() if files.has(pairs_name(name))),
+    splits=lambda files, _: tuple(split for name, split in V2.subsets.items() if files.has(pairs_name(name))),
     needs=pairs_name("train2014"),
     read=_read,
     together=(COUNTED,),
     statistics=statistics,
     images=_images,
     unique=None,
+    scored_as="vqa_pairs",
 )
-
-_archive = partial(vqa.archive, prefix=PREFIX, tasks=TASKS)
 
 VQA2 = Source(
     name="vqa2",
@@ -186,22 +185,31 @@ VQA2 = Source(
     homepage="https://visualqa.org/download.html",
     licence="CC-BY-4.0",
     citation=reference("goyal2017making"),
-    read=partial(vqa.read, prefix=PREFIX, tasks=TASKS),
+    read=partial(vqa.read, release=V2),
     image_numbering="COCO",
-    image_hint=vqa.COCO_IMAGES,
+    image_hint=f"{COCO_IMAGES} {COCO_TEST_IMAGES}",
     expected_counts={"train": 443_757, "validation": 214_354},
     downloads=(
-        _archive("Questions_Train", "05a64b6e2582d06d7585f5429674a9a33851878be1bff9f8668cdcf792df611e", 7_239_401),
-        _archive("Questions_Val", "e71f6c5c3e97a51d050f28243e262b28cd0c48d11a6b4632d769d30d3f93222a", 3_494_929),
-        _archive("Annotations_Train", "fb101bcefe91422c543c2bb6d70af11eb3119d0ff745ae283d09acdf66250853", 21_708_861),
-        _archive("Annotations_Val", "0caae7c8d1dafd852727f5ac046bc1efca9b72026bd6ffa34fc489f3a7b3291e", 10_518_930),
+        V2.archive("Questions_Train", "05a64b6e2582d06d7585f5429674a9a33851878be1bff9f8668cdcf792df611e", 7_239_401),
+        V2.archive("Questions_Val", "e71f6c5c3e97a51d050f28243e262b28cd0c48d11a6b4632d769d30d3f93222a", 3_494_929),
+        V2.archive("Questions_Test", "982e2e687a86514b78ea83af356d151976c5e3fb4168a29ca543610574082ad7"),
+        V2.archive(
+            "Annotations_Train", "fb101bcefe91422c543c2bb6d70af11eb3119d0ff745ae283d09acdf66250853", 21_708_861
+        ),
+        V2.archive("Annotations_Val", "0caae7c8d1dafd852727f5ac046bc1efca9b72026bd6ffa34fc489f3a7b3291e", 10_518_930),
         *(
-            RemoteFile(f"{vqa.BASE}v2_Complementary_Pairs_{part}_mscoco.zip", (pairs_name(f"{part.lower()}2014"),))
+            RemoteFile(
+                f"{BASE}mscoco/vqa/v2_Complementary_Pairs_{part}_mscoco.zip", (pairs_name(f"{part.lower()}2014"),)
+            )
             for part in ("Train", "Val")
         ),
     ),
     consensus=True,
-    open_ended=(VQA2_PAIRS,),
+    open_ended=(
+        VQA2_PAIRS,
+        open_config("vqa2_open", V2, {"train": 443_757, "validation": 214_354, "test": 447_793}),
+    ),
+    has_triplets=V2.has_annotated,
     scored_as_published=True,
 )
 
@@ -210,7 +218,8 @@ VQA2_MINUS = replace(
     name="vqa2_minus",
     title="VQA2⁻ (VQA v2 without yes and no)",
     description=f"{VQA2.description} Questions whose answer is yes or no are left out.",
-    read=partial(vqa.read_minus, prefix=PREFIX, tasks=TASKS),
-    open_ended=(),  # its pairs are VQA2's
+    read=partial(vqa.read_minus, release=V2),
+    image_hint=COCO_IMAGES,
+    open_ended=(),  # those of VQA2
     expected_counts={"validation": 134_813},  # Chao et al. 2018, Table 10
 )

@@ -11,6 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import PublishedFile, member_names, members_named
+from hf_vqa_mc.sources.source import source_of
 
 IMAGE_DATA = "image_data.json"
 IMAGE_DATA_URL = f"https://homes.cs.washington.edu/~ranjay/visualgenome/data/dataset/{IMAGE_DATA}.zip"
@@ -34,16 +35,6 @@ class QuestionImages(NamedTuple):
         """The dataset that the image ids are from; None if unknown."""
         source = source_of(self.config)
         return (SOURCES[source].image_numbering or None) if source else None
-
-
-def source_of(config: str) -> str | None:
-    """The source of a config, by its name.
-
-    >>> source_of("vqa_minus_iou_qou"), source_of("vqa_orig"), source_of("mine")
-    ('vqa_minus', 'vqa', None)
-    """
-    found = [name for name in SOURCES if config.startswith(f"{name}_")]
-    return max(found, key=len, default=None)
 
 
 def overlap(

@@ -17,8 +17,9 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
 from hf_vqa_mc.models.processor import checkpoint_folder
+from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
-from hf_vqa_mc.training.image_overlap import QuestionImages, source_of
+from hf_vqa_mc.training.image_overlap import QuestionImages
 from hf_vqa_mc.training.material import (
     check_same_features,
     made_with,

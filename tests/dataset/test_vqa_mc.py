@@ -76,7 +76,8 @@ def test_there_is_a_config_for_every_source_and_variant():
     assert {f"{source}_all" for source in with_orig} <= names
     assert "cocoqa_all" not in names
     open_ended = {config.name for source in SOURCES.values() for config in source.open_ended}
-    assert open_ended == {"gqa_balanced", "gqa_all", "tdiuc", "tdiuc_tail", "vqa2_pairs"}
+    vqa = {"vqa_open", "vqa_abstract_open", "vqa2_open", "vqa2_pairs"}
+    assert open_ended == {"gqa_balanced", "gqa_all", "tdiuc", "tdiuc_tail"} | vqa
     assert names >= open_ended
     without = sum("orig" not in variant.sets for variant in VARIANTS.values())
     variants = sum(len(VARIANTS) if source in with_orig else without for source in SOURCES)

@@ -33,6 +33,11 @@ COCO_IMAGES = {
     "train2014": (9, 25, 30, 34, 36, 49, 61, 64, 71, 72, 77, 78, 81, 458_752),
     "val2014": (42, 73, 74, 133, 136, 139, 143, 262_148),
 }
+VQA_IMAGES = {
+    "mscoco": {**COCO_IMAGES, "test2015": (1, 14, 16, 57), "test-dev2015": (1, 14)},
+    "abstract_v002": {"train2015": (0, 2, 3, 5, 8, 11), "val2015": (20_000, 20_001, 20_007), "test2015": (30_000,)},
+}
+"""Images of each subset of VQA by the files' data_type; those of test subsets have no annotations."""
 
 
 class Question(NamedTuple):
@@ -148,25 +153,27 @@ def write_visual7w_decoys(folder: Path, first_release: bool = False) -> Path:
 # VQA and VQA2 --------------------------------------------------------------------------------------------------------
 
 
-def _vqa_header(subset: str, version: str) -> dict[str, Any]:
+def _vqa_header(subset: str, version: str, data_type: str) -> dict[str, Any]:
     info = {"description": f"made up for tests in the layout of v{version} of the VQA dataset.", "version": version}
-    return {"info": info, "data_type": "mscoco", "data_subtype": subset, "license": {"name": "made up for tests"}}
+    return {"info": info, "data_type": data_type, "data_subtype": subset, "license": {"name": "made up for tests"}}
 
 
-def _vqa_questions(subset: str) -> list[tuple[int, int, Question]]:
+def _vqa_questions(subset: str, data_type: str) -> list[tuple[int, int, Question]]:
     """(image id, question id, question): three an image, as VQA has; about a third of them ask for yes or no."""
     found = []
-    for index, image_id in enumerate(COCO_IMAGES[subset]):
+    for index, image_id in enumerate(VQA_IMAGES[data_type][subset]):
         questions = scene(image_id)
         for number, at in enumerate((index % 4, 4 + index % 4, 8)):
             found.append((image_id, image_id * 10 + number, questions[at]))
     return found
 
 
-def vqa_questions_json(subset: str, multiple_choice: bool = True, version: str = "1.0") -> dict[str, Any]:
+def vqa_questions_json(
+    subset: str, multiple_choice: bool = True, version: str = "1.0", data_type: str = "mscoco"
+) -> dict[str, Any]:
     """MultipleChoice_mscoco_*_questions.json (18 choices) or OpenEnded_mscoco_*_questions.json."""
     questions = []
-    for image_id, question_id, question in _vqa_questions(subset):
+    for image_id, question_id, question in _vqa_questions(subset, data_type):
         record: dict[str, Any] = {"image_id": image_id, "question": question.question, "question_id": question_id}
         if multiple_choice:
             texts = dict.fromkeys((*question.wrong, "yes", "no", "1", "2", "3", "4", *COLOURS, *THINGS))
@@ -174,14 +181,16 @@ def vqa_questions_json(subset: str, multiple_choice: bool = True, version: str =
             Random(f"choices {question_id}").shuffle(choices)
             record["multiple_choices"] = choices
         questions.append(record)
-    header = _vqa_header(subset, version) | {"task_type": "Multiple-Choice" if multiple_choice else "Open-Ended"}
+    header = _vqa_header(subset, version, data_type) | {
+        "task_type": "Multiple-Choice" if multiple_choice else "Open-Ended"
+    }
     return header | ({"num_choices": 18} if multiple_choice else {}) | {"questions": questions}
 
 
-def vqa_annotations_json(subset: str, version: str = "1.0") -> dict[str, Any]:
+def vqa_annotations_json(subset: str, version: str = "1.0", data_type: str = "mscoco") -> dict[str, Any]:
     """mscoco_*_annotations.json: ten answers a question, the most frequent one apart."""
     annotations = []
-    for image_id, question_id, question in _vqa_questions(subset):
+    for image_id, question_id, question in _vqa_questions(subset, data_type):
         rng = Random(f"answers {question_id}")
         agreeing = rng.randint(6, 10)
         texts = [question.answer] * agreeing + [rng.choice(question.wrong) for _ in range(10 - agreeing)]
@@ -203,25 +212,36 @@ def vqa_annotations_json(subset: str, version: str = "1.0") -> dict[str, Any]:
                 "question_id": question_id,
             }
         )
-    return _vqa_header(subset, version) | {"annotations": annotations}
+    return _vqa_header(subset, version, data_type) | {"annotations": annotations}
 
 
-def write_vqa(folder: Path, multiple_choice: bool = True) -> Path:
-    """VQA (v1) as unzipped, from the multiple-choice or the open-ended task: 42 / 24 questions."""
+def write_vqa(
+    folder: Path,
+    multiple_choice: bool = True,
+    version: str = "1.0",
+    data_type: str = "mscoco",
+    subsets: Sequence[str] = tuple(COCO_IMAGES),
+) -> Path:
+    """VQA as unzipped, by default v1, from the multiple-choice or the open-ended task: 42 / 24 questions."""
+    prefix = "v2_" if version == "2.0" else ""
     task = "MultipleChoice" if multiple_choice else "OpenEnded"
-    for subset in COCO_IMAGES:
-        _write_json(folder / f"{task}_mscoco_{subset}_questions.json", vqa_questions_json(subset, multiple_choice))
-        _write_json(folder / f"mscoco_{subset}_annotations.json", vqa_annotations_json(subset))
+    for subset in subsets:
+        questions = vqa_questions_json(subset, multiple_choice, version, data_type)
+        _write_json(folder / f"{prefix}{task}_{data_type}_{subset}_questions.json", questions)
+        if not subset.startswith("test"):
+            annotations = vqa_annotations_json(subset, version, data_type)
+            _write_json(folder / f"{prefix}{data_type}_{subset}_annotations.json", annotations)
     return folder
 
 
 def write_vqa2(folder: Path) -> Path:
     """VQA2 as unzipped: 42 / 24 questions."""
-    for subset in COCO_IMAGES:
-        questions = vqa_questions_json(subset, multiple_choice=False, version="2.0")
-        _write_json(folder / f"v2_OpenEnded_mscoco_{subset}_questions.json", questions)
-        _write_json(folder / f"v2_mscoco_{subset}_annotations.json", vqa_annotations_json(subset, version="2.0"))
-    return folder
+    return write_vqa(folder, multiple_choice=False, version="2.0")
+
+
+def write_vqa_abstract(folder: Path) -> Path:
+    """VQA's abstract scenes as unzipped, from the multiple-choice task: 18 / 9 questions, and 3 of test."""
+    return write_vqa(folder, data_type="abstract_v002", subsets=tuple(VQA_IMAGES["abstract_v002"]))
 
 
 # COCO-QA -------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Tiny files of GQA, of TDIUC and of VQA2's pairs in their publishers' layouts, made up here."""
+"""Tiny files of GQA, TDIUC, all subsets of VQA, and VQA2's pairs in their publishers' layouts, made up here."""
 
 import json
 from collections.abc import Iterable
@@ -6,7 +6,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.sources.fixtures import COCO_IMAGES, COLOURS, THINGS, scene, vqa_questions_json, write_vqa2
+from tests.sources.fixtures import (
+    COCO_IMAGES,
+    COLOURS,
+    THINGS,
+    VQA_IMAGES,
+    scene,
+    vqa_questions_json,
+    write_vqa,
+    write_vqa2,
+)
 
 GQA_IMAGES = {"train": range(10), "val": range(10, 14), "testdev": range(14, 18), "test": range(18, 20),
               "challenge": range(20, 22)}  # fmt: skip
@@ -104,9 +113,15 @@ def pairs_json(subset: str) -> list[list[int]]:
     return [list(pair) for ids in shared for pair in zip(ids[::2], ids[1::2], strict=False)]
 
 
+def write_vqa_open(folder: Path) -> Path:
+    """VQA (v1) as unzipped, all subsets of the open-ended task: 42 / 24 / 12 questions, 6 of them in test-dev."""
+    return write_vqa(folder, multiple_choice=False, subsets=tuple(VQA_IMAGES["mscoco"]))
+
+
 def write_vqa2_pairs(folder: Path) -> Path:
-    """VQA2 with its lists of pairs."""
+    """VQA2 with its lists of pairs and its test questions: 42 / 24 / 12 questions."""
     write_vqa2(folder)
+    write_vqa(folder, multiple_choice=False, version="2.0", subsets=["test2015"])
     for subset in COCO_IMAGES:
         write_json(folder / f"v2_mscoco_{subset}_complementary_pairs.json", pairs_json(subset))
     return folder

@@ -197,7 +197,8 @@ def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
     found = open_source(moved, None, cache).triplets(released)
     assert found.equals(read_triplets(name, folder, released_decoys=released))
     n_requests = len(publisher.requests)
-    assert n_requests == len(SOURCES[name].downloads)
+    needed = [remote for remote in SOURCES[name].downloads if not remote.name.startswith("Questions_Test")]
+    assert n_requests == len(needed)
     open_source(moved, None, cache).triplets(released)
     assert len(publisher.requests) == n_requests
 

@@ -55,7 +55,8 @@ VALUES = ODD | st.recursive(
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of whole files for each source, and one with Visual7W's packed in three ways."""
     base = tmp_path_factory.mktemp("fuzz")
-    fixtures.write_vqa(base / "vqa")
+    open_ended_files.write_vqa_open(fixtures.write_vqa(base / "vqa"))
+    fixtures.write_vqa_abstract(base / "vqa_abstract")
     open_ended_files.write_vqa2_pairs(base / "vqa2")
     open_ended_files.write_tdiuc(base / "tdiuc")
     open_ended_files.write_gqa(base / "gqa")

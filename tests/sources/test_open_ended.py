@@ -21,6 +21,7 @@ from hf_vqa_mc.sources import SOURCES, tdiuc
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
 from hf_vqa_mc.sources.source import OpenEnded, read_triplets
+from tests.sources.fixtures import VQA_IMAGES, vqa_annotations_json, vqa_questions_json, write_vqa, write_vqa_abstract
 from tests.sources.open_ended_files import (
     gqa_json,
     pairs_json,
@@ -29,17 +30,20 @@ from tests.sources.open_ended_files import (
     write_json,
     write_tdiuc,
     write_vqa2_pairs,
+    write_vqa_open,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
 CONFIGS = {config.name: config for source in SOURCES.values() for config in source.open_ended}
+SOURCE_OF = {config.name: source for source in SOURCES.values() for config in source.open_ended}
 WRITERS = {"gqa_balanced": write_gqa, "gqa_all": write_gqa, "tdiuc": write_tdiuc, "tdiuc_tail": write_tdiuc,
-           "vqa2_pairs": write_vqa2_pairs}  # fmt: skip
+           "vqa2_pairs": write_vqa2_pairs, "vqa2_open": write_vqa2_pairs, "vqa_open": write_vqa_open,
+           "vqa_abstract_open": write_vqa_abstract}  # fmt: skip
 
 
 def _read(name: str, folder: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    reading = Reading(CONFIGS[name], Folder(folder, SOURCES[name.split("_")[0]].downloads))
+    reading = Reading(CONFIGS[name], Folder(folder, SOURCE_OF[name].downloads))
     tables = {split: pa.concat_tables(list(reading.tables(split))) for split in reading.splits}
     return tables, reading.statistics()
 
@@ -355,6 +359,164 @@ def test_real_questions_of_vqa2_asked_of_two_images_make_pairs(real_data: Path, 
     assert tables["train"]["complementary_question_id"].to_pylist() == [str(other) for _, other in pairs]
 
 
+RELEASES = {
+    "vqa_open": ("1.0", "mscoco"),
+    "vqa2_open": ("2.0", "mscoco"),
+    "vqa_abstract_open": ("1.0", "abstract_v002"),
+}
+IMAGE_FILES = {"mscoco": "COCO_{}_{:012d}.jpg", "abstract_v002": "abstract_v002_{}_{:012d}.png"}
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_vqa_rows_are_questions_with_their_annotations_and_those_of_test_have_none(name: str, tmp_path: Path) -> None:
+    version, data_type = RELEASES[name]
+    tables, figures = _read(name, WRITERS[name](tmp_path))
+    assert list(tables) == ["train", "validation", "test"]
+    for subset, table in zip(VQA_IMAGES[data_type], tables.values(), strict=False):
+        questions = vqa_questions_json(subset, False, version, data_type)["questions"]
+        annotations: list[dict[str, Any]] = [{} for _ in questions]
+        if not subset.startswith("test"):
+            annotations = vqa_annotations_json(subset, version, data_type)["annotations"]
+        for row, question, annotation in zip(table.to_pylist(), questions, annotations, strict=True):
+            assert row == {
+                "question_id": str(question["question_id"]),
+                "image_id": str(question["image_id"]),
+                "question": question["question"],
+                "question_type": annotation.get("question_type", ""),
+                "answer_type": annotation.get("answer_type", ""),
+                "answer": annotation.get("multiple_choice_answer", ""),
+                "answers": annotation.get("answers", []),
+                "image_file": IMAGE_FILES[data_type].format(subset, question["image_id"]),
+            }
+    assert figures["left_out"] == {}
+
+
+def test_vqa_answers_keep_the_order_of_the_file_and_lack_what_it_lacks(tmp_path: Path) -> None:
+    write_vqa_open(tmp_path)
+    content = json.loads((tmp_path / VQA_TRAIN).read_text())
+    answers = content["annotations"][0]["answers"]
+    answers.reverse()
+    del answers[4]["answer_confidence"]
+    write_json(tmp_path / VQA_TRAIN, content)
+    found = _read("vqa_open", tmp_path)[0]["train"]["answers"][0].as_py()
+    assert found == [{"answer_confidence": "", **one} for one in answers]
+
+
+def test_vqa_takes_the_questions_of_either_task(tmp_path: Path) -> None:
+    subsets = tuple(VQA_IMAGES["mscoco"])
+    expected = _read("vqa_open", write_vqa_open(tmp_path / "open"))
+    found = _read("vqa_open", write_vqa(tmp_path / "choices", subsets=subsets))
+    assert found[0] == expected[0]
+    assert found[1] == expected[1] | {
+        "not_read": {
+            "MultipleChoice_mscoco_test-dev2015_questions.json": "its questions are in "
+            "MultipleChoice_mscoco_test2015_questions.json"
+        }
+    }
+
+
+def test_test_dev_is_the_test_split_without_the_whole_one(tmp_path: Path) -> None:
+    write_vqa_open(tmp_path)
+    tables, figures = _read("vqa_open", tmp_path)
+    assert figures["rows"] == {"train": 42, "validation": 24, "test": 12}
+    assert figures["not_read"] == {"OpenEnded_mscoco_test-dev2015_questions.json": f"its questions are in {VQA_TEST}"}
+    (tmp_path / VQA_TEST).unlink()
+    parts, figures = _read("vqa_open", tmp_path)
+    assert figures["rows"] == {"train": 42, "validation": 24, "test": 6}
+    assert figures["not_read"] == {}
+    rows = {row["question_id"]: row for row in tables["test"].to_pylist()}
+    assert all(row == rows[row["question_id"]] for row in parts["test"].to_pylist())  # with the images of test2015
+
+
+def test_vqa_splits_are_those_with_files(tmp_path: Path) -> None:
+    write_vqa(tmp_path / "train", subsets=["train2014"])
+    assert list(_read("vqa_open", tmp_path / "train")[0]) == ["train"]
+    write_vqa(tmp_path / "test", subsets=["test2015"])
+    tables, figures = _read("vqa_open", tmp_path / "test")
+    assert list(tables) == ["test"]
+    assert (figures["answers"], figures["entropy"]["overall"]) == ({"different": 0, "most_frequent": []}, 0.0)
+    assert not SOURCES["vqa"].has_triplets(Folder(tmp_path / "test"))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match=r"no OpenEnded_mscoco_train2014_questions\.json .*Questions_Train_mscoco"):
+        _read("vqa_open", tmp_path / "none")
+
+
+def test_vqa_statistics_count_answers_and_annotators_who_agree(tmp_path: Path) -> None:
+    _, figures = _read("vqa_open", write_vqa_open(tmp_path))
+    annotations = [one for subset in ("train2014", "val2014") for one in vqa_annotations_json(subset)["annotations"]]
+    answers = Counter(one["multiple_choice_answer"] for one in annotations)
+    assert figures["answers"]["different"] == len(answers)
+    assert figures["answers"]["most_frequent"][0][1] == max(answers.values())
+    assert 0 < figures["entropy"]["by"]["answer type"]["yes/no"] <= 1
+    of_types, agreement, of_beginnings = figures["tables"]
+    assert {row[0]: row[1] for row in of_types["rows"]} == Counter(one["answer_type"] for one in annotations)
+    assert sum(row[1] for row in of_beginnings["rows"]) == len(annotations)
+    agreeing = Counter(
+        (sum(each["answer"] == one["multiple_choice_answer"] for each in one["answers"]), one["answer_type"])
+        for one in annotations
+    )
+    types = agreement["columns"][2:]
+    assert types == ["number", "other", "yes/no"]
+    assert [row[0] for row in agreement["rows"]] == sorted({number for number, _ in agreeing}, reverse=True)
+    for number, total, *of_type in agreement["rows"]:
+        assert of_type == [agreeing[number, kind] for kind in types]
+        assert total == sum(of_type)
+
+
+def test_abstract_scenes_have_choices_and_images_of_their_own(tmp_path: Path) -> None:
+    triplets = read_triplets("vqa_abstract", write_vqa_abstract(tmp_path)).to_pylist()
+    assert Counter(row["split"] for row in triplets) == {"train": 18, "validation": 9}
+    assert all(len(row["orig_decoys"]) == 17 and row["target"] not in row["orig_decoys"] for row in triplets)
+    assert triplets[0]["image_file"] == "abstract_v002_train2015_000000000000.png"
+
+
+@pytest.mark.slow
+def test_real_questions_of_vqa_come_back_with_all_their_answers(real_data: Path, tmp_path: Path) -> None:
+    path = real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz"
+    records = json.loads(lzma.decompress(path.read_bytes()))
+    expected = defaultdict(list)
+    for subset in ("train2014", "val2014"):
+        questions, annotations = [], []
+        for one in (one for one in records if one["coco_split"] == subset):
+            ids = {"question_id": one["question_id"], "image_id": one["image_id"]}
+            answers = [{"answer": text, "answer_id": number} for number, text in enumerate(one["answer"], 1)]
+            questions.append({**ids, "question": one["question"]})
+            types = {"question_type": "", "answer_type": ""}  # which this file lacks
+            target = {"multiple_choice_answer": one["multiple_choice_answer"]}
+            annotations.append({**ids, **types, **target, "answers": answers})
+            expected[subset].append((str(one["question_id"]), one["multiple_choice_answer"], one["answer"]))
+        write_json(tmp_path / f"OpenEnded_mscoco_{subset}_questions.json", {"questions": questions})
+        write_json(tmp_path / f"mscoco_{subset}_annotations.json", {"annotations": annotations})
+    tables, figures = _read("vqa_open", tmp_path)
+    assert figures["rows"] == {"train": 84_421, "validation": 40_893}
+    for table, rows in zip(tables.values(), expected.values(), strict=True):
+        found = zip(*(table[name].to_pylist() for name in ("question_id", "answer", "answers")), strict=True)
+        assert [(name, answer, [one["answer"] for one in answers]) for name, answer, answers in found] == rows
+    agreement = {number: questions for number, questions, *_ in figures["tables"][1]["rows"]}
+    assert agreement == {10: 48_553, 9: 20_408, 8: 12_165, 7: 9_781, 6: 8_946, 5: 8_249, 4: 5_812, 3: 5_653,
+                         2: 4_586, 1: 1_161}  # fmt: skip
+    assert figures["answers"]["most_frequent"][0][0] == "yes"
+
+
+def test_real_samples_of_abstract_scenes_come_back_as_they_were(real_data: Path, tmp_path: Path) -> None:
+    for subset in ("train2015", "val2015"):
+        name = f"abstract_v002_{subset}_annotations.json"
+        content = json.loads((real_data / "vqa_v1" / f"{name}_samples.json").read_text())
+        write_json(tmp_path / name, content)
+        questions = [
+            {"question_id": one["question_id"], "image_id": one["image_id"], "question": "Made up?"}
+            for one in content["annotations"]
+        ]
+        write_json(tmp_path / f"OpenEnded_abstract_v002_{subset}_questions.json", {"questions": questions})
+        table = _read("vqa_abstract_open", tmp_path)[0][{"train2015": "train", "val2015": "validation"}[subset]]
+        for row, one in zip(table.to_pylist(), content["annotations"], strict=True):
+            assert {name: row[name] for name in ("answers", "question_type", "answer_type")} == {
+                name: one[name] for name in ("answers", "question_type", "answer_type")
+            }
+            assert row["answer"] == one["multiple_choice_answer"]
+            assert row["image_file"] == f"abstract_v002_{subset}_{one['image_id']:012d}.png"
+
+
 def _first(content: dict[str, Any]) -> Any:
     return next(iter(content.values()))
 
@@ -377,6 +539,17 @@ def _other_pair(at: int, *pair: object) -> Callable[[Any], None]:
 
 GQA_TRAIN, TDIUC_TOLD = "train_balanced_questions.json", "Annotations/mscoco_val2014_annotations.json"
 PAIRS = "v2_mscoco_train2014_complementary_pairs.json"
+VQA_TRAIN, VQA_TEST = "mscoco_train2014_annotations.json", "OpenEnded_mscoco_test2015_questions.json"
+CUT_OFF = {
+    "gqa_balanced": "val_balanced_questions.json",
+    "gqa_all": "val_all_questions.json",
+    "tdiuc": TDIUC_TOLD,
+    "tdiuc_tail": TDIUC_TOLD,
+    "vqa2_pairs": PAIRS,
+    "vqa2_open": f"v2_{VQA_TEST}",
+    "vqa_open": VQA_TRAIN,
+    "vqa_abstract_open": "abstract_v002_val2015_annotations.json",
+}
 SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("gqa_balanced", GQA_TRAIN, _without_types, r"train_balanced_questions\.json, question '0000', field 'types': it is missing; the record's fields are"),
     ("gqa_balanced", GQA_TRAIN, _without_answer, r"question '0000', field 'answer': it is missing"),
@@ -392,6 +565,11 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"answers": []}), r"annotations\[1\], field 'answers': expected an answer, found \[\]"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"].append(content["annotations"][0]), r"annotations\[72\], field 'question_id': 420 occurs already in record 0"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"image_id": 7}), r"question_id 421 has another image_id than in"),
+    ("vqa_open", VQA_TRAIN, lambda content: content["annotations"][2]["answers"][3].update({"answer_id": 1}), r"annotations\[2\], field 'answers': expected answer_id 1 to 10, each once"),
+    ("vqa_open", VQA_TRAIN, lambda content: content["annotations"][2]["answers"][3].update({"answer_confidence": 1}), r"annotations\[2\]\.answers\[3\], field 'answer_confidence': expected text, found 1"),
+    ("vqa_open", VQA_TRAIN, lambda content: content["annotations"][2]["answers"].pop(), r"annotations\[2\], field 'answers': expected 10 items, found 9"),
+    ("vqa_open", VQA_TEST, lambda content: content["questions"][1].update({"question": ""}), r"test2015_questions\.json, questions\[1\], field 'question': expected text, found ''"),
+    ("vqa_open", VQA_TEST, lambda content: content["questions"][1].update({"question_id": 90}), r"vqa_open: question_id 90 occurs twice, the second time in test; it must be unique"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252, 7), r"pairs\.json, pair 1: question_id 7 is not among the questions of .*v2_OpenEnded"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252, 90), r"pair 1 \(252, 90\): expected the same as question of both, found"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252), r"pair 1: expected two question ids .*, found \[252\]"),
@@ -418,8 +596,7 @@ def test_malformed_files_are_refused_with_the_location(
 @pytest.mark.parametrize("name", CONFIGS)
 def test_truncated_json_is_refused_wherever_it_ends(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path)
-    kind = "all" if name == "gqa_all" else "balanced"
-    file = {"gqa": f"val_{kind}_questions.json", "tdi": TDIUC_TOLD, "vqa": PAIRS}[name[:3]]
+    file = CUT_OFF[name]
     content = (tmp_path / file).read_bytes()
     for share in (0.1, 0.5, 0.999):
         (tmp_path / file).write_bytes(content[: int(len(content) * share)])

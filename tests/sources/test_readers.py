@@ -23,6 +23,7 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "visual7w": fixtures.write_visual7w,
     "vqa": fixtures.write_vqa,
     "vqa_minus": fixtures.write_vqa,
+    "vqa_abstract": fixtures.write_vqa_abstract,
     "vqa2": fixtures.write_vqa2,
     "vqa2_minus": fixtures.write_vqa2,
     "cocoqa": fixtures.write_cocoqa,

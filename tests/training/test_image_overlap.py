@@ -7,11 +7,11 @@ import zipfile
 import pytest
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.training.image_overlap import (
     QuestionImages,
     overlap,
     read_image_data,
-    source_of,
     unlisted,
 )
 

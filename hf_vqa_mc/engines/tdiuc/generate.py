@@ -34,7 +34,7 @@ from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import entropy, most_frequent
 from hf_vqa_mc.sources.source import STATISTICS
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
-from hf_vqa_mc.sources.vqa import annotations_name, questions_name
+from hf_vqa_mc.sources.vqa_files import V1
 from hf_vqa_mc.version import __version__
 
 ENGINE = "tdiuc"
@@ -169,8 +169,8 @@ def _write_questions(folder: Path, questions: list[Question], images: Images, pr
     with ExitStack() as stack:
         writers = {
             subset: (
-                stack.enter_context(_json_list(folder / questions_name(subset), "questions")),
-                stack.enter_context(_json_list(folder / annotations_name(subset), "annotations")),
+                stack.enter_context(_json_list(folder / V1.questions_name(subset), "questions")),
+                stack.enter_context(_json_list(folder / V1.annotations_name(subset), "annotations")),
             )
             for subset in SPLITS
         }

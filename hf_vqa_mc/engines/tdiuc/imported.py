@@ -24,7 +24,7 @@ from hf_vqa_mc.io.records import LARGEST, Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, available_subsets
-from hf_vqa_mc.sources.vqa import MULTIPLE_CHOICE, OPEN_ENDED, annotations_name, questions_name
+from hf_vqa_mc.sources.vqa_files import V1, V2
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,15 @@ def import_vqa(folder: Folder, images: Images, settings: TdiucSettings, made: Ma
         InputError: there is no pair of question and annotation file, or they do not fit together.
     """
     found = False
-    for subset, prefix in product(SPLITS, ("", "v2_")):
-        names = [questions_name(subset, prefix, task) for task in (OPEN_ENDED, MULTIPLE_CHOICE)]
-        name = next(filter(folder.has, names), None)
-        if name is not None:
+    for subset, release in product(SPLITS, (V1, V2)):
+        task = release.available_task(folder, subset)
+        if task is not None:
             found = True
-            annotations = folder.find(annotations_name(subset, prefix))
-            _import_vqa_subset(folder.find(name), annotations, subset, images, settings, made)
+            questions = folder.find(release.questions_name(subset, task))
+            annotations = folder.find(release.annotations_name(subset))
+            _import_vqa_subset(questions, annotations, subset, images, settings, made)
     if not found:
-        folder.find(questions_name(next(iter(SPLITS))))  # raises, and names the file expected
+        folder.find(V1.questions_name(next(iter(SPLITS))))  # raises, and names the file expected
 
 
 def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Made) -> None:
@@ -194,9 +194,9 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
         folder = Folder(path)
         empty: dict[str, str] = {}
         available_subsets(folder, empty)
-        present = [subset for subset in SPLITS if folder.has(annotations_name(subset))]
-        for subset in [subset for subset in present if questions_name(subset) not in empty] or SPLITS:
-            _read_layout(folder.find(annotations_name(subset)), folder, subset, images, made)
+        present = [subset for subset in SPLITS if folder.has(V1.annotations_name(subset))]
+        for subset in [subset for subset in present if V1.questions_name(subset) not in empty] or SPLITS:
+            _read_layout(folder.find(V1.annotations_name(subset)), folder, subset, images, made)
     elif path.is_file():
         named = subset_in(path.name)
         if named is None or "annotations.json" not in path.name:
@@ -241,7 +241,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
                 wanted[question_id] = (image_id, kind, tidy_answer(answer), records.location(at))
             else:
                 made.left_out[f"annotated: {kind}, which is not annotated by hand"] += 1
-    for records in read_records(folder.find(questions_name(subset)), "questions"):
+    for records in read_records(folder.find(V1.questions_name(subset)), "questions"):
         for question_id, question in zip(records.ids("question_id"), records.filled_texts("question"), strict=True):
             if question_id in wanted:
                 image_id, kind, answer, location = wanted.pop(question_id)
@@ -250,7 +250,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     if wanted:
         question_id, (_, _, _, location) = next(iter(wanted.items()))
         raise InputError(
-            f"{location}: question_id {question_id} is not in {questions_name(subset)} "
+            f"{location}: question_id {question_id} is not in {V1.questions_name(subset)} "
             f"({len(wanted):,} are not); use files of the same release"
         )
 
