@@ -239,7 +239,8 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
         if rows.files:
             written[split] = rows
             (first,) = next(ParquetFile(tree / config.name / min(rows.files)).iter_batches(1)).to_pylist()
-            example = {"split": split, "row": json.dumps(first, ensure_ascii=False)}
+            if not example or first.get("answer"):  # the last split with answers
+                example = {"split": split, "row": json.dumps(first, ensure_ascii=False)}
     statistics = reading.statistics()
     progress(step, done, done)
     return {

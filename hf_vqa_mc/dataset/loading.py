@@ -128,10 +128,11 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
 
 def check_has_choices(columns: Collection[str], dataset: str, config: str | None) -> None:
     """Raise InputError if the columns are those of an open-ended config, which has no choices."""
-    source = open_ended_source(columns)
-    if source is not None:
+    found = open_ended_source(columns, config)
+    if found is not None:
+        source, opened = found
         raise InputError(
-            f"{dataset}: {config or source.name} is an open-ended config: it has answers, but no choices; use a "
+            f"{dataset}: {config or opened.name} is an open-ended config: it has answers, but no choices; use a "
             f"multiple-choice config such as {source.name}_{PREFERRED} (vqa-mc build {source.name} --variants "
             f"{PREFERRED} builds it)"
         )

@@ -1,7 +1,7 @@
 """Annotations of any dataset: publishers' files (recognised by content), built folders, Hub names, ``Dataset``."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -144,11 +144,11 @@ def _annotations(path: Path, key: str | None) -> Annotations:
         raise InputError(f"{first.location(0)}: expected a JSON object, found {shown(first.rows[0])}")
     kind = first.rows[0].get("question_type")
     is_tdiuc = "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
-    read = _tdiuc if is_tdiuc else _vqa
+    read = _tdiuc if is_tdiuc else vqa_annotations
     return read(chain([first], batches), str(path), header)
 
 
-def _vqa(batches: Iterable[Records], location: str, header: dict[str, Any]) -> Annotations:
+def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
     """VQA annotations; an optional column is read only if the first record has it."""
     ids: list[str | int] = []
     texts: dict[str, list[str]] | None = None
@@ -192,7 +192,7 @@ def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
         yield of_one if distinct else answers
 
 
-def _tdiuc(batches: Iterable[Records], location: str, header: dict[str, Any]) -> Annotations:
+def _tdiuc(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
     ids: list[str | int] = []
     image_ids, types, gold = list[str](), list[str](), list[str]()
     for records in batches:

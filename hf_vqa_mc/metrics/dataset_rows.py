@@ -1,6 +1,8 @@
 """Annotations from the rows of a dataset: a folder that vqa-mc build wrote, one on the Hub, or one in memory."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -8,10 +10,15 @@ import pyarrow as pa
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.annotations import ACCEPTED
+from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.metrics.annotations import ACCEPTED, vqa_annotations
 from hf_vqa_mc.schema import QUESTIONS, checked_rows
-from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, Annotations
+from hf_vqa_mc.scoring.inputs import PAIRS
+from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, VQA, Annotations
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import open_ended_source
+from hf_vqa_mc.sources.source import source_of
+from hf_vqa_mc.sources.table import ROWS
 
 COLUMNS = {
     **dict.fromkeys(("question_id", "image_id"), "text or whole numbers"),
@@ -26,6 +33,15 @@ COLUMNS = {
 """Columns of multiple-choice rows and their types."""
 REQUIRED = ("question_id", "choices", "label")
 TDIUC_COLUMNS = ("question_id", "image_id", "question_type", "question", "answer")
+VQA_COLUMNS = {
+    **{name: name for name in ("question_id", "image_id", "question_type", "answer_type", "answers")},
+    "answer": "multiple_choice_answer",
+}
+"""Columns of VQA's open-ended configs to the names of the annotation file."""
+PAIR_COLUMNS = ("question_id", "image_id", "answer", "answers", "answer_type")
+"""Columns of each of a pair's two questions; the second's are prefixed."""
+PAIR_SHARED = ("question", "question_type")
+PAIR_PREFIXES = ("", "complementary_")
 GQA_FIELDS = ("question", "types", "groups", "semantic", "entailed")
 """Columns of GQA's open-ended config with the names of GQA's own fields."""
 GQA_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
@@ -53,15 +69,19 @@ def read_rows(
             "DatasetDict (of a benchmark: datasets.Dataset(hf_vqa_mc.read_benchmark(FILE).test.rows))"
         )
     rows, location, about = splits[chosen], f"{location}, {chosen}", {**about, "split": chosen}
-    source = open_ended_source(rows.column_names)
-    if source is None:
+    config = config or rows.info.config_name
+    subsets = SOURCES[name].official_subsets if (name := source_of(config or "")) else {}
+    about |= {"subset": subsets[chosen]} if chosen in subsets else {}
+    found = open_ended_source(rows.column_names, config)
+    if found is None:
         return _multiple_choice(rows, location, about)
-    if source.name not in OPEN_ENDED:
+    source, opened = found
+    if opened.scored_as not in OPEN_ENDED:
         raise InputError(
             f"{location}: an open-ended config without choices and without a metric; score against the "
-            f"publisher's annotation file (with --pairs FILE for pairs), or against {source.name}_{PREFERRED}"
+            f"publisher's annotation file, or against {source.name}_{PREFERRED}"
         )
-    return OPEN_ENDED[source.name](rows, location, about, grounding)
+    return OPEN_ENDED[opened.scored_as](rows, location, about, grounding)
 
 
 def _columns(table: pa.Table, location: str) -> dict[str, list[Any]]:
@@ -138,5 +158,55 @@ def _gqa_records(columns: Mapping[str, list[Any]]) -> Iterator[tuple[str, dict[s
         yield name, record
 
 
-OPEN_ENDED = {"tdiuc": _tdiuc, "gqa": _gqa}
-"""Sources whose open-ended configs have their own metrics."""
+def _vqa(rows: Any, location: str, about: Mapping[str, str], grounding: bool) -> Annotations:  # noqa: ANN401
+    return replace(vqa_annotations(_vqa_records(rows, location), location, {}), about=about)
+
+
+def _vqa_records(rows: Any, location: str) -> Iterator[Records]:  # noqa: ANN401  a Dataset
+    """The rows as records of the annotation file, in batches; raises InputError for a row without answers."""
+    for batch in rows.select_columns(list(VQA_COLUMNS)).with_format("arrow").iter(ROWS):
+        records = batch.rename_columns([VQA_COLUMNS[name] for name in batch.column_names]).to_pylist()
+        for record in records:
+            if not record["answers"]:
+                raise InputError(
+                    f"{location}: question {record['question_id']!r} has no answers, as those of VQA's test questions "
+                    "are not published; score the validation split (--split validation, in Python "
+                    'split="validation")'
+                )
+        yield Records(records, partial(_question_at, location, records))
+
+
+def _question_at(location: str, records: Sequence[Mapping[str, Any]], position: int) -> str:
+    return f"{location}, question {records[position]['question_id']!r}"
+
+
+def _vqa_pairs(rows: Any, location: str, about: Mapping[str, str], grounding: bool) -> Annotations:  # noqa: ANN401
+    """The questions of all pairs, each once, and the pairs."""
+    names = [*PAIR_SHARED, *(prefix + name for prefix in PAIR_PREFIXES for name in PAIR_COLUMNS)]
+    columns = _columns(_arrow(rows, names), location)
+    pairs = list(zip(*(columns[prefix + "question_id"] for prefix in PAIR_PREFIXES), strict=True))
+    first: dict[str, tuple[str, int]] = {}
+    for row, pair in enumerate(pairs):
+        for prefix, name in zip(PAIR_PREFIXES, pair, strict=True):
+            first.setdefault(name, (prefix, row))
+    images, gold, answers, types = (
+        [columns[prefix + name][row] for prefix, row in first.values()] for name in PAIR_COLUMNS[1:]
+    )
+    questions, question_types = ([columns[name][row] for _, row in first.values()] for name in PAIR_SHARED)
+    return Annotations(
+        VQA,
+        location,
+        list(first),
+        image_ids=images,
+        question_types=question_types,
+        answer_types=types,
+        questions=questions,
+        gold=gold,
+        answers=answers,
+        inputs={PAIRS.name: [list(pair) for pair in pairs]},
+        about=about,
+    )
+
+
+OPEN_ENDED = {"tdiuc": _tdiuc, "gqa": _gqa, "vqa": _vqa, "vqa_pairs": _vqa_pairs}
+"""Readers of the rows of open-ended configs, ``OpenEnded.scored_as``."""

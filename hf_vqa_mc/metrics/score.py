@@ -33,7 +33,7 @@ def match(
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     name = name or bare_name(predictions.location)
     scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
-    matched = Matched(annotations, answers, inputs or {}, protocol, name, scores)
+    matched = Matched(annotations, answers, {**annotations.inputs, **(inputs or {})}, protocol, name, scores)
     if predictions.from_csv and matched.choices is not None:
         for question, answer, choices in zip(annotations.names, answers, matched.choices, strict=True):
             if isinstance(answer, str) and answer.isdigit() and answer not in choices:
@@ -60,6 +60,7 @@ def choose_schemes(
 
     Raises InputError if a scheme does not fit the dataset, or no chosen scheme uses an input or option.
     """
+    given = {*inputs, *annotations.inputs}
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
     for name in metrics:
         if name not in SCHEMES:
@@ -67,7 +68,7 @@ def choose_schemes(
     chosen = [SCHEMES[name] for name in dict.fromkeys(metrics)] or [
         one
         for one in fitting
-        if not one.misfit(annotations) and one.is_default(annotations) and not _missing(one, inputs)
+        if not one.misfit(annotations) and one.is_default(annotations) and not _missing(one, given)
     ]
     for scheme in chosen:
         if not scheme.kinds:
@@ -79,7 +80,7 @@ def choose_schemes(
             raise InputError(f"{scheme.name} does not fit {kind.description}; expected {expected}")
         if misfit := scheme.misfit(annotations):
             raise InputError(misfit)
-        for flag, what in _missing(scheme, inputs).items():
+        for flag, what in _missing(scheme, given).items():
             raise InputError(f"{scheme.name} needs {flag} FILE{what and f', {what}'}")
     _check_options(annotations, chosen, inputs, protocol)
     return chosen

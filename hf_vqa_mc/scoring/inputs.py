@@ -162,7 +162,7 @@ QUESTIONS = Input(
 )
 PAIRS = Input(
     "pairs",
-    "VQA2 complementary pairs file, for vqa_pair_accuracy.",
+    "VQA2 complementary pairs file, for vqa_pair_accuracy; not needed with the rows of vqa2_pairs.",
     read_pairs,
     "the list of balanced pairs",
     required=True,

@@ -11,7 +11,7 @@ from hf_vqa_mc.scoring.scheme import Annotations, Matched
 TASKS = {"Open-Ended": "OpenEnded", "Multiple-Choice": "MultipleChoice"}
 """A header's task_type, and the same in file names."""
 SUBSETS = {"train": "train2014", "validation": "val2014"}
-"""VQA's data_subtype of the splits of its multiple-choice variants."""
+"""VQA's data_subtype of the splits of configs whose source declares none."""
 DIGITS = 2
 """Digits to which the official program rounds percentages."""
 LONGEST_NAME = 100
@@ -99,6 +99,8 @@ def _subset(annotations: Annotations) -> str:
     about = annotations.about
     if "data_subtype" in about:
         return _in_file_name(f"{about.get('data_type', 'mscoco')}_{about['data_subtype']}")
+    if "subset" in about:
+        return about["subset"]
     if about.get("split") in SUBSETS:
         return f"mscoco_{SUBSETS[about['split']]}"
     file = bare_name(annotations.location)

@@ -74,8 +74,10 @@ class Annotations:
     set_kinds: list[str] | None = None
     records: Mapping[str, dict[str, Any]] | None = None
     """GQA's question records by id"""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """content of input files that the dataset itself holds, by the input's name"""
     about: Mapping[str, str] = field(default_factory=dict)
-    """dataset, config and split; or data_type, data_subtype and task_type of an annotation file"""
+    """dataset, config and split, if known subset; or data_type, data_subtype and task_type of an annotation file"""
 
     def __len__(self) -> int:
         """Number of questions."""

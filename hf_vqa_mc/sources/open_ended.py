@@ -26,12 +26,20 @@ MOST_FREQUENT = 20
 """Number of most frequent answers that are listed."""
 
 
-def open_ended_source(columns: Collection[str]) -> Source | None:
-    """The source with an open-ended config of exactly these columns, None if there is none."""
-    for source in SOURCES.values():
-        if any(set(config.schema.names) == set(columns) for config in source.open_ended):
-            return source
-    return None
+def open_ended_source(columns: Collection[str], name: str | None = None) -> tuple[Source, OpenEnded] | None:
+    """The open-ended config of exactly these columns, with its source; None if there is none.
+
+    Args:
+        columns: names of columns.
+        name: of the config; decides among several of the same columns, else the first one is taken.
+    """
+    found = [
+        (source, config)
+        for source in SOURCES.values()
+        for config in source.open_ended
+        if set(config.schema.names) == set(columns)
+    ]
+    return next((one for one in found if one[1].name == name), next(iter(found), None))
 
 
 class Reading:

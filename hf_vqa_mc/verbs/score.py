@@ -35,7 +35,7 @@ class ScoreSettings(ReadOptions):
     """Score a model's predictions exactly as the dataset's official program does.
 
     Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
-    the target. VQA, TDIUC and GQA annotation files, and the open-ended configs of TDIUC and GQA, get their own
+    the target. VQA, TDIUC and GQA annotation files, and open-ended configs (vqa_open, vqa2_pairs), get their own
     metrics. Every question needs a prediction.
     """
 

@@ -18,6 +18,8 @@ import hf_vqa_mc
 from hf_vqa_mc.dataset import shards
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.shards import write_stream
+from hf_vqa_mc.dataset.variants import needs_published
+from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources import table as sources_table
@@ -25,11 +27,25 @@ from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading
 from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import colour_of, draw_images, tree_bytes
-from tests.sources.open_ended_files import gqa_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
+from tests.sources.fixtures import write_vqa_abstract
+from tests.sources.open_ended_files import (
+    gqa_json,
+    write_gqa,
+    write_json,
+    write_tdiuc,
+    write_vqa2_pairs,
+    write_vqa_open,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
-WRITERS = {"gqa": write_gqa, "tdiuc": write_tdiuc, "vqa2": write_vqa2_pairs}
+WRITERS = {
+    "gqa": write_gqa,
+    "tdiuc": write_tdiuc,
+    "vqa": write_vqa_open,
+    "vqa_abstract": write_vqa_abstract,
+    "vqa2": write_vqa2_pairs,
+}
 CONFIGS = {config.name: (source.name, config) for source in SOURCES.values() for config in source.open_ended}
 
 
@@ -44,7 +60,7 @@ def raw(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(raw, tmp_path_factory):
-    """A folder with everything that the three sources can have."""
+    """A folder with everything that these sources can have."""
     output = tmp_path_factory.mktemp("built") / "vqa_mc"
     for name in WRITERS:
         build(name, data_dir=raw / name, output=output, word_vectors="corpus")
@@ -85,7 +101,9 @@ def test_all_that_the_sources_can_have_lies_in_one_folder(built):
     inventory = read_inventory(built)
     configs = {name for entry in inventory["sources"].values() for name in entry["configs"]}
     variants = ("iou", "qou", "iou_qou", "random_uniform", "random_frequency")
-    assert configs == {*CONFIGS, *(f"{source}_{variant}" for source in WRITERS for variant in variants)}
+    with_choices = {f"{source}_{variant}" for source in WRITERS for variant in variants}
+    published = {f"vqa_abstract_{name}" for name, variant in VARIANTS.items() if needs_published(variant)}
+    assert configs == {*CONFIGS, *with_choices, *published}
     assert inventory["default"] == "gqa_iou_qou"
     assert _load(built, "tdiuc_iou_qou")["train"].num_rows == _load(built, "tdiuc")["train"].num_rows
     assert _load(built, "gqa_qou")["validation"].num_rows == 16
@@ -148,6 +166,9 @@ def test_registered_load_dataset_builds_them(raw, tmp_path, offline):
         ("tdiuc", ["open"], {"tdiuc"}),
         ("tdiuc", ["tdiuc", "tail"], {"tdiuc", "tdiuc_tail"}),
         ("vqa2", ["pairs"], {"vqa2_pairs"}),
+        ("vqa2", ["open"], {"vqa2_open"}),
+        ("vqa", ["vqa_open"], {"vqa_open"}),
+        ("vqa_abstract", ["open"], {"vqa_abstract_open"}),
     ],
 )
 def test_configs_are_named_by_short_or_full_name_and_need_no_vectors(raw, tmp_path, source, named, configs):

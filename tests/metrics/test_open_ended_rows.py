@@ -1,28 +1,64 @@
 """Rows of open-ended configs are scored as the annotation files that they were built from."""
 
 import json
+import lzma
 import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from datasets import concatenate_datasets, load_dataset
 
 from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics import dataset_rows
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.training.questions import read_splits
 from hf_vqa_mc.verbs.build import build
 from hf_vqa_mc.verbs.score import ScoreResult, score
-from tests.sources.open_ended_files import gqa_json, tdiuc_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
+from tests.sources.fixtures import vqa_annotations_json, write_vqa_abstract
+from tests.sources.open_ended_files import (
+    gqa_json,
+    pairs_json,
+    tdiuc_json,
+    write_gqa,
+    write_json,
+    write_tdiuc,
+    write_vqa2_pairs,
+    write_vqa_open,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")]
-WORDS = {"gqa": ["all", "balanced", "random_uniform"], "tdiuc": ["open", "tail"], "vqa2": ["pairs"]}
+WORDS = {
+    "gqa": ["all", "balanced", "random_uniform"],
+    "tdiuc": ["open", "tail"],
+    "vqa": ["open"],
+    "vqa_abstract": ["open", "random_uniform"],
+    "vqa2": ["open", "pairs"],
+}
+WRITERS = {
+    "gqa": write_gqa,
+    "tdiuc": write_tdiuc,
+    "vqa": write_vqa_open,
+    "vqa_abstract": write_vqa_abstract,
+    "vqa2": write_vqa2_pairs,
+}
+VQA_FILES = {
+    "vqa_open": ("vqa", "mscoco_val2014", "mscoco_val2014"),
+    "vqa2_open": ("vqa2", "v2_mscoco_val2014", "mscoco_val2014"),
+    "vqa_abstract_open": ("vqa_abstract", "abstract_v002_val2015", "abstract_v002_val2015"),
+}
+"""Folder, name of the annotation file and name of the subset in official files of each open-ended config of VQA."""
+
+
+SOURCE_OF = {config.name: source.name for source in SOURCES.values() for config in source.open_ended}
 
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("raw")
-    for name, write in {"gqa": write_gqa, "tdiuc": write_tdiuc, "vqa2": write_vqa2_pairs}.items():
+    for name, write in WRITERS.items():
         write(base / name)
     return base
 
@@ -101,16 +137,111 @@ def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Pa
     assert of_rows.official_files() == of_file.official_files()
 
 
-def test_pairs_have_no_scheme_and_it_is_reported(built: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", VQA_FILES)
+def test_vqa_rows_score_as_the_files(config: str, built: str, raw: Path, tmp_path: Path) -> None:
+    folder, name, subset = VQA_FILES[config]
+    file = raw / folder / f"{name}_annotations.json"
+    annotations = json.loads(file.read_text())["annotations"]
+    answers = {str(one["question_id"]): one["answers"][0]["answer"] for one in annotations}
+    predictions = half_right(tmp_path / "p.json", answers)
+    of_file, of_rows = score(predictions, file), score(predictions, built, config, split="validation")
+    assert of_rows.results.keys() == {"vqa_accuracy"}
+    assert scores(of_rows, "vqa_accuracy") == scores(of_file, "vqa_accuracy")
+    assert 0 < scores(of_rows, "vqa_accuracy")["accuracy"] < 1
+    assert of_rows.official_files() == of_file.official_files()
+    assert f"vqa_OpenEnded_{subset}_p_results.json" in of_rows.official_files()
+    in_memory = load_dataset(built, config)
+    assert score(predictions, in_memory, split="validation").results == of_rows.results
+    assert (
+        f"vqa_OpenEnded_{subset}_p_results.json" in score(predictions, in_memory, split="validation").official_files()
+    )
+
+
+def test_choices_of_abstract_scenes_are_named_as_such_in_official_files(built: str, tmp_path: Path) -> None:
+    rows = load_dataset(built, "vqa_abstract_random_uniform", split="validation")
+    write_json(tmp_path / "p.json", dict(zip(rows["question_id"], rows["label"], strict=True)))
+    scored = score(tmp_path / "p.json", built, "vqa_abstract_random_uniform")
+    assert "vqa_MultipleChoice_abstract_v002_val2015_p_results.json" in scored.official_files()
+
+
+@pytest.mark.parametrize("config", VQA_FILES)
+def test_rows_without_answers_are_reported_with_the_split_to_use(config: str, built: str, tmp_path: Path) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
-    message = "vqa2_pairs, validation: an open-ended config .* annotation file .*--pairs.* or against vqa2_iou_qou"
+    message = (
+        rf"{config}, test: question '\d+' has no answers.* not published; .*\(--split validation, in Python split="
+    )
+    with pytest.raises(InputError, match=message):
+        score(tmp_path / "p.json", built, config)
+
+
+@pytest.mark.parametrize("protocol", ["2021", "2017"])
+def test_pairs_score_as_the_files(protocol: str, built: str, raw: Path, tmp_path: Path) -> None:
+    paired = {name for pair in pairs_json("val2014") for name in pair}
+    annotations = vqa_annotations_json("val2014", "2.0")["annotations"]
+    answers = {str(one["question_id"]): one["multiple_choice_answer"] for one in annotations}
+    predictions = half_right(tmp_path / "all.json", answers)
+    of_pairs = {name: text for name, text in json.loads(predictions.read_text()).items() if int(name) in paired}
+    write_json(tmp_path / "p.json", of_pairs)
+    inputs = dict(
+        pairs=raw / "vqa2" / "v2_mscoco_val2014_complementary_pairs.json",
+        questions=raw / "vqa2" / "v2_OpenEnded_mscoco_val2014_questions.json",
+    )
+    of_file = score(predictions, raw / "vqa2" / "v2_mscoco_val2014_annotations.json", inputs=inputs, protocol=protocol)
+    of_rows = score(tmp_path / "p.json", built, "vqa2_pairs", protocol=protocol)
+    assert of_rows.results.keys() == {"vqa_accuracy", "vqa_pair_accuracy"}
+    assert scores(of_rows, "vqa_pair_accuracy") == scores(of_file, "vqa_pair_accuracy")
+    assert scores(of_rows, "vqa_pair_accuracy")["pairs"] == len(pairs_json("val2014")) == 4
+    some = {"annotations": [one for one in annotations if one["question_id"] in paired]}
+    write_json(tmp_path / "paired.json", some)
+    of_some = score(tmp_path / "p.json", tmp_path / "paired.json", protocol=protocol)
+    for measure in ("accuracy", "stderr", "per_question_type", "per_answer_type"):  # the questions' order differs
+        assert of_rows.results["vqa_accuracy"][measure] == pytest.approx(of_some.results["vqa_accuracy"][measure])
+
+
+def test_a_question_in_several_pairs_needs_one_prediction(built: str, tmp_path: Path) -> None:
+    rows = load_dataset(built, "vqa2_pairs", split="validation")
+    twice = concatenate_datasets([rows, rows])
+    names = {*rows["question_id"], *rows["complementary_question_id"]}
+    write_json(tmp_path / "p.json", dict.fromkeys(names, "yes"))
+    once, of_twice = (score(tmp_path / "p.json", one) for one in (rows, twice))
+    assert of_twice.results["vqa_pair_accuracy"]["pairs"] == 2 * once.results["vqa_pair_accuracy"]["pairs"]
+    assert of_twice.results["vqa_accuracy"] == once.results["vqa_accuracy"]
+
+
+def test_open_ended_rows_without_a_metric_are_reported(
+    built: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_json(tmp_path / "p.json", {"1": "yes"})
+    monkeypatch.delitem(dataset_rows.OPEN_ENDED, "vqa_pairs")
+    message = "vqa2_pairs, validation: an open-ended config .* annotation file, or against vqa2_iou_qou"
     with pytest.raises(InputError, match=message):
         score(tmp_path / "p.json", built, "vqa2_pairs")
 
 
-@pytest.mark.parametrize("config", ["tdiuc", "tdiuc_tail", "gqa_balanced", "gqa_all", "vqa2_pairs"])
+def test_real_questions_of_vqa_score_as_the_file(real_data: Path, tmp_path: Path) -> None:
+    records = json.loads(lzma.decompress((real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz").read_bytes()))
+    questions, annotations = [], []
+    for one in [one for one in records if one["coco_split"] == "val2014"][:3_000]:
+        ids = {"question_id": one["question_id"], "image_id": one["image_id"]}
+        answers = [{"answer": text, "answer_id": number} for number, text in enumerate(one["answer"], 1)]
+        types = {"question_type": "", "answer_type": "", "multiple_choice_answer": one["multiple_choice_answer"]}
+        questions.append({**ids, "question": one["question"]})
+        annotations.append({**ids, **types, "answers": answers})
+    write_json(tmp_path / "OpenEnded_mscoco_val2014_questions.json", {"questions": questions})
+    file = tmp_path / "mscoco_val2014_annotations.json"
+    write_json(file, {"annotations": annotations})
+    build("vqa", data_dir=tmp_path, output=tmp_path / "vqa_mc", variants=["open"])
+    rng = Random(0)
+    answers = {str(one["question_id"]): rng.choice(one["answers"])["answer"] for one in annotations}
+    write_json(tmp_path / "p.json", answers)
+    of_file, of_rows = score(tmp_path / "p.json", file), score(tmp_path / "p.json", tmp_path / "vqa_mc", "vqa_open")
+    assert of_rows.results == of_file.results
+    assert 0.5 < of_rows.results["vqa_accuracy"]["accuracy"] < 0.95
+
+
+@pytest.mark.parametrize("config", SOURCE_OF)
 def test_what_needs_choices_says_which_config_has_them(config: str, built: str) -> None:
-    source = config.split("_")[0]
+    source = SOURCE_OF[config]
     message = rf"{re.escape(built)}: {config} is an open-ended config: .* no choices; use .* {source}_iou_qou \("
     with pytest.raises(InputError, match=message):
         read_benchmark(built, config)
