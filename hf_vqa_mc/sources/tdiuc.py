@@ -19,7 +19,7 @@ from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, has_true_subsets, reference
 from hf_vqa_mc.sources.table import in_split_order, read_annotated, triplet_table
-from hf_vqa_mc.sources.vqa_files import ANSWER, ANSWER_MEANING, COCO_IMAGES, V1, answer_lists, id_columns
+from hf_vqa_mc.sources.vqa_files import ANSWER, COCO_IMAGES, V1, answer_lists, id_columns
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
 """Excluded from TDIUC-Tail (appendix), since all their answers are frequent; also excluded in small files."""
@@ -42,7 +42,8 @@ COLUMNS = {
     "question_id, image_id, question": "as in the question file",
     "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
     "answer": "the first of answers; for an absurd question, that the question does not apply to the image",
-    "answers": f"as in the annotation file: {ANSWER_MEANING}",
+    "answers": 'as in the annotation file: answer, answer_id and answer_confidence (null and "" where a record lacks '
+    "the latter)",
     "ans_source": "where the question comes from: imported, generated or asked by a person, in the words of the "
     "annotation file",
     "image_file": "COCO's name for the image, that of 2017 if no file gives the subset of 2014; or Visual Genome's",

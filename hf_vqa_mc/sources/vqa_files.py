@@ -20,7 +20,6 @@ CHOICES = 18  # Antol et al. 2015, section 3
 ANSWERS = 10
 ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
 """One annotator's answer."""
-ANSWER_MEANING = 'answer, answer_id and answer_confidence (null and "" where a record lacks the latter)'
 COCO_IMAGES = (
     "train2014.zip and val2014.zip from http://images.cocodataset.org/zips/train2014.zip and "
     "http://images.cocodataset.org/zips/val2014.zip, COCO_train2014_<image id, 12 digits>.jpg."

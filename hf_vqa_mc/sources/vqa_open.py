@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded
-from hf_vqa_mc.sources.vqa_files import ANSWER, ANSWER_MEANING, ANSWERS, OPEN_ENDED, Release
+from hf_vqa_mc.sources.vqa_files import ANSWER, ANSWERS, OPEN_ENDED, Release
 
 SCHEMA = pa.schema(
     [
@@ -32,7 +32,8 @@ COLUMNS = {
     "answer_type": 'yes/no, number or other; "" in the test split',
     "answer": 'the most frequent of answers (multiple_choice_answer); "" in the test split, whose answers are not '
     "published",
-    "answers": f"all ten, as in the annotation file: {ANSWER_MEANING}; empty in the test split",
+    "answers": "all ten, as in the annotation file: answer, answer_id (1 to 10) and answer_confidence (yes, maybe or "
+    'no; "" where a record has none); empty in the test split',
     "image_file": "the publisher's name for the image",
 }
 QUESTION_TYPES, ANSWER_TYPES, AGREEMENT = TOGETHER = (
