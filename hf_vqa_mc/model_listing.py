@@ -26,5 +26,12 @@ MODELS = ModelListing(
         "mlp-iqa": "hf_vqa_mc.models.mlp:MLP_IQA",
         "attention": "hf_vqa_mc.models.spatial_attention:ATTENTION",
         "hiecoatt": "hf_vqa_mc.models.hie_co_attention:HIE_CO_ATTENTION",
+        "bow-q": "hf_vqa_mc.models.answer_mlp:BOW_Q",
+        "image": "hf_vqa_mc.models.answer_mlp:IMAGE",
+        "bow-q-i": "hf_vqa_mc.models.answer_mlp:BOW_Q_I",
+        "lstm-q": "hf_vqa_mc.models.question_lstm:LSTM_Q",
+        "lstm-q-i": "hf_vqa_mc.models.question_lstm:LSTM_Q_I",
+        "deeper-lstm-q": "hf_vqa_mc.models.question_lstm:DEEPER_LSTM_Q",
+        "deeper-lstm-q-norm-i": "hf_vqa_mc.models.question_lstm:DEEPER_LSTM_Q_NORM_I",
     },
 )

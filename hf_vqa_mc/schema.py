@@ -106,6 +106,21 @@ def checked_rows(table: pa.Table, location: str, columns: Mapping[str, str] = QU
         InputError: a column is missing, of another type or has nulls, a row has no choices, or its label is not one of
             them; names location, row and column.
     """
+    table = checked_columns(table, location, columns)
+    lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
+    for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
+        raise InputError(
+            f"{location}, row {row}: label is {labels[row]}, expected an index of its {lengths[row]} choices"
+        )
+    texts = pc.list_flatten(table["choices"])
+    if texts.null_count:
+        row = pc.list_parent_indices(table["choices"])[pc.index(pc.is_null(texts), True).as_py()]
+        raise InputError(f"{location}, row {row}: a choice is empty (null), expected text")
+    return table
+
+
+def checked_columns(table: pa.Table, location: str, columns: Mapping[str, str]) -> pa.Table:
+    """The columns of a split if they are complete; arguments and errors are those of `checked_rows`."""
     for name, expected in columns.items():
         if name not in table.column_names:
             raise InputError(f"{location}: no column {name!r}, expected {expected}; columns: {table.column_names}")
@@ -117,15 +132,6 @@ def checked_rows(table: pa.Table, location: str, columns: Mapping[str, str] = QU
             raise InputError(f"{location}, row {row}: {name} is empty (null), expected {expected}")
     if not table.num_rows:
         raise InputError(f"{location}: no rows")
-    lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
-    for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
-        raise InputError(
-            f"{location}, row {row}: label is {labels[row]}, expected an index of its {lengths[row]} choices"
-        )
-    texts = pc.list_flatten(table["choices"])
-    if texts.null_count:
-        row = pc.list_parent_indices(table["choices"])[pc.index(pc.is_null(texts), True).as_py()]
-        raise InputError(f"{location}, row {row}: a choice is empty (null), expected text")
     return table.select(list(columns)).combine_chunks()
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResult
     from jinja2 import Template
 
-TASK, TEXT_TASK = "visual-question-answering", "multiple-choice"
-"""Task names of the Hub: for models that see the image, and for models that do not."""
+TASK, TEXT_TASK, ANSWER_TASK = "visual-question-answering", "multiple-choice", "question-answering"
+"""Task names of the Hub: for models that see the image, and for those that do not, with choices and without."""
 USAGE = "python -m hf_vqa_mc.hub.model_card FOLDER [NAMESPACE/NAME]\n"
 RECORD = "training.json"
 HELD_OUT = "held_out"
@@ -64,6 +64,7 @@ EACH = "*"
 _RESULT = {
     "accuracy": SHARE, "stderr": SHARE, "chance": SHARE, "questions": COUNT,
     "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE}, "per_question_type": {EACH: SHARE},
+    "metric": TEXT, "answerable": SHARE, "multiple_choice": {"accuracy": SHARE, "stderr": SHARE, "chance": SHARE},
 }  # fmt: skip
 _FILE: dict[str, object] = {"name": TEXT, "sha256": TEXT, "dim": COUNT}
 _FIELDS: dict[str, object] = {
@@ -79,6 +80,7 @@ _FIELDS: dict[str, object] = {
     "settings": {EACH: ANYTHING},
     "init_from": {"name": TEXT, "config": TEXT},
     "rows": {EACH: COUNT},
+    "answers": {"size": COUNT, "questions": SHARE, "human_answers": SHARE},
     "word_vectors": {**_FILE, "centred": FLAG},
     "image_features": {"backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT},
     "results": {EACH: _RESULT},
@@ -119,10 +121,11 @@ def model_card(record: Record, name: str) -> str:
     from huggingface_hub import ModelCardData
 
     results = eval_results(record)
+    without_image = ANSWER_TASK if "answers" in record else TEXT_TASK
     data = ModelCardData(
         library_name="hf_vqa_mc",
-        pipeline_tag=TASK if "image_features" in record else TEXT_TASK,
-        tags=["hf_vqa_mc", "vqa", "multiple-choice"],
+        pipeline_tag=TASK if "image_features" in record else without_image,
+        tags=["hf_vqa_mc", "vqa", "open-ended" if "answers" in record else "multiple-choice"],
         datasets=_on_the_hub(dataset_name(record)),
         metrics=["accuracy"] if results else None,
         model_name=name.split("/")[1],
@@ -160,7 +163,8 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         started = _last_part(started)
     chosen_on = "the validation split" if "validation" in rows and "test" in rows else ""
     image = {"image": "photo.jpg"} if "image_features" in record else {}
-    example = {**image, "question": "What is on the table?", "choices": ["a cat", "a cup", "a book"]}
+    choices = {} if "answers" in record else {"choices": ["a cat", "a cup", "a book"]}
+    example = {**image, "question": "What is on the table?", **choices}
     return {
         "record": record,
         "source": record.get("source", {}),
@@ -226,13 +230,13 @@ def eval_results(record: Record) -> "list[EvalResult]":
     return [
         EvalResult(
             task_type=TASK,
-            task_name="Multiple-choice visual question answering",
+            task_name=f"{'Open-ended' if 'answers' in record else 'Multiple-choice'} visual question answering",
             dataset_type=dataset,
             dataset_name=named,
             dataset_config=config or None,
             dataset_split=split,
             metric_type="accuracy",
-            metric_name="accuracy",
+            metric_name=figures[split].get("metric", "accuracy"),
             metric_value=figures[split]["accuracy"],
         )
         for split in SPLITS

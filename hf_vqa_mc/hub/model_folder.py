@@ -8,12 +8,14 @@ from hf_vqa_mc.hub.model_card import RECORD, Record, model_card, read_record
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import CONFIG, WEIGHTS, load_checkpoint
-from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
+from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.vqa_processor import PROCESSOR_CONFIG
 from hf_vqa_mc.text.markdown import one_line
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
-"""Files of a checkpoint other than the card; nothing else is uploaded, in particular no pickle."""
+"""Files of a checkpoint other than the card (open-ended ones have no word vectors); nothing else is uploaded, in
+particular no pickle."""
 BEST = "best"
 """The folder of a run's best checkpoint."""
 
@@ -23,26 +25,29 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
     name, folder = check_name(request.name), request.folder
     if folder is None:
         raise InputError("no checkpoint given; add --folder RUN/best")
-    _check_folder(folder)
+    names = _checked_files(folder)
     record = read_record(folder)
     card = model_card(record, name).encode()
-    files = [ShippedFile(CARD, card), *(ShippedFile(one, folder / one) for one in FILES)]
+    files = [ShippedFile(CARD, card), *(ShippedFile(one, folder / one) for one in names)]
     same_card = {CARD} if (folder / CARD).is_file() and (folder / CARD).read_bytes() == card else set()
-    left_out = other_files(folder, {*FILES, *same_card})
+    left_out = other_files(folder, {*names, *same_card})
     return Shipment("model", name, tuple(files), _message(record), request.private, left_out=left_out)
 
 
-def _check_folder(folder: Path) -> None:
+def _checked_files(folder: Path) -> tuple[str, ...]:
+    """The files of a checkpoint; raises InputError unless it is complete."""
     if not folder.is_dir():
         raise InputError(f"{folder}: folder does not exist; give a checkpoint that vqa-mc train wrote")
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
         raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
-    load_checkpoint(folder)
-    missing = [one for one in FILES if not (folder / one).is_file()]
+    _, processor = load_checkpoint(folder)
+    names = tuple(one for one in FILES if isinstance(processor, VqaMcProcessor) or one != WORDS_FILE)
+    missing = [one for one in names if not (folder / one).is_file()]
     if missing:
         raise InputError(
             f"{folder} is not a complete checkpoint: {', '.join(missing)} missing; give a checkpoint of vqa-mc train"
         )
+    return names
 
 
 def _message(record: Record) -> str:
@@ -51,10 +56,15 @@ def _message(record: Record) -> str:
     return f"{trained}, trained by hf_vqa_mc{f' {version}' if version else ''}"
 
 
+def _usage(sent: Shipment) -> str:
+    task = "multiple-choice-vqa" if any(one.path == WORDS_FILE for one in sent.files) else "open-ended-vqa"
+    return f'import hf_vqa_mc.models; transformers.pipeline("{task}", model="{sent.name}")'
+
+
 MODEL = Pushable(
     "model",
     model_shipment,
-    lambda sent: f'import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{sent.name}")',
+    _usage,
     ("folder",),
     "not part of a checkpoint",
 )

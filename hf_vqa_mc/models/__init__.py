@@ -3,21 +3,31 @@
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaConfig
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import Model
+from hf_vqa_mc.models.open_ended_pipeline import OPEN_ENDED_TASK, OpenEndedVqaPipeline
+from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.pipeline import TASK, CheckpointModel, MultipleChoiceVqaPipeline
 from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa, QuestionLstmVqaConfig
 from hf_vqa_mc.models.spatial_attention import SpatialAttentionForMultipleChoiceVqa, SpatialAttentionVqaConfig
 
 __all__ = [
     "MODELS",
+    "AnswerMlpForOpenEndedVqa",
+    "AnswerMlpVqaConfig",
     "HieCoAttentionForMultipleChoiceVqa",
     "HieCoAttentionVqaConfig",
     "MlpForMultipleChoiceVqa",
     "MlpVqaConfig",
     "Model",
     "MultipleChoiceVqaPipeline",
+    "OpenEndedVqaPipeline",
+    "OpenEndedVqaProcessor",
+    "QuestionLstmForOpenEndedVqa",
+    "QuestionLstmVqaConfig",
     "SpatialAttentionForMultipleChoiceVqa",
     "SpatialAttentionVqaConfig",
     "VqaMcProcessor",
@@ -26,3 +36,4 @@ __all__ = [
 for _model in MODELS.values():
     _model.register()
 PIPELINE_REGISTRY.register_pipeline(TASK, MultipleChoiceVqaPipeline, CheckpointModel)
+PIPELINE_REGISTRY.register_pipeline(OPEN_ENDED_TASK, OpenEndedVqaPipeline, CheckpointModel)

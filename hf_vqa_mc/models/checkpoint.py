@@ -5,13 +5,13 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.processor import VqaMcProcessor, checkpoint_folder
+from hf_vqa_mc.models.vqa_processor import VqaProcessor, checkpoint_folder
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 NAMED = 3
@@ -23,14 +23,14 @@ _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 def load_checkpoint(
     name: str | Path,
     **options: Any,  # noqa: ANN401  as with_options has them
-) -> tuple[PreTrainedModel, VqaMcProcessor]:
-    """The model, in evaluation mode and on the CPU, and its processor, with options of `VqaMcProcessor.with_options`.
+) -> tuple[PreTrainedModel, Any]:
+    """The model, in evaluation mode and on the CPU, and its processor, with options of its ``with_options``.
 
     Raises InputError if there is no such checkpoint, it is damaged or pickled, or its files do not match.
     """
     folder = checkpoint_folder(name)
-    processor = VqaMcProcessor.from_pretrained(folder, **options)
     model = load_model(folder)
+    processor = model_of(model.config).processor_class.from_pretrained(folder, **options)
     check_fit(model.config, processor, str(name))
     return model, processor
 
@@ -50,7 +50,7 @@ def load_model(
     _check_files(folder)
     try:
         with quiet():
-            model, found = AutoModelForMultipleChoice.from_pretrained(
+            model, found = model_of(config).auto_class.from_pretrained(
                 folder,
                 config=config,
                 dtype=dtype,
@@ -77,12 +77,12 @@ def load_model(
     return loaded
 
 
-def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: str) -> None:
+def check_fit(config: PreTrainedConfig, processor: VqaProcessor, checkpoint: str) -> None:
     """Raise InputError unless the processor's outputs are the model's inputs."""
     kind = processor.image_kind
     pairs = [
         ("inputs", sorted(model_of(config).inputs), sorted(processor.inputs)),
-        ("dimensions of a word vector", config.text_size, processor.text.dim),
+        *((what, getattr(config, name, size), size) for name, (what, size) in processor.text_sizes.items()),
     ]
     if kind is not None and "image_size" in config.to_dict():
         pairs.append(("dimensions of image features", config.image_size, kind.dim))

@@ -2,27 +2,41 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transformers import AutoConfig, AutoModelForMultipleChoice, AutoProcessor, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModelForMultipleChoice,
+    AutoModelForVisualQuestionAnswering,
+    AutoProcessor,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.model_listing import MODELS
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 IMAGE_INPUTS = ("image_features", "image_grid")
 """Pooled features, or features of grid cells; a model takes at most one of them."""
 QUESTION_INPUTS = ("question_vectors", "question_tokens")
 """The average word vector, or one vector per word (with ``question_mask``)."""
-SIZES = ("image_size", "text_size")
-"""Settings of all configs that are determined by image features and word vectors."""
+WORD_INPUTS = ("question_indices", "question_bags")
+"""Words as indices, or counted, for models that learn their own word vectors."""
+SIZES = ("image_size", "text_size", "vocabulary_size", "bag_size")
+"""Settings of all configs that are determined by image features, word vectors and the words of the questions."""
 
 
 @dataclass(frozen=True)
 class Model:
     """A model; ``MODELS.add(Model(...))`` adds your own.
 
-    Its ``forward`` takes ``choice_vectors``, its ``inputs``, ``choice_mask``, ``labels`` and ``choice_indices``, and
-    returns ``logits`` (batch, choices) and ``loss``, as `MlpForMultipleChoiceVqa.forward`.
+    The ``forward`` of a multiple-choice model takes ``choice_vectors``, its ``inputs``, ``choice_mask``, ``labels``
+    and ``choice_indices``, and returns ``logits`` (batch, choices) and ``loss``, as `MlpForMultipleChoiceVqa.forward`.
+    That of an open-ended model takes its ``inputs`` and ``labels``, and returns ``logits`` (batch, answers) and
+    ``loss``, as `AnswerMlpForOpenEndedVqa.forward`.
     """
 
     name: str
@@ -36,9 +50,11 @@ class Model:
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
-    """inputs of `IMAGE_INPUTS` and `QUESTION_INPUTS`, in addition to the choices"""
+    """inputs of `IMAGE_INPUTS` and of `QUESTION_INPUTS` (in addition to the choices) or `WORD_INPUTS`"""
     preset: Mapping[str, Any] = field(default_factory=dict)
     """config arguments that define this model"""
+    open_ended: bool = False
+    """whether it answers from a vocabulary of answers (the labels of its config) instead of picking a choice"""
 
     @property
     def sees_image(self) -> bool:
@@ -48,15 +64,26 @@ class Model:
     @property
     def sees_question(self) -> bool:
         """Whether it takes the question."""
-        return not self.inputs.isdisjoint(QUESTION_INPUTS)
+        return not self.inputs.isdisjoint((*QUESTION_INPUTS, *WORD_INPUTS))
 
     def register(self) -> None:
         """Register its classes with transformers' Auto classes."""
+        AutoConfig.register(self.config_class.model_type, self.config_class, exist_ok=True)
+        self.auto_class.register(self.config_class, self.model_class, exist_ok=True)
+        AutoProcessor.register(self.config_class, self.processor_class, exist_ok=True)  # type: ignore[no-untyped-call]
+
+    @property
+    def auto_class(self) -> Any:  # noqa: ANN401  transformers' are not typed
+        """The Auto class of transformers that loads it."""
+        return AutoModelForVisualQuestionAnswering if self.open_ended else AutoModelForMultipleChoice
+
+    @property
+    def processor_class(self) -> "type[VqaProcessor]":
+        """The class of its processor."""
+        from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
         from hf_vqa_mc.models.processor import VqaMcProcessor
 
-        AutoConfig.register(self.config_class.model_type, self.config_class, exist_ok=True)
-        AutoModelForMultipleChoice.register(self.config_class, self.model_class, exist_ok=True)
-        AutoProcessor.register(self.config_class, VqaMcProcessor, exist_ok=True)  # type: ignore[no-untyped-call]
+        return OpenEndedVqaProcessor if self.open_ended else VqaMcProcessor
 
     def fits(self, config: PreTrainedConfig) -> bool:
         """Whether a config is this model's."""
@@ -69,8 +96,8 @@ class Model:
         own = [one for one in fields(self.config_class) if one.name in self.config_class.__annotations__]
         return {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
 
-    def config(self, settings: Mapping[str, Any], **sizes: int) -> PreTrainedConfig:
-        """The configuration of a new model from the user's settings and the `SIZES` of its inputs.
+    def config(self, settings: Mapping[str, Any], **sizes: Any) -> PreTrainedConfig:  # noqa: ANN401
+        """The configuration of a new model from the user's settings, the `SIZES` of its inputs, and its labels.
 
         Raises InputError if a setting is unknown, or its value is not valid.
         """
@@ -90,13 +117,18 @@ class Model:
         return {name: value for name, value in found.items() if value != self.defaults()[name]}
 
 
+def answers_of(model: PreTrainedModel) -> list[str]:
+    """The answer vocabulary of an open-ended model, the labels of its config."""
+    return [str(text) for _, text in sorted((model.config.id2label or {}).items())]
+
+
 def model_of(config: PreTrainedConfig) -> Model:
     """The declared model of a config; raises InputError if there is none."""
     for model in MODELS.values():
         if model.fits(config):
             return model
     known = ", ".join(dict.fromkeys(model.config_class.model_type for model in MODELS.values()))
-    raise InputError(f"model_type {config.model_type!r} is not a multiple-choice VQA model; expected {known}")
+    raise InputError(f"model_type {config.model_type!r} is not a model of this package; expected {known}")
 
 
 def check_sizes(config: PreTrainedConfig, *names: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from hf_vqa_mc.extraction.text_features import NewWords
 from hf_vqa_mc.models.checkpoint import check_fit, load_model
 from hf_vqa_mc.models.model import QUESTION_INPUTS
 from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 TASK = "multiple-choice-vqa"
 
@@ -40,7 +41,74 @@ class CheckpointModel:
             return error
 
 
-class MultipleChoiceVqaPipeline(Pipeline):
+class VqaPipeline(Pipeline):
+    """What both pipelines share: a checkpoint's model and processor, and inputs as dictionaries or keywords."""
+
+    _load_processor = True  # type: ignore[assignment]
+    _load_tokenizer = False  # type: ignore[assignment]
+    _load_image_processor = False  # type: ignore[assignment]
+    _load_video_processor = False  # type: ignore[assignment]
+    _load_feature_extractor = False  # type: ignore[assignment]
+
+    processor_class: ClassVar[type[VqaProcessor]]
+    processor: VqaProcessor
+    expected: ClassVar[str]
+    """the dictionary of a question, for messages"""
+
+    def __init__(
+        self,
+        model: PreTrainedModel | Exception,
+        processor: VqaProcessor,
+        options: Mapping[str, Any],
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        if isinstance(model, Exception):
+            raise model
+        if not isinstance(processor, self.processor_class):
+            name = self.processor_class.__name__
+            raise InputError(f"processor is {shown(processor)}; expected the {name} of the model's checkpoint")
+        check_fit(model.config, processor, model.name_or_path or type(model).__name__)
+        processor = processor.with_options(**options)
+        model.eval()  # type: ignore[no-untyped-call]
+        super().__init__(model=model, processor=processor, **kwargs)
+        if processor.image_kind is not None:
+            processor.image_backbone(str(self.device))
+        # transformers batches only for pipelines with a feature extractor
+        self.feature_extractor = processor  # type: ignore[assignment]
+
+    def answered(self, inputs: Any, given: Mapping[str, Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """The answers to ``inputs``, or to the question that is given by keywords; the body of ``__call__``."""
+        if inputs is None:
+            inputs = dict(given)
+        elif any(value is not None for value in given.values()):
+            raise InputError(f"expected either a dictionary or the keywords {', '.join(given)}, found both")
+        if isinstance(inputs, (list, tuple)) and not inputs:
+            return []
+        return super().__call__(inputs, **kwargs)  # type: ignore[no-untyped-call]
+
+    def _sanitize_parameters(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # type: ignore[override]
+        return {}, {}, {}
+
+    def _check(self, question: object, needed: str) -> None:
+        """Raise InputError unless a question is a dictionary with the field."""
+        if not isinstance(question, Mapping) or question.get(needed) is None:
+            raise InputError(f"question is {shown(question)}; expected {self.expected}")
+
+    def _logits(self, tensors: Mapping[str, Tensor]) -> Tensor:
+        of_model = {
+            name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
+            for name, tensor in tensors.items()
+        }
+        logits: Tensor = self.model(**of_model).logits
+        return logits.float()
+
+    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
+        """Write model and processor: a checkpoint."""
+        self.model.save_pretrained(save_directory, **kwargs)
+        self.processor.save_pretrained(save_directory)
+
+
+class MultipleChoiceVqaPipeline(VqaPipeline):
     """Answers multiple-choice questions about images.
 
     Args:
@@ -56,11 +124,8 @@ class MultipleChoiceVqaPipeline(Pipeline):
         InputError: the checkpoint is damaged, or an option does not match it.
     """
 
-    _load_processor = True  # type: ignore[assignment]
-    _load_tokenizer = False  # type: ignore[assignment]
-    _load_image_processor = False  # type: ignore[assignment]
-    _load_video_processor = False  # type: ignore[assignment]
-    _load_feature_extractor = False  # type: ignore[assignment]
+    processor_class = VqaMcProcessor
+    expected = '{"image": ..., "question": ..., "choices": [...]}'
 
     processor: VqaMcProcessor
 
@@ -73,18 +138,8 @@ class MultipleChoiceVqaPipeline(Pipeline):
         backbone: str | Backbone | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
-        if isinstance(model, Exception):
-            raise model
-        if not isinstance(processor, VqaMcProcessor):
-            raise InputError(f"processor is {shown(processor)}; expected the VqaMcProcessor of the model's checkpoint")
-        check_fit(model.config, processor, model.name_or_path or type(model).__name__)
-        processor = processor.with_options(word_vectors=word_vectors, new_words=new_words, backbone=backbone)
-        model.eval()  # type: ignore[no-untyped-call]
-        super().__init__(model=model, processor=processor, **kwargs)
-        if processor.image_kind is not None:
-            processor.image_backbone(str(self.device))
-        # transformers batches only for pipelines with a feature extractor
-        self.feature_extractor = processor  # type: ignore[assignment]
+        options = {"word_vectors": word_vectors, "new_words": new_words, "backbone": backbone}
+        super().__init__(model, processor, options, **kwargs)
 
     def __call__(  # type: ignore[override]
         self,
@@ -112,24 +167,11 @@ class MultipleChoiceVqaPipeline(Pipeline):
         Raises:
             InputError: a question is incomplete, an image cannot be read, or a word is unknown.
         """
-        given = {"image": image, "question": question, "choices": choices}
-        if inputs is None:
-            inputs = given
-        elif any(value is not None for value in given.values()):
-            raise InputError("expected either a dictionary or the keywords image, question and choices, found both")
-        if isinstance(inputs, (list, tuple)) and not inputs:
-            return []
-        return super().__call__(inputs, **kwargs)  # type: ignore[no-untyped-call]
-
-    def _sanitize_parameters(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # type: ignore[override]
-        return {}, {}, {}
+        return self.answered(inputs, {"image": image, "question": question, "choices": choices}, kwargs)
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """A batch of one question, with the same keys for all questions."""
-        if not isinstance(input_, Mapping) or input_.get("choices") is None:
-            raise InputError(
-                f'question is {shown(input_)}; expected {{"image": ..., "question": ..., "choices": [...]}}'
-            )
+        self._check(input_, "choices")
         if input_.get("question") is None and self.processor.inputs & set(QUESTION_INPUTS):
             raise InputError(
                 f'the model sees the question; expected "question" in addition to choices {shown(input_["choices"])}'
@@ -142,11 +184,7 @@ class MultipleChoiceVqaPipeline(Pipeline):
 
     def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         choices = input_tensors.pop("choices")
-        tensors: dict[str, Tensor] = {
-            name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
-            for name, tensor in input_tensors.items()
-        }
-        return {"logits": self.model(**tensors).logits.float(), "choices": choices}
+        return {"logits": self._logits(input_tensors), "choices": choices}
 
     def postprocess(self, model_outputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """The answer to one question."""
@@ -155,8 +193,3 @@ class MultipleChoiceVqaPipeline(Pipeline):
         label = int(logits.argmax())
         scores = logits.sigmoid().tolist()
         return {"answer": choices[label], "label": label, "scores": scores, "logits": logits.tolist()}
-
-    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
-        """Write model and processor: a checkpoint."""
-        self.model.save_pretrained(save_directory, **kwargs)
-        self.processor.save_pretrained(save_directory)

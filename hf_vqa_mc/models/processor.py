@@ -1,49 +1,26 @@
-"""The processor: images, questions and choices to a model's tensors; part of every checkpoint."""
+"""The processor of multiple-choice models: images, questions and choices to tensors; part of every checkpoint."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor
 from transformers import BatchFeature
-from transformers.processing_utils import ProcessorMixin
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
-from hf_vqa_mc.extraction.pictures import RawImage, open_image
+from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
-from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.io.atomic_file import write_json
-from hf_vqa_mc.io.hub_folder import hub_folder
-from hf_vqa_mc.io.json_stream import read_json
-from hf_vqa_mc.models.model import IMAGE_INPUTS, QUESTION_INPUTS
+from hf_vqa_mc.models.model import QUESTION_INPUTS
+from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
-PROCESSOR_CONFIG = "processor_config.json"
-IMAGES_AT_A_TIME = 64
-CHECKPOINT_FILES = (
-    "config.json",
-    "model*.safetensors",
-    "model.safetensors.index.json",
-    PROCESSOR_CONFIG,
-    "words.safetensors",
-    "training.json",
-)
-"""Files read of a checkpoint; no pickles, no code."""
 
-_OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
-_OF_OTHERS = frozenset(
-    ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
-)
-"""Arguments that AutoProcessor and ``pipeline`` pass to all processors; ignored."""
-
-
-class VqaMcProcessor(ProcessorMixin):
+class VqaMcProcessor(VqaProcessor):
     """Converts images, questions and choices to a model's tensors.
 
     Args:
@@ -56,6 +33,8 @@ class VqaMcProcessor(ProcessorMixin):
         InputError: the arguments do not match.
     """
 
+    text_inputs = QUESTION_INPUTS
+
     def __init__(
         self,
         text: TextFeatures,
@@ -64,19 +43,8 @@ class VqaMcProcessor(ProcessorMixin):
         *,
         backbone: str | Backbone | None = None,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.text, self.image_kind, self.inputs = text, image_kind, frozenset(inputs)
-        self._backbone = backbone
-        for name in self.inputs:
-            if name not in (*IMAGE_INPUTS, *QUESTION_INPUTS):
-                raise unknown_name("input", name, (*IMAGE_INPUTS, *QUESTION_INPUTS))
-        self._image_input = None if image_kind is None else IMAGE_INPUTS[image_kind.grid is not None]
-        if self.inputs.intersection(IMAGE_INPUTS) != {self._image_input} - {None}:
-            given = "no image features" if image_kind is None else f"features of {image_kind}"
-            expected = self._image_input or "none"
-            raise InputError(f"a processor with {given} has inputs {sorted(self.inputs)}; expected {expected}")
-        if isinstance(backbone, Backbone):
-            self._check(backbone)
+        super().__init__(image_kind, inputs, backbone)
+        self.text = text
 
     @property
     def model_input_names(self) -> list[str]:
@@ -119,51 +87,8 @@ class VqaMcProcessor(ProcessorMixin):
         if "question_tokens" in self.inputs:
             tokens, mask = self.text.encode_words(questions)
             features["question_tokens"], features["question_mask"] = torch.from_numpy(tokens), torch.from_numpy(mask)
-        if self._image_input is not None:
-            if images is None or isinstance(images, (str, bytes)) or len(images) != len(questions):
-                found = "none" if images is None else len(images)
-                raise InputError(f"the model sees images: expected {len(questions)}, one per question, found {found}")
-            features[self._image_input] = self._encoded(images)
+        features |= self.image_tensors(images, len(questions))
         return BatchFeature(features)
-
-    def _encoded(self, images: Sequence[RawImage]) -> Tensor:
-        """Image features, rounded to the precision of the training features."""
-        backbone = self.image_backbone()
-        batches = [
-            images[first : first + IMAGES_AT_A_TIME] for first in range(0, max(len(images), 1), IMAGES_AT_A_TIME)
-        ]
-        parts = [backbone.encode([open_image(image) for image in batch]) for batch in batches]
-        features = torch.from_numpy(np.concatenate(parts))
-        if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
-            raise InputError(
-                f"image {int(bad[0])}: {backbone.kind.backbone} gives non-finite features; remove the image"
-            )
-        return features.to(getattr(torch, backbone.kind.precision)).float()
-
-    def image_backbone(self, device: str | None = None) -> Backbone:
-        """The image backbone, loaded on the first call: on ``device``, by default the GPU if there is one.
-
-        Raises:
-            InputError: the model sees no images, or the backbone does not exist or has another revision.
-            ConnectionError: the Hub cannot be reached, and the backbone is not in the cache.
-        """
-        kind = self.image_kind
-        if kind is None:
-            raise InputError("the model sees no images and has no backbone")
-        if not isinstance(self._backbone, Backbone):
-            name = self._backbone or kind.backbone
-            found = find_backbone(name, kind.grid, device=device, precision=kind.precision)
-            self._check(found)
-            self._backbone = found
-        return self._backbone
-
-    def _check(self, backbone: Backbone) -> None:
-        kind, found = self.image_kind, backbone.kind
-        if any(getattr(found, name) != getattr(kind, name) for name in ("revision", "shape", "precision") if kind):
-            raise InputError(
-                f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
-                "backbone, or train with features of this one"
-            )
 
     def with_options(
         self,
@@ -171,7 +96,7 @@ class VqaMcProcessor(ProcessorMixin):
         word_vectors: str | Path | WordVectors | None = None,
         new_words: NewWords = "refuse",
         backbone: str | Backbone | None = None,
-    ) -> "VqaMcProcessor":
+    ) -> Self:
         """This processor with options that are not stored in a checkpoint.
 
         Args:
@@ -186,76 +111,34 @@ class VqaMcProcessor(ProcessorMixin):
         if word_vectors is not None:
             loaded = word_vectors if isinstance(word_vectors, WordVectors) else load_word_vectors(str(word_vectors))
             text = text.with_file(loaded)
-        return VqaMcProcessor(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+        return type(self)(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
 
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""
-        return {
-            "processor_class": type(self).__name__,
-            "inputs": sorted(self.inputs),
-            "image_features": None if self.image_kind is None else self.image_kind.as_json(),
-            "word_vectors": self.text.as_json(),
-        }
+        return self.as_json() | {"word_vectors": self.text.as_json()}
 
     def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
         """Write processor_config.json and the word vectors; called by ``save_pretrained`` and ``push_to_hub``."""
-        path = Path(json_file_path)
-        self.text.save(path.parent)
-        write_json(path, self.to_dict(), indent=2)
+        self.text.save(Path(json_file_path).parent)
+        super().to_json_file(json_file_path)
+
+    @property
+    def text_sizes(self) -> dict[str, tuple[str, int]]:
+        """See `VqaProcessor`."""
+        return {"text_size": ("dimensions of a word vector", self.text.dim)}
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]
-        cls,
-        pretrained_model_name_or_path: str | Path,
-        **options: Any,  # noqa: ANN401  as with_options and checkpoint_folder have them
-    ) -> "VqaMcProcessor":
-        """The processor of a checkpoint.
-
-        Raises:
-            InputError: there is no such checkpoint, files are missing or damaged, or an option does not match.
-            ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
-        """
-        of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
-        own = {name: value for name, value in options.items() if name not in _OF_HUB | _OF_OTHERS}
-        return _stored(checkpoint_folder(pretrained_model_name_or_path, **of_hub)).with_options(**own)
-
-
-def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
-    """The folder with a checkpoint's files, a folder or a name on the Hub; options of ``snapshot_download``.
-
-    Raises InputError if there is no such checkpoint, ConnectionError if the Hub cannot be reached.
-    """
-    folder = Path(name).expanduser()
-    if folder.is_file():
-        raise InputError(f"checkpoint {name} is a file; give its folder")
-    expected = "expected a folder written by vqa-mc train, or a name on the Hub"
-    return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)
-
-
-def _stored(folder: Path) -> VqaMcProcessor:
-    path = folder / PROCESSOR_CONFIG
-    try:
-        about = read_json(path)
-        inputs, image_features = list(map(str, about["inputs"])), about["image_features"]
-        word_vectors = about["word_vectors"]
-    except FileNotFoundError:
-        raise InputError(
-            f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train"
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not the config of a VqaMcProcessor; copy the checkpoint again") from error
-    text = TextFeatures.load(folder)
-    try:
-        kind = None if image_features is None else FeatureKind.from_json(image_features, "image_features")
-        processor = VqaMcProcessor(text, kind, inputs)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    if text.as_json() != word_vectors:
-        raise InputError(
-            f"{path} has word vectors {shown(word_vectors)}, words.safetensors has {shown(text.as_json())}; use both "
-            "files of one checkpoint"
-        )
-    return processor
+    def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
+        """The processor of a checkpoint; raises InputError if its word vectors are missing or others."""
+        expected = about["word_vectors"]
+        text = TextFeatures.load(folder)
+        processor = cls(text, kind, inputs)
+        if text.as_json() != expected:
+            raise InputError(
+                f"the word vectors are {shown(expected)}, those of words.safetensors {shown(text.as_json())}; use "
+                "both files of one checkpoint"
+            )
+        return processor
 
 
 def _check_texts(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> None:

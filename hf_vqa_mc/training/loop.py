@@ -19,10 +19,8 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
-from hf_vqa_mc.training.questions import Part, Sampler, parts
 from hf_vqa_mc.training.result import TrainResult
 from hf_vqa_mc.training.run_folder import (
     BEST,
@@ -36,6 +34,7 @@ from hf_vqa_mc.training.run_folder import (
     record_of,
 )
 from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.task import Evaluation, Part
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -94,7 +93,7 @@ class _Run:
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
         self.state = State({**kept, **self.data})
-        self._sampler = Sampler(self.material.train, settings.batch_size, settings.decoys_per_question, settings.seed)
+        self._batches = self.material.task.batches(self.material.train, settings)
         self.steps_per_epoch = len(self.material.train) / settings.batch_size
         self.steps = max(1, round(settings.epochs * self.steps_per_epoch))
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
@@ -161,9 +160,7 @@ class _Run:
                         return
 
     def _parts(self, number: int) -> list[Part]:
-        own, material = self.accelerator, self.material
-        sample, count = self._sampler.step(number), self.settings.accumulate
-        return parts(sample, material.train, material.inputs, own.process_index, own.num_processes, count)
+        return self._batches(number, self.accelerator.process_index, self.accelerator.num_processes)
 
     def _step(self, number: int, made: list[Part]) -> "Tensor":
         """Run a step; return this process's part of its loss."""
@@ -204,20 +201,20 @@ class _Run:
         """Validate, and save the best checkpoint and the state."""
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
-        found = picked(self._plain_model(), self.material.validation, self.material.inputs, self.accelerator)
+        found = self.material.task.evaluate(self._plain_model(), self.material.validation, self.accelerator)
         state = self.state
         point = {
             "step": done,
             "epoch": round(done / self.steps_per_epoch, 2),
             "loss": loss,
             "learning_rate": float(f"{self.settings.rate_at(done - 1, self.steps):.6g}"),
-            "accuracy": found.accuracy,
+            "accuracy": found.score,
         }
-        better = found.accuracy > state.best
+        better = found.score > state.best
         state.curve.append(point)
         state.step, state.since_best = done, 0 if better else state.since_best + 1
         if better:
-            state.best, state.best_step = found.accuracy, done
+            state.best, state.best_step = found.score, done
         patience = self.settings.patience
         state.finished = done == self.steps or (patience is not None and state.since_best >= patience)
         scaler = self.accelerator.scaler
@@ -229,7 +226,7 @@ class _Run:
             self.folder.write(state, self._tensors())
             logger.info(
                 f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
-                f"{found.accuracy:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, "
+                f"{found.score:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, "
                 f"{1000 * timing['seconds_per_step']:.0f} ms per step, {timing['waited']:.0%} of it waiting for input",
                 extra={"validation": {**point, **timing}},
             )
@@ -239,7 +236,7 @@ class _Run:
         model: PreTrainedModel = self.accelerator.unwrap_model(self.model)
         return model
 
-    def _save(self, folder: Path, found: Picked) -> None:
+    def _save(self, folder: Path, found: Evaluation) -> None:
         with quiet():
             self._plain_model().save_pretrained(folder)
         self.material.processor.save_pretrained(folder)
@@ -263,7 +260,7 @@ class _Run:
         self.accelerator.wait_for_everyone()
         if material.reported is not None and not (material.reported_on in results and is_written):
             model = model.to(self.accelerator.device)
-            found = picked(model, material.reported, material.inputs, self.accelerator, self.progress)
+            found = material.task.evaluate(model, material.reported, self.accelerator, self.progress)
             results[material.reported_on] = found.results()
             if self.folder is not None:
                 found.write(self.settings.output / PREDICTIONS)

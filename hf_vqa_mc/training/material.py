@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForMultipleChoice
 
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.errors import InputError
@@ -16,15 +15,38 @@ from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
+from hf_vqa_mc.models.model import IMAGE_INPUTS, answers_of, model_of
+from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
-from hf_vqa_mc.training.questions import Inputs, Questions, Splits, held_out, read_splits
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.open_ended import (
+    AnsweredQuestions,
+    AnswerInputs,
+    OpenEnded,
+    coverage,
+    most_frequent_answers,
+    read_answered,
+)
+from hf_vqa_mc.training.questions import (
+    Inputs,
+    OfSplit,
+    Questions,
+    SplitQuestions,
+    Splits,
+    held_out,
+    read_splits,
+)
 from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.task import Task
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
+
+    from hf_vqa_mc.models.model import Model
 
 VALIDATION, HELD_OUT = "validation", "held_out"
 """The best checkpoint is chosen on a split, or on held-out training images."""
@@ -35,13 +57,15 @@ class Material:
     """The inputs of a run, and its model."""
 
     model: "PreTrainedModel"
-    processor: VqaMcProcessor
-    inputs: Inputs
-    train: Questions
-    validation: Questions
+    processor: VqaMcProcessor | OpenEndedVqaProcessor
+    task: Task[Any]
+    train: SplitQuestions
+    texts: dict[str, Any]
+    """the word vectors, or the vocabulary of answers, for training.json"""
+    validation: SplitQuestions
     validated_on: str
     """`VALIDATION` or `HELD_OUT`"""
-    reported: Questions | None
+    reported: SplitQuestions | None
     """the test questions, scored once; None if there is no such split"""
     reported_on: str | None
     """name of their split"""
@@ -60,7 +84,8 @@ class Material:
             "rows": rows,
             "questions_sha256": self.questions,
             "skipped": self.skipped,
-            "word_vectors": self.processor.text.as_json(),
+            "word_vectors": None,
+            **self.texts,
             "image_features": self.images.kind.as_json() if self.images else None,
             "images_sha256": self.images.checksum if self.images else None,
         }
@@ -70,33 +95,104 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match."""
     declared = MODELS.find(settings.model)
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
+    settings.check_task(declared.open_ended)
     images = open_images(settings.features, config, settings.model)
     progress("reading questions", 0, 1)
-    data = read_splits(settings.dataset, settings.config)
+    data: Splits[Any] = (read_answered if declared.open_ended else read_splits)(settings.dataset, settings.config)
     progress("reading questions", 1, 1)
     checksum = data.sha256()
     kept = {split: with_images(questions, images, settings.skip_missing) for split, questions in data.splits.items()}
-    data = Splits(data.texts, {split: questions for split, (questions, _) in kept.items()})
+    data = Splits(data.texts, {split: questions for split, (questions, _) in kept.items() if questions.has_answers})
     train, validation, validated_on = _divided(data, settings)
+    make = _open_ended if declared.open_ended else _multiple_choice
+    made = make(settings, declared, data, train, images, progress)
+    skipped, reported_on = sum(lost for _, lost in kept.values()), _reported(data, validated_on)
+    reported = data.splits[reported_on] if reported_on else None
+    return Material(
+        **vars(made),
+        validation=validation,
+        validated_on=validated_on,
+        reported=reported,
+        reported_on=reported_on,
+        questions=checksum,
+        images=images,
+        skipped=skipped,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """What differs between multiple-choice and open-ended models, see `Material`."""
+
+    model: "PreTrainedModel"
+    processor: VqaMcProcessor | OpenEndedVqaProcessor
+    task: Task[Any]
+    train: SplitQuestions
+    texts: dict[str, Any]
+
+
+def _multiple_choice(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits[Questions],
+    train: Questions,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> _Made:
     if settings.init_from is None:
         text = _text_features(settings, data, train, progress)
-        sizes = {"text_size": text.dim} | ({"image_size": images.kind.dim} if images else {})
-        config = declared.config(settings.model_settings, **sizes)
-        torch.manual_seed(settings.seed)
-        model: PreTrainedModel = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
+        model = _new(settings, declared, images, text_size=text.dim)
     else:
         model, processor = load_checkpoint(settings.init_from)
         _check_checkpoint(settings, model.config, images, processor)
         text = with_word_vectors(processor.text, settings.word_vectors)
     text = text.with_texts([data.texts[number] for number in train.used_texts()])
-    processor = VqaMcProcessor(text, images.kind if images else None, model_of(model.config).inputs)
+    processor = VqaMcProcessor(text, images.kind if images else None, declared.inputs)
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
-    inputs = Inputs(data.texts, used, text, model_of(model.config).inputs, images)
-    skipped, reported_on = sum(lost for _, lost in kept.values()), _reported(data, validated_on)
-    reported = data.splits[reported_on] if reported_on else None
-    return Material(
-        model, processor, inputs, train, validation, validated_on, reported, reported_on, checksum, images, skipped
-    )
+    task = MultipleChoice(Inputs(data.texts, used, text, declared.inputs, images))
+    return _Made(model, processor, task, train, {"word_vectors": text.as_json()})
+
+
+def _open_ended(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits[AnsweredQuestions],
+    train: AnsweredQuestions,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> _Made:
+    if settings.init_from is None:
+        words = QuestionWords.of(data.texts[number] for number in train.texts)
+        vocabulary = most_frequent_answers(train.targets, settings.answers)
+        labels = {
+            "id2label": dict(enumerate(vocabulary)),
+            "label2id": {text: at for at, text in enumerate(vocabulary)},
+        }
+        sizes = {"vocabulary_size": words.size, "bag_size": words.bag_size}
+        model = _new(settings, declared, images, **sizes, **labels)
+    else:
+        model, processor = load_checkpoint(settings.init_from)
+        _check_checkpoint(settings, model.config, images, processor)
+        words, vocabulary = processor.words, answers_of(model)
+    known = np.array([text in set(vocabulary) for text in train.targets])
+    if not known.any():
+        raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
+    about = {"size": len(vocabulary), **coverage(vocabulary, train)}
+    task = OpenEnded(AnswerInputs(data.texts, words, declared.inputs, images), vocabulary)
+    processor = OpenEndedVqaProcessor(words, images.kind if images else None, declared.inputs)
+    return _Made(model, processor, task, train.take(np.flatnonzero(known)), {"answers": about})
+
+
+def _new(
+    settings: TrainingSettings,
+    declared: "Model",
+    images: ImageFeatures | None,
+    **about: Any,  # noqa: ANN401
+) -> "PreTrainedModel":
+    config = declared.config(settings.model_settings, **about, **({"image_size": images.kind.dim} if images else {}))
+    torch.manual_seed(settings.seed)
+    model: PreTrainedModel = declared.auto_class.from_config(config)
+    return model
 
 
 def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> ImageFeatures | None:
@@ -120,7 +216,7 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
     return images
 
 
-def with_images(questions: Questions, images: ImageFeatures | None, skip: bool) -> tuple[Questions, int]:
+def with_images(questions: OfSplit, images: ImageFeatures | None, skip: bool) -> tuple[OfSplit, int]:
     """The questions whose images have features, and the number of the others.
 
     Raises InputError if all have none, or if some have none and ``skip`` is false.
@@ -140,7 +236,7 @@ def with_images(questions: Questions, images: ImageFeatures | None, skip: bool) 
     return questions.take(np.flatnonzero(valid)), len(lost)
 
 
-def check_same_features(images: ImageFeatures, processor: VqaMcProcessor, checkpoint: str) -> None:
+def check_same_features(images: ImageFeatures, processor: VqaProcessor, checkpoint: str) -> None:
     """Raise InputError unless image features are of the same kind as the checkpoint's."""
     if processor.image_kind != images.kind:
         trained_with = processor.image_kind.folder_name if processor.image_kind else "none"
@@ -182,7 +278,7 @@ def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
     return CORPUS
 
 
-def _divided(data: Splits, settings: TrainingSettings) -> tuple[Questions, Questions, str]:
+def _divided(data: Splits[OfSplit], settings: TrainingSettings) -> tuple[OfSplit, OfSplit, str]:
     """Training questions, validation questions, and the name of the latter.
 
     Without a test split, the validation split is reported (as for VQA) and training images are held out instead.
@@ -202,14 +298,16 @@ def _divided(data: Splits, settings: TrainingSettings) -> tuple[Questions, Quest
     return train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out)), HELD_OUT
 
 
-def _reported(data: Splits, validated_on: str) -> str | None:
+def _reported(data: Splits[OfSplit], validated_on: str) -> str | None:
     """The split to report: test, else validation, else the only other one."""
     others = [split for split in data.splits if split not in ("train", validated_on)]
     usual = [split for split in ("test", VALIDATION) if split in others]
     return next(iter(usual or (others if len(others) == 1 else [])), None)
 
 
-def _text_features(settings: TrainingSettings, data: Splits, train: Questions, progress: Progress) -> TextFeatures:
+def _text_features(
+    settings: TrainingSettings, data: Splits[Questions], train: Questions, progress: Progress
+) -> TextFeatures:
     name = named_word_vectors(settings, f", or --word-vectors {CORPUS}")
 
     def sentences() -> Iterator[list[str]]:
@@ -226,7 +324,7 @@ def _text_features(settings: TrainingSettings, data: Splits, train: Questions, p
 
 
 def _check_checkpoint(
-    settings: TrainingSettings, config: "PreTrainedConfig", images: ImageFeatures | None, processor: VqaMcProcessor
+    settings: TrainingSettings, config: "PreTrainedConfig", images: ImageFeatures | None, processor: VqaProcessor
 ) -> None:
     """Raise InputError unless a checkpoint is of the requested model, with the same features."""
     start = f"--init-from {settings.init_from}"

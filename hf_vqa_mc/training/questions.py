@@ -1,9 +1,9 @@
 """A dataset's rows for training, as arrays of indices of distinct texts, and batches of them as tensors."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,13 +25,13 @@ NONE = -1
 ONE_KIND = 0
 """The kind of all decoys if the dataset has no choice_kinds."""
 
-_IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
+IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
 _OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
-    """The questions of a split; texts are indices into ``Splits.texts``."""
+class SplitQuestions:
+    """The questions of a split, whatever their answers are; texts are indices into ``Splits.texts``."""
 
     location: str
     """location of the split, for messages"""
@@ -39,6 +39,33 @@ class Questions:
     image_ids: list[str]
     texts: NDArray[np.int64]
     """(questions,): text index of each question"""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """A selection of the questions."""
+        columns = {name: column for name, column in vars(self).items() if not isinstance(column, str | None)}
+        taken: dict[str, Any] = {
+            name: [column[row] for row in rows] if isinstance(column, list) else column[rows]
+            for name, column in columns.items()
+        }
+        return replace(self, **taken)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the answers are known; those of some test splits are not published."""
+        return True
+
+    def hashed(self) -> Iterator[bytes | memoryview]:
+        """The content that a checksum covers, in addition to ids."""
+        yield np.ascontiguousarray(self.texts).data
+
+
+@dataclass(frozen=True, eq=False)
+class Questions(SplitQuestions):
+    """The multiple-choice questions of a split."""
+
     choices: NDArray[np.int64]
     """(questions, choices): text index of each choice, padded with NONE"""
     kinds: NDArray[np.int8]
@@ -48,30 +75,26 @@ class Questions:
     types: list[str] | None = None
     """question types; None if the dataset has none"""
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def take(self, rows: NDArray[np.int64]) -> "Questions":
-        """A selection of the questions."""
-        columns = {name: column for name, column in vars(self).items() if name != "location" and column is not None}
-        taken: dict[str, Any] = {
-            name: [column[row] for row in rows] if isinstance(column, list) else column[rows]
-            for name, column in columns.items()
-        }
-        return replace(self, **taken)
+    def hashed(self) -> Iterator[bytes | memoryview]:
+        """The content that a checksum covers, in addition to ids."""
+        for numbers in (self.texts, self.choices, self.kinds, self.labels):
+            yield np.ascontiguousarray(numbers).data
 
     def used_texts(self) -> NDArray[np.int64]:
         """The text indices of all questions and choices, ascending."""
         return np.unique(np.concatenate([self.texts, self.choices[self.choices != NONE]]))
 
 
+OfSplit = TypeVar("OfSplit", bound=SplitQuestions)
+
+
 @dataclass(frozen=True, eq=False)
-class Splits:
+class Splits(Generic[OfSplit]):
     """A dataset's splits and their texts."""
 
     texts: list[str]
     """distinct texts"""
-    splits: dict[str, Questions]
+    splits: dict[str, OfSplit]
 
     def sha256(self) -> str:
         """Checksum of all questions."""
@@ -79,12 +102,12 @@ class Splits:
         for split, of in self.splits.items():
             for names in ([split], of.question_ids, of.image_ids):
                 digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
-            for numbers in (of.texts, of.choices, of.kinds, of.labels):
-                digest.update(np.ascontiguousarray(numbers).data)
+            for content in of.hashed():
+                digest.update(content)
         return digest.hexdigest()
 
 
-def read_splits(dataset: str, config: str) -> Splits:
+def read_splits(dataset: str, config: str) -> Splits[Questions]:
     """Read the questions of a dataset with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``."""
     _, loaded = load_splits(dataset, config)
     for rows in loaded.values():
@@ -125,7 +148,7 @@ class Inputs:
         self.vectors = np.zeros((len(texts), text.dim), np.float32)
         """(texts, dim); 0 for texts that are not used"""
         self.vectors[used] = text.encode([texts[number] for number in used])
-        self._texts, self._text = texts, text
+        self.texts, self._text = texts, text
 
     def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
@@ -141,7 +164,7 @@ class Inputs:
         if "question_vectors" in self.needed:
             found["question_vectors"] = torch.from_numpy(self.vectors[texts])
         if "question_tokens" in self.needed:
-            tokens, mask = self._text.encode_words([self._texts[text] for text in texts])
+            tokens, mask = self._text.encode_words([self.texts[text] for text in texts])
             found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
         if self.images is not None:
             (name,) = self.needed.intersection(IMAGE_INPUTS)
@@ -158,22 +181,48 @@ class Sample(NamedTuple):
     """(questions, 1 + decoys): indices of the target, then of the decoys, padded with NONE"""
 
 
-class Sampler:
-    """Samples the questions and decoys of each step, which depend only on the seed and the step.
+class Order:
+    """The questions of each step, which depend only on the seed and the step.
 
-    Each epoch is a permutation of all questions; batches can span two epochs. For each question, a kind of decoys is
-    drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018, supplement A.4).
+    Each epoch is a permutation of all questions; batches can span two epochs.
+    """
+
+    def __init__(self, questions: int, batch_size: int, seed: int) -> None:
+        self._questions, self._batch_size, self._seed = questions, batch_size, seed
+        self._orders: dict[int, NDArray[np.int64]] = {}
+
+    def rows(self, number: int) -> NDArray[np.int64]:
+        """The questions of a step, from 0."""
+        positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
+        epochs, rows = np.divmod(positions, self._questions)
+        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epochs).tolist()}
+        return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
+
+    def rng(self, number: int) -> np.random.Generator:
+        """The generator of a step's other random choices."""
+        return self._rng(2 * number + 1)
+
+    def _order(self, epoch: int) -> NDArray[np.int64]:
+        return self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(self._questions)
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
+
+
+class Sampler:
+    """Samples the questions and decoys of each step.
+
+    For each question, a kind of decoys is drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018,
+    supplement A.4).
     """
 
     def __init__(self, questions: Questions, batch_size: int, decoys: int, seed: int) -> None:
-        self._kinds, self._labels = questions.kinds, questions.labels
-        self._batch_size, self._decoys, self._seed = batch_size, decoys, seed
-        self._orders: dict[int, NDArray[np.int64]] = {}
+        self._kinds, self._labels, self._decoys = questions.kinds, questions.labels, decoys
+        self._order = Order(len(questions), batch_size, seed)
 
     def step(self, number: int) -> Sample:
         """The sample of a step, from 0."""
-        rows = self._rows(number)
-        rng = self._rng(2 * number + 1)
+        rows, rng = self._order.rows(number), self._order.rng(number)
         kinds = self._kinds[rows]
         kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # exclude the target
         keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
@@ -184,57 +233,21 @@ class Sampler:
         decoys = np.where(np.take_along_axis(of_kind, order, 1), order, NONE)
         return Sample(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
 
-    def _rows(self, number: int) -> NDArray[np.int64]:
-        positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
-        epochs, rows = np.divmod(positions, len(self._labels))
-        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epochs).tolist()}
-        return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
-
-    def _order(self, epoch: int) -> NDArray[np.int64]:
-        return self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(len(self._labels))
-
-    def _rng(self, purpose: int) -> np.random.Generator:
-        return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
-
-
-class Part(NamedTuple):
-    """A micro-batch: one forward and backward pass of one process."""
-
-    tensors: dict[str, Tensor]
-    """arguments of the model; the labels are all 0"""
-    weight: float
-    """fraction of the step's candidates"""
-
-
-def parts(
-    sample: Sample, questions: Questions, inputs: Inputs, process: int, processes: int, count: int
-) -> list[Part]:
-    """The ``count`` micro-batches of a step for one process (from 0)."""
-    shares = np.array_split(np.arange(len(sample.rows)), processes * count)[process * count : (process + 1) * count]
-    candidates = (sample.choices != NONE).sum()
-    found = []
-    for share in shares:
-        rows, choices = sample.rows[share], sample.choices[share]
-        texts = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
-        tensors = inputs.tensors(questions, rows, texts) | {"labels": torch.zeros(len(rows), dtype=torch.int64)}
-        found.append(Part(tensors, float((choices != NONE).sum() / candidates)))
-    return found
-
 
 def _numbered(rows: Any, location: str, number_of: dict[str, int]) -> Questions:  # noqa: ANN401  a Dataset
     """The questions of a split; adds new texts to ``number_of``."""
     optional = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
-    wanted = {**_IDS, **QUESTIONS, **optional}
+    wanted = {**IDS, **QUESTIONS, **optional}
     present = [name for name in wanted if name in rows.column_names]
     table = checked_rows(rows.select_columns(present).with_format("arrow")[:], location, wanted)
     lengths = pc.list_value_length(table["choices"]).to_numpy()
     valid = np.arange(lengths.max()) < lengths[:, None]
     choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
-    choices[valid] = _numbers(pc.list_flatten(table["choices"]), number_of)
+    choices[valid] = numbers_of(pc.list_flatten(table["choices"]), number_of)
     kinds[valid] = _kinds(table["choice_kinds"], lengths, location) if "choice_kinds" in optional else ONE_KIND
     types = table["question_type"].to_pylist() if "question_type" in optional else []
-    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in _IDS)
-    texts, labels = _numbers(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
+    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in IDS)
+    texts, labels = numbers_of(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
     return Questions(location, ids, images, texts, choices, kinds, labels, types if any(types) else None)
 
 
@@ -253,7 +266,7 @@ def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -
     return kinds
 
 
-def _numbers(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
+def numbers_of(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
     """The index of each text; adds new texts to ``number_of``."""
     encoded = pc.dictionary_encode(texts).combine_chunks()
     numbers = [number_of.setdefault(text, len(number_of)) for text in encoded.dictionary.to_pylist()]

@@ -50,7 +50,10 @@ class TrainResult(Result):
         if self.reported_on is not None:
             yield f"{self.settings.model} on {self.settings.config}, {self.reported_on}"
             reported = results[self.reported_on]
-            yield mc_accuracy_table(reported, reported["questions"])
+            if "metric" in reported:
+                yield from _open_ended_lines(reported)
+            else:
+                yield mc_accuracy_table(reported, reported["questions"])
         else:
             yield f"{self.settings.config} has no other split to report"
         chosen_on = "held-out training images" if self.validated_on == "held_out" else self.validated_on
@@ -72,6 +75,15 @@ class TrainResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the best checkpoint to a folder."""
         return copy_checkpoint(self.model_folder, Path(path), overwrite)
+
+
+def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of an open-ended model."""
+    yield f"{results['metric']}: {results['accuracy']:.1%} of {results['questions']:,} questions"
+    yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
+    if "multiple_choice" in results:
+        of_choices = results["multiple_choice"]
+        yield f"best of the choices: {of_choices['accuracy']:.1%} correct (chance {of_choices['chance']:.1%})"
 
 
 def draw_curve(record: Mapping[str, Any], chance: float | None, path: Path) -> None:

@@ -67,6 +67,16 @@ class TrainingSettings(ReadOptions):
     model_settings: Mapping[str, Any] = option(
         "Setting of the model, such as hidden_size=1024; may be repeated.", factory=dict
     )
+    answers: int = option(
+        "Size of the answer vocabulary of open-ended models: the most frequent training answers.",
+        default=1000,
+        check=_COUNT,
+    )
+    targets: Literal["answer", "soft", "annotator"] = option(
+        "What open-ended models learn: the answer; soft scores by the number of annotators who agree; or the answer "
+        "of an annotator, drawn anew in each epoch.",
+        default="answer",
+    )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
     epochs: float = option("Passes over the training questions.", default=40.0, check=EPOCHS, panel=RECIPE)
     batch_size: int = option("Questions per step, over all processes.", default=100, check=_COUNT, panel=RECIPE)
@@ -125,6 +135,15 @@ class TrainingSettings(ReadOptions):
             raise InputError(
                 f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.batch_size}"
             )
+
+    def check_task(self, open_ended: bool) -> None:
+        """Raise InputError if an option is given that models of this kind do not have."""
+        own = {"answers", "targets"} if open_ended else {"decoys_per_question", "word_vectors", "centre"}
+        other = {"answers", "targets", "decoys_per_question", "word_vectors", "centre"} - own
+        for one in fields(self):
+            if one.name in other and getattr(self, one.name) != default_of(one):
+                what = "an open-ended model" if open_ended else "a multiple-choice model"
+                raise InputError(f"{flag_of(one)}: {self.model} is {what}, which does not use it; remove it")
 
     @property
     def rate(self) -> float:

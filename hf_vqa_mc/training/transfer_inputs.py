@@ -16,7 +16,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
-from hf_vqa_mc.models.processor import checkpoint_folder
+from hf_vqa_mc.models.vqa_processor import checkpoint_folder
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
 from hf_vqa_mc.training.image_overlap import QuestionImages
@@ -114,6 +114,8 @@ def _model(
     for key in recipe.model_settings:
         raise InputError(f"model setting {key}: {start} has its own; remove it")
     model, processor = load_checkpoint(recipe.init_from)
+    if model_of(model.config).open_ended:
+        raise InputError(f"{start} is an open-ended model; transfer takes multiple-choice models")
     text = with_word_vectors(processor.text, recipe.word_vectors)
     if text.name != CORPUS and recipe.word_vectors is None:
         raise InputError(

@@ -43,7 +43,7 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
     picture, curve = settings.output / "curve.png", ""
     if is_first_process():
         try:
-            draw_curve(done.record, done.record["results"][done.validated_on]["chance"], picture)
+            draw_curve(done.record, done.record["results"][done.validated_on].get("chance"), picture)
             curve = f"learning curve: {picture}"
         except MissingExtra as error:
             curve = f"no picture of the learning curve: {error}"

@@ -15,6 +15,7 @@ from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
 from tests.hub.pushing import json_of, last_line
 from tests.hub.repositories import Fault
+from tests.training import toy_dataset
 
 NAME = "ada/mlp-qa"
 ANSWERS = "import json, sys; from tests.hub.checkpoints import answers; print(json.dumps(answers(sys.argv[1])))"
@@ -232,3 +233,16 @@ def test_options_of_other_kinds_are_rejected(vqa_mc):
     assert "--folder x is only for push dataset and model; remove it" in last_line(
         vqa_mc("push", "metric", "ada/wups", "--folder", "x")
     )
+
+
+def test_an_open_ended_checkpoint_is_pushed_without_word_vectors(tmp_path):
+    toy = toy_dataset.make(tmp_path / "toy", train=20, test=5)
+    given = {"model": "lstm-q", "model_settings": {"lstm_size": 4}, "epochs": 1, "held_out": 0.3}
+    run = vm.train(str(toy), toy_dataset.CONFIG, output=tmp_path / "run", **given)
+    sent = model_shipment(Request(NAME, run.model_folder))
+    assert [one.path for one in sent.files] == [README, *(name for name in FILES if name != "words.safetensors")]
+    card = sent.files[0].content.decode()
+    assert "AutoModelForVisualQuestionAnswering" in card
+    assert "most frequent training answers" in card
+    assert 'pipeline("open-ended-vqa"' in card
+    assert "| test |" in card

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.questions import NONE, Questions, Sampler, parts
+from hf_vqa_mc.training.multiple_choice import parts
+from hf_vqa_mc.training.questions import NONE, Questions, Sampler
 
 
 def questions_of(kinds, labels):

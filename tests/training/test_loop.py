@@ -21,6 +21,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.training import loop as training_loop
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import TrainingDiverged, train
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
@@ -195,21 +196,21 @@ def test_a_run_with_other_settings_is_not_resumed(settings, changes, message):
 
 def test_patience_ends_a_run_that_gets_no_better(settings, monkeypatch):
     accuracies = iter([0.5, 0.6, 0.6, 0.55, 0.7])
-    real = training_loop.picked
+    real = MultipleChoice.evaluate
 
-    def scripted(model, questions, inputs, accelerator, *more):
-        found = real(model, questions, inputs, accelerator, *more)
+    def scripted(task, model, questions, accelerator, *more):
+        found = real(task, model, questions, accelerator, *more)
         if "train" not in questions.location:
             return found
-        accuracy = next(accuracies)
+        score = next(accuracies)
 
         class Scripted(type(found)):
             pass
 
-        Scripted.accuracy = accuracy
-        return Scripted(found.questions, found.logits)
+        Scripted.score = score
+        return Scripted(found.questions, found.texts, found.logits)
 
-    monkeypatch.setattr(training_loop, "picked", scripted)
+    monkeypatch.setattr(MultipleChoice, "evaluate", scripted)
     record = train(settings(epochs=30, patience=2)).record
     assert [point["accuracy"] for point in record["curve"]] == [0.5, 0.6, 0.6, 0.55]
     assert record["best_step"] == record["curve"][1]["step"]

@@ -93,6 +93,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
 
     from hf_vqa_mc.training.evaluation import predict
     from hf_vqa_mc.training.loop import train
+    from hf_vqa_mc.training.multiple_choice import Picked
     from hf_vqa_mc.training.settings import TrainingSettings
 
     vectors, data = context.settings.word_vectors, str(folder / "data")
@@ -115,6 +116,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
         torch.set_num_threads(threads)
     named = None if vectors == "corpus" else vectors
     found = predict(trained.model_folder, data, "default", split="test", features=features, word_vectors=named).found
+    assert isinstance(found, Picked)  # noqa: S101  these are multiple-choice models
     return found.logits.astype(np.float64)
 
 

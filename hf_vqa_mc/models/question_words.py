@@ -1,0 +1,112 @@
+"""The words of questions as indices and as bags of words, for models that learn their own word vectors."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.text.many_texts import word_lists
+
+PADDING, UNKNOWN = 0, 1
+"""Indices after the last word of a question, and of words outside the vocabulary."""
+FEWEST = 2
+"""Fewest training questions with a word of the vocabulary; rarer words teach the vector of unknown words."""
+BAG_WORDS = 1000
+"""Words of the bag (Antol et al. 2015, section 5.1)."""
+FIRST_WORDS, STARTS = 3, 10
+"""Most frequent first, second and third words that are counted separately (Antol et al. 2015, section 5.1)."""
+
+
+@dataclass(frozen=True)
+class QuestionWords:
+    """The vocabulary of the training questions."""
+
+    words: tuple[str, ...] = field(repr=False)
+    """by number of training questions, the most frequent first; index + 2 is the word's index"""
+    starts: tuple[tuple[str, ...], ...] = field(repr=False)
+    """most frequent first, second and third words of the questions"""
+
+    @classmethod
+    def of(cls, questions: Iterable[str]) -> Self:
+        """The vocabulary of training questions, each counted as often as it is given."""
+        counts = Counter(questions)
+        lists = dict(zip(counts, _words(list(counts)), strict=True))
+        in_questions: Counter[str] = Counter()
+        first: list[Counter[str]] = [Counter() for _ in range(FIRST_WORDS)]
+        for text, times in counts.items():
+            in_questions.update(dict.fromkeys(lists[text], times))
+            for position, word in enumerate(lists[text][:FIRST_WORDS]):
+                first[position][word] += times
+        kept = {word: count for word, count in in_questions.items() if count >= FEWEST}
+        common = [{word: count for word, count in one.items() if word in kept} for one in first]
+        return cls(_most_frequent(kept), tuple(_most_frequent(one)[:STARTS] for one in common))
+
+    @property
+    def size(self) -> int:
+        """Number of indices."""
+        return len(self.words) + 2
+
+    @property
+    def bag_size(self) -> int:
+        """Length of a bag."""
+        return min(BAG_WORDS, len(self.words)) + sum(map(len, self.starts))
+
+    def indices(self, questions: Sequence[str]) -> NDArray[np.int64]:
+        """The words of each question, int64 (questions, words), right-padded; one unknown word if there are none."""
+        index = {word: number for number, word in enumerate(self.words, 2)}
+        found = [[index.get(word, UNKNOWN) for word in one] or [UNKNOWN] for one in _words(questions)]
+        lengths = np.array([len(one) for one in found], np.int64)
+        padded = np.full((len(found), lengths.max(initial=1)), PADDING, np.int64)
+        padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.fromiter(chain.from_iterable(found), np.int64)
+        return padded
+
+    def bags(self, questions: Sequence[str]) -> sparse.csr_array:
+        """Counts of the most frequent words, and whether a question begins with each of ``starts``.
+
+        Returns:
+            float32 (questions, bag_size).
+        """
+        indices = self.indices(questions)
+        most = min(BAG_WORDS, len(self.words))
+        rows, columns = (found.tolist() for found in np.nonzero((indices > UNKNOWN) & (indices < most + 2)))
+        columns = (indices[rows, columns] - 2).tolist()
+        offset, index = most, {word: number for number, word in enumerate(self.words, 2)}
+        for position, starts in enumerate(self.starts):
+            for number, word in enumerate(starts if position < indices.shape[1] else ()):
+                found = np.flatnonzero(indices[:, position] == index[word])
+                rows += found.tolist()
+                columns += [offset + number] * len(found)
+            offset += len(starts)
+        ones = np.ones(len(rows), np.float32)
+        return sparse.coo_array((ones, (rows, columns)), shape=(len(questions), self.bag_size)).tocsr()
+
+    def as_json(self) -> dict[str, Any]:
+        """For processor_config.json."""
+        return {"words": list(self.words), "starts": [list(one) for one in self.starts]}
+
+    @classmethod
+    def from_json(cls, given: object) -> Self:
+        """The opposite of `as_json`; raises InputError if it is not valid."""
+        lists = [given.get("words"), *(given.get("starts") or [None])] if isinstance(given, dict) else [None]
+        if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists):
+            raise InputError(f"question_words is {shown(given)}; expected words and starts, lists of text")
+        words, *starts = (tuple(one or []) for one in lists)
+        if len(set(words)) < len(words) or not set(words).issuperset(chain.from_iterable(starts)):
+            raise InputError("question_words: a word occurs twice, or one of starts is not in words")
+        return cls(words, tuple(starts))
+
+
+def _words(questions: Sequence[str]) -> list[list[str]]:
+    return list(word_lists(pa.array(questions, pa.large_string())))
+
+
+def _most_frequent(counts: dict[str, int]) -> tuple[str, ...]:
+    """The most frequent first, ties by name."""
+    return tuple(sorted(counts, key=lambda word: (-counts[word], word)))

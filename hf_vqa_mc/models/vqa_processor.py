@@ -1,0 +1,198 @@
+"""What the processors of all models share: image features, options of ``from_pretrained``, and their file."""
+
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers.processing_utils import ProcessorMixin
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
+from hf_vqa_mc.extraction.pictures import RawImage, open_image
+from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.hub_folder import hub_folder
+from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.models.model import IMAGE_INPUTS
+
+PROCESSOR_CONFIG = "processor_config.json"
+IMAGES_AT_A_TIME = 64
+CHECKPOINT_FILES = (
+    "config.json",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+    PROCESSOR_CONFIG,
+    "words.safetensors",
+    "training.json",
+)
+"""Files read of a checkpoint; no pickles, no code."""
+
+_OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
+_OF_OTHERS = frozenset(
+    ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
+)
+"""Arguments that AutoProcessor and ``pipeline`` pass to all processors; ignored."""
+
+
+class VqaProcessor(ProcessorMixin):
+    """Converts images and texts to a model's tensors.
+
+    Args:
+        image_kind: kind of the image features in training; None for a model without images.
+        inputs: `Model.inputs`.
+        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
+
+    Raises:
+        InputError: the arguments do not match.
+    """
+
+    text_inputs: ClassVar[tuple[str, ...]]
+    """inputs of texts that the class can make"""
+
+    def __init__(
+        self, image_kind: FeatureKind | None, inputs: Collection[str], backbone: str | Backbone | None
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.image_kind, self.inputs = image_kind, frozenset(inputs)
+        self._backbone = backbone
+        for name in self.inputs:
+            if name not in (*IMAGE_INPUTS, *self.text_inputs):
+                raise unknown_name("input", name, (*IMAGE_INPUTS, *self.text_inputs))
+        self._image_input = None if image_kind is None else IMAGE_INPUTS[image_kind.grid is not None]
+        if self.inputs.intersection(IMAGE_INPUTS) != {self._image_input} - {None}:
+            given = "no image features" if image_kind is None else f"features of {image_kind}"
+            expected = self._image_input or "none"
+            raise InputError(f"a processor with {given} has inputs {sorted(self.inputs)}; expected {expected}")
+        if isinstance(backbone, Backbone):
+            self._check(backbone)
+
+    @abstractmethod
+    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
+        """This processor with options that are not stored in a checkpoint; raises InputError if they do not match."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The content of processor_config.json."""
+
+    @property
+    @abstractmethod
+    def text_sizes(self) -> dict[str, tuple[str, int]]:
+        """Setting of a model to its description and the size of this processor's texts."""
+
+    @classmethod
+    @abstractmethod
+    def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
+        """The processor of a checkpoint from the content of its processor_config.json."""
+
+    def image_tensors(self, images: Sequence[RawImage] | None, count: int) -> dict[str, Tensor]:
+        """The model's image input for ``count`` questions, empty if it sees no images.
+
+        Raises InputError if there is not one readable image per question.
+        """
+        if self._image_input is None:
+            return {}
+        if images is None or isinstance(images, (str, bytes)) or len(images) != count:
+            found = "none" if images is None else len(images)
+            raise InputError(f"the model sees images: expected {count}, one per question, found {found}")
+        return {self._image_input: self._encoded(images)}
+
+    def _encoded(self, images: Sequence[RawImage]) -> Tensor:
+        """Image features, rounded to the precision of the training features."""
+        backbone = self.image_backbone()
+        batches = [
+            images[first : first + IMAGES_AT_A_TIME] for first in range(0, max(len(images), 1), IMAGES_AT_A_TIME)
+        ]
+        parts = [backbone.encode([open_image(image) for image in batch]) for batch in batches]
+        features = torch.from_numpy(np.concatenate(parts))
+        if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
+            raise InputError(
+                f"image {int(bad[0])}: {backbone.kind.backbone} gives non-finite features; remove the image"
+            )
+        return features.to(getattr(torch, backbone.kind.precision)).float()
+
+    def image_backbone(self, device: str | None = None) -> Backbone:
+        """The image backbone, loaded on the first call: on ``device``, by default the GPU if there is one.
+
+        Raises:
+            InputError: the model sees no images, or the backbone does not exist or has another revision.
+            ConnectionError: the Hub cannot be reached, and the backbone is not in the cache.
+        """
+        kind = self.image_kind
+        if kind is None:
+            raise InputError("the model sees no images and has no backbone")
+        if not isinstance(self._backbone, Backbone):
+            name = self._backbone or kind.backbone
+            found = find_backbone(name, kind.grid, device=device, precision=kind.precision)
+            self._check(found)
+            self._backbone = found
+        return self._backbone
+
+    def _check(self, backbone: Backbone) -> None:
+        kind, found = self.image_kind, backbone.kind
+        if any(getattr(found, name) != getattr(kind, name) for name in ("revision", "shape", "precision") if kind):
+            raise InputError(
+                f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
+                "backbone, or train with features of this one"
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """Class, inputs and image features, for processor_config.json."""
+        return {
+            "processor_class": type(self).__name__,
+            "inputs": sorted(self.inputs),
+            "image_features": None if self.image_kind is None else self.image_kind.as_json(),
+        }
+
+    def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
+        """Write processor_config.json; called by ``save_pretrained`` and ``push_to_hub``."""
+        write_json(Path(json_file_path), self.to_dict(), indent=2)
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        **options: Any,  # noqa: ANN401  as with_options and checkpoint_folder have them
+    ) -> Self:
+        """The processor of a checkpoint.
+
+        Raises:
+            InputError: there is no such checkpoint, files are missing or damaged, or an option does not match.
+            ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+        """
+        of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
+        own = {name: value for name, value in options.items() if name not in _OF_HUB | _OF_OTHERS}
+        return cls._read(checkpoint_folder(pretrained_model_name_or_path, **of_hub)).with_options(**own)
+
+    @classmethod
+    def _read(cls, folder: Path) -> Self:
+        path = folder / PROCESSOR_CONFIG
+        try:
+            about = read_json(path)
+            inputs, image_features = list(map(str, about["inputs"])), about["image_features"]
+            kind = None if image_features is None else FeatureKind.from_json(image_features, "image_features")
+            return cls.stored(folder, about, kind, inputs)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        except FileNotFoundError:
+            raise InputError(
+                f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train"
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path} is not the config of a {cls.__name__}; copy the checkpoint again") from error
+
+
+def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
+    """The folder with a checkpoint's files, a folder or a name on the Hub; options of ``snapshot_download``.
+
+    Raises InputError if there is no such checkpoint, ConnectionError if the Hub cannot be reached.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_file():
+        raise InputError(f"checkpoint {name} is a file; give its folder")
+    expected = "expected a folder written by vqa-mc train, or a name on the Hub"
+    return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)

@@ -1,0 +1,181 @@
+"""Training open-ended models on any rows with answers: vocabulary, targets, metrics, resumption, predictions."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
+from hf_vqa_mc.training import loop as training_loop
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.open_ended import most_frequent_answers, read_answered, soft_scores
+from hf_vqa_mc.training.settings import TrainingSettings
+from tests.training import toy_dataset
+
+COLOURS = ["red", "green", "blue", "white"]
+
+
+@pytest.fixture
+def answered(tmp_path):
+    """Ten annotators answer questions whose words determine the answer; the last split has no answers."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "answered"
+    (folder / "open").mkdir(parents=True)
+    for split, count in {"train": 240, "validation": 60, "test": 20}.items():
+        rows = []
+        for number in range(count):
+            colour = COLOURS[number % 4]
+            texts = [colour] * 6 + [COLOURS[(number + 1) % 4]] * 2 + [f"rare {rng.integers(10**6)}"] * 2
+            records = [{"answer": text, "answer_id": at} for at, text in enumerate(texts)]
+            rows.append(
+                {
+                    "question_id": f"{split}{number}",
+                    "image_id": f"{split}{number // 2}",
+                    "question": f"which colour has thing {colour[::-1]} ?",
+                    "question_type": "which",
+                    "answer": "" if split == "test" else colour,
+                    "answers": [] if split == "test" else records,
+                }
+            )  # fmt: skip
+        answers = ("answers", pa.list_(pa.struct([("answer", pa.string()), ("answer_id", pa.int64())])))
+        columns = [(name, pa.string()) for name in rows[0] if name != "answers"]
+        pq.write_table(
+            pa.Table.from_pylist(rows, pa.schema([*columns, answers])), folder / "open" / f"{split}.parquet"
+        )
+    paths = "\n".join(f"  - split: {one}\n    path: open/{one}.parquet" for one in ("train", "validation"))
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: open\n  data_files:\n{paths}\n"
+                                      "- config_name: hidden\n  data_files:\n  - split: test\n"
+                                      "    path: open/test.parquet\n---\n")  # fmt: skip
+    return folder
+
+
+def settings_of(folder, config, output, **changes):
+    defaults = {"model": "bow-q", "epochs": 6, "batch_size": 20, "optimizer": "adam", "held_out": 0.2}
+    return TrainingSettings(str(folder), config, output=output, **{**defaults, **changes})
+
+
+@pytest.mark.parametrize("targets", ["answer", "soft", "annotator"])
+def test_a_model_learns_answers_and_is_measured_by_consensus_accuracy(answered, tmp_path, targets):
+    result = train(settings_of(answered, "open", tmp_path / "run", targets=targets, epochs=12))
+    (found,) = [one for key, one in result.record["results"].items() if key == "validation"]
+    assert found["metric"] == "consensus accuracy"
+    assert found["accuracy"] == 1.0
+    assert result.record["answers"]["size"] == 4
+    assert result.record["answers"]["questions"] == 1.0
+    assert result.record["answers"]["human_answers"] == pytest.approx(0.8)
+    predictions = json.loads((tmp_path / "run" / "predictions.json").read_text())
+    assert {one["answer"] for one in predictions} == set(COLOURS)
+
+
+def test_questions_whose_answers_are_not_published_are_predicted(answered, tmp_path):
+    run = train(settings_of(answered, "open", tmp_path / "run"))
+    found = vm.predict(run.model_folder, str(answered), "hidden", output=tmp_path / "submission.json")
+    assert found.results == {"questions": 20}
+    assert "their correct answers are not published" in "\n".join(found.report())
+    assert len(json.loads((tmp_path / "submission.json").read_text())) == 20
+
+
+def test_answers_outside_the_vocabulary_are_not_trained_on(answered, tmp_path):
+    record = train(settings_of(answered, "open", tmp_path / "run", answers=2)).record
+    assert record["answers"]["size"] == 2
+    assert record["answers"]["questions"] == pytest.approx(0.5, abs=0.05)
+    assert record["answers"]["human_answers"] == pytest.approx(0.4, abs=0.05)
+    assert record["rows"]["train"] < 110
+    assert record["results"]["validation"]["answerable"] == 0.5
+
+
+@pytest.mark.parametrize("name", ["lstm-q-i", "bow-q-i"])
+def test_models_that_see_images_answer_multiple_choice_rows(toy, toy_features, tmp_path, name):
+    run = train(settings_of(toy, toy_dataset.CONFIG, tmp_path / "run", model=name, features=toy_features, epochs=12))
+    found = run.record["results"]["test"]
+    assert found["metric"] == "accuracy"
+    assert found["accuracy"] > 0.85
+    assert found["multiple_choice"]["accuracy"] >= found["accuracy"]
+    again = vm.predict(run.model_folder, str(toy), toy_dataset.CONFIG, features=toy_features)
+    assert again.results == found
+    frame = again.to_pandas()
+    assert (frame["answer"] == frame["target"]).mean() == pytest.approx(found["accuracy"])
+    # the predictions file holds the picked choices, which vqa-mc score reads
+    scored = vm.score(tmp_path / "run" / "predictions.json", str(toy), toy_dataset.CONFIG).to_dict()
+    assert found["multiple_choice"]["accuracy"] == pytest.approx(scored["results"]["mc_accuracy"]["accuracy"])
+
+
+def test_an_interrupted_run_ends_as_one_that_was_not(answered, tmp_path, monkeypatch):
+    given = {"model": "lstm-q", "model_settings": {"lstm_size": 8}, "targets": "annotator"}
+    whole = train(settings_of(answered, "open", tmp_path / "whole", **given)).record
+    real = training_loop._Run._step
+
+    def failing(run, number, made):
+        return real(run, number, made) if number < 40 else 1 / 0
+
+    monkeypatch.setattr(training_loop._Run, "_step", failing)
+    with pytest.raises(ZeroDivisionError):
+        train(settings_of(answered, "open", tmp_path / "cut", **given))
+    monkeypatch.setattr(training_loop._Run, "_step", real)
+    resumed = train(settings_of(answered, "open", tmp_path / "cut", **given)).record
+    assert resumed["curve"] == whole["curve"]
+    assert resumed["results"] == whole["results"]
+
+
+def test_a_checkpoint_is_trained_further_with_its_own_vocabulary(answered, tmp_path):
+    first = train(settings_of(answered, "open", tmp_path / "first", answers=3))
+    given = {"init_from": str(first.model_folder), "epochs": 1}
+    second = train(settings_of(answered, "open", tmp_path / "second", **given)).record
+    assert second["answers"]["size"] == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"word_vectors": "corpus"}, "--word-vectors: bow-q is an open-ended model, which does not use it"),
+        ({"decoys_per_question": 2}, "--decoys-per-question: bow-q is an open-ended model"),
+        ({"model": "mlp-qa", "targets": "soft"}, "--targets: mlp-qa is a multiple-choice model"),
+        ({"model": "image"}, "image sees images: add --features DIR"),
+        ({"model_settings": {"bag_size": 3}}, "bag_size"),
+    ],
+)
+def test_settings_that_do_not_fit_the_model_are_refused(answered, tmp_path, changes, message):
+    with pytest.raises(InputError, match=message):
+        train(settings_of(answered, "open", tmp_path / "run", **changes))
+
+
+def test_rows_without_answers_cannot_be_trained_on(answered, tmp_path):
+    with pytest.raises(InputError, match="has no split train"):
+        train(settings_of(answered, "hidden", tmp_path / "run"))
+
+
+def test_transfer_refuses_open_ended_models(answered, toy, tmp_path):
+    folder = train(settings_of(answered, "open", tmp_path / "run", epochs=1)).model_folder
+    with pytest.raises(InputError, match="is an open-ended model; transfer takes multiple-choice models"):
+        vm.transfer(str(toy), init_from=str(folder), output=tmp_path / "out", targets=[toy_dataset.CONFIG])
+
+
+def test_types_and_metric_follow_the_dataset(answered):
+    splits = read_answered(str(answered), "open").splits
+    assert splits["train"].metric == "consensus accuracy"
+    assert splits["train"].types == ["which"] * 240
+    assert not read_answered(str(answered), "hidden").splits["test"].has_answers
+
+
+def test_the_vocabulary_has_the_most_frequent_answers_ties_by_text():
+    assert most_frequent_answers(["b", "a", "c", "c", "b", "d"], 3) == ["b", "c", "a"]
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12))
+def test_soft_scores_are_the_consensus_accuracy_of_each_answer(annotators):
+    answers, counts = np.unique(annotators, return_counts=True)
+    records = [{"answer": f"word{one}", "answer_id": at} for at, one in enumerate(annotators)]
+    found = soft_scores(counts, len(annotators))
+    for answer, score in zip(answers, found, strict=True):
+        expected = vqa_accuracy([f"word{answer}"], [records])["accuracy"] if len(annotators) > 1 else 1.0
+        assert score == pytest.approx(expected)
+
+
+def test_soft_scores_of_ten_annotators():
+    assert soft_scores(np.array([1, 2, 3, 4, 10]), 10) == pytest.approx([0.3, 0.6, 0.9, 1.0, 1.0])
