@@ -96,7 +96,8 @@ def test_labels_of_the_evaluated_rows_change_no_answer():
         answers.append(found)
     assert len(answers[0]) == 12
     for name, probabilities in answers[0].items():
-        np.testing.assert_allclose(probabilities, answers[1][name], atol=1e-6, err_msg=name)
+        # trained networks sum in float32
+        np.testing.assert_allclose(probabilities, answers[1][name], atol=1e-5, err_msg=name)
 
 
 def test_labels_of_a_training_split_are_used_and_those_of_the_evaluated_split_are_not_needed():

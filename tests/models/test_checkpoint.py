@@ -96,7 +96,7 @@ def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(s
         ({"inputs": ["image"]}, "expected answer"),
         ({"hidden_size": -1}, "hidden_size is -1, expected 1 or more"),
         ({"hidden_size": "many"}, "hidden_size"),
-        ({"model_type": "bert"}, "not a multiple-choice VQA model"),
+        ({"model_type": "bert"}, "not a model of this package"),
         ({"model_type": "mlp-iqa"}, "model_type|mlp-iqa"),
         ({"model_type": "vqa_mc_spatial_attention"}, r"does not match model\.safetensors"),
     ],
