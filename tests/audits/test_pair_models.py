@@ -75,7 +75,9 @@ def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
 
 
 @pytest.mark.slow
-def test_labels_of_the_evaluated_rows_change_no_answer():
+def test_labels_of_the_evaluated_rows_change_no_answer(monkeypatch):
+    # without rounding, which turns a difference in the last digit into one of 1e-5 where a value is on the boundary
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_models.DECIMALS", 15)
     table, _, _ = planted("question cue", 0.6, 300, 0)
     split = split_of(table)
     folds = folds_of(split)
@@ -96,8 +98,7 @@ def test_labels_of_the_evaluated_rows_change_no_answer():
         answers.append(found)
     assert len(answers[0]) == 12
     for name, probabilities in answers[0].items():
-        # trained networks sum in float32
-        np.testing.assert_allclose(probabilities, answers[1][name], atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(probabilities, answers[1][name], atol=1e-6, err_msg=name)
 
 
 def test_labels_of_a_training_split_are_used_and_those_of_the_evaluated_split_are_not_needed():
