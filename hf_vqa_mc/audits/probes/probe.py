@@ -55,7 +55,7 @@ class Probe:
     setting: str | None = None
     """field of `ProbeSettings` that enables it; None if it always runs"""
     one_thread: bool = False
-    """whether it uses one thread and no global random state, so that it is run in a thread beside the others"""
+    """whether it uses one thread and no global random state, so that it is run in a thread, in parallel"""
 
 
 @dataclass(eq=False)
