@@ -13,20 +13,16 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.training.answered_questions import read_answered
 from hf_vqa_mc.training.material import check_same_features, open_images, with_images, with_word_vectors
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
-from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded, read_answered
+from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.questions import Inputs, Splits, read_splits
 from hf_vqa_mc.training.task import Evaluation, Task
 
 if TYPE_CHECKING:
     import pandas as pd
-
-AT_ONCE = 128
-"""Questions per forward pass."""
-DECIMALS = 6
-"""Decimals of the scores in predictions files; float32 has 7 significant digits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

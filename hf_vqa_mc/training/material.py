@@ -22,15 +22,14 @@ from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
-from hf_vqa_mc.training.multiple_choice import MultipleChoice
-from hf_vqa_mc.training.open_ended import (
+from hf_vqa_mc.training.answered_questions import (
     AnsweredQuestions,
-    AnswerInputs,
-    OpenEnded,
     coverage,
     most_frequent_answers,
     read_answered,
 )
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.questions import (
     Inputs,
     OfSplit,

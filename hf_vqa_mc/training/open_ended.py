@@ -1,37 +1,25 @@
 """Training and evaluation of models that answer from a vocabulary of answers."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
-from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.models.question_words import PADDING, QuestionWords
-from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
-from hf_vqa_mc.scoring.consensus import vqa_accuracy
-from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.scoring.statistics import standard_error
-from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.sources.open_ended import open_ended_source
-from hf_vqa_mc.training.questions import IDS, Order, SplitQuestions, Splits, numbers_of
+from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.questions import Order
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
 
 if TYPE_CHECKING:
-    import pandas as pd
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
@@ -39,109 +27,6 @@ AT_ONCE = 1024
 """Questions per forward pass."""
 NO_ANSWER = -1
 """Answer index of a question whose answer is not in the vocabulary."""
-
-
-@dataclass(frozen=True, eq=False)
-class AnsweredQuestions(SplitQuestions):
-    """The questions of a split with their human answers."""
-
-    targets: list[str]
-    """the answer: the annotators' most frequent one, or the only one; "" in all rows if it is not published"""
-    answers: list[list[str]]
-    """of all annotators, else the target"""
-    types: list[str] | None
-    """question types; None if the dataset has none"""
-    choices: list[list[str]] | None = None
-    labels: list[int] | None = None
-    """index of the target in the choices of multiple-choice rows"""
-    metric: str = "accuracy"
-    """one of `METRICS`"""
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether the answers are known; those of some test splits are not published."""
-        return any(self.targets)
-
-    def hashed(self) -> Iterator[bytes | memoryview]:
-        """The content that a checksum covers, in addition to ids."""
-        yield from super().hashed()
-        for texts in [self.targets, *self.answers]:
-            yield "\n".join(texts).encode("utf-8", "surrogatepass")
-
-
-def read_answered(dataset: str, config: str) -> Splits[AnsweredQuestions]:
-    """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is."""
-    _, loaded = load_splits(dataset, config)
-    number_of: dict[str, int] = {}
-    splits = {
-        str(split): _answered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()
-    }
-    return Splits(list(number_of), splits)
-
-
-def _answered(
-    rows: Any,  # noqa: ANN401  a Dataset
-    location: str,
-    number_of: dict[str, int],
-) -> AnsweredQuestions:
-    names = rows.column_names
-    if "answer" not in names and "choices" not in names:
-        raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
-    checked, columns = (checked_columns, {"answer": "text"}) if "answer" in names else (checked_rows, QUESTIONS)
-    wanted = {**IDS, "question": "text", **columns}
-    table = checked(
-        rows.with_format("arrow").select_columns([*filter(names.__contains__, wanted)])[:], location, wanted
-    )
-    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in IDS)
-    choices = table["choices"].to_pylist() if "choices" in wanted else None
-    labels = table["label"].to_pylist() if "choices" in wanted else None
-    if choices is None or labels is None:
-        targets = table["answer"].to_pylist()
-    else:
-        targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
-    if any(targets) and "" in targets:
-        raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
-    other = rows.select_columns([name for name in ("answers", "question_type") if name in names]).with_format("arrow")
-    more = other[:] if other.column_names else pa.table({})
-    listed = more["answers"].to_pylist() if "answers" in more.column_names else [[]] * len(targets)
-    answers = [[_text(one) for one in found] or [target] for found, target in zip(listed, targets, strict=True)]
-    types = more["question_type"].to_pylist() if "question_type" in more.column_names else []
-    return AnsweredQuestions(
-        location,
-        ids,
-        images,
-        numbers_of(table["question"], number_of),
-        targets,
-        answers,
-        types if any(types) else None,
-        choices,
-        labels,
-        metric_of(names, answers),
-    )
-
-
-def _text(answer: str | Mapping[str, str]) -> str:
-    """The text of an answer, which is a record with ``answer`` in some configs."""
-    return answer if isinstance(answer, str) else answer["answer"]
-
-
-def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
-    """The answer vocabulary: the ``size`` most frequent targets, ties by text; all if there are fewer.
-
-    Antol et al. 2015 (section 5.1) take 1,000, which are 82.67% of the answers.
-    """
-    counts = Counter(targets)
-    return sorted(counts, key=lambda text: (-counts[text], text))[:size]
-
-
-def coverage(vocabulary: Collection[str], train: AnsweredQuestions) -> dict[str, float]:
-    """The fractions of the training questions, and of all their human answers, whose answer is in the vocabulary."""
-    known = set(vocabulary)
-    answers = [text in known for texts in train.answers for text in texts]
-    return {
-        "questions": float(np.mean([target in known for target in train.targets])),
-        "human_answers": float(np.mean(answers)),
-    }
 
 
 class AnswerInputs:
@@ -167,101 +52,6 @@ class AnswerInputs:
             (name,) = self._needed.intersection(IMAGE_INPUTS)
             found[name] = torch.from_numpy(self._images.take([questions.image_ids[row] for row in rows]))
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Answered:
-    """A model's answers to the questions of a split."""
-
-    questions: AnsweredQuestions
-    vocabulary: Sequence[str]
-    best: NDArray[np.int64]
-    """(questions,): index of the answer with the highest score"""
-    picked: NDArray[np.int64] | None
-    """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
-
-    @property
-    def score(self) -> float:
-        """See `Evaluation`."""
-        return METRICS[self.questions.metric](self)[0]
-
-    def results(self) -> dict[str, Any]:
-        """See `Evaluation`; also the fraction of questions whose answer is in the vocabulary."""
-        given = self.questions
-        if not given.has_answers:
-            return {"questions": len(given)}
-        score, figures = METRICS[given.metric](self)
-        known = set(self.vocabulary)
-        found = {"metric": given.metric, "accuracy": score, **figures, "questions": len(given)}
-        found["answerable"] = float(np.mean([target in known for target in given.targets]))
-        if given.choices is not None and given.labels is not None and self.picked is not None:
-            picking = mc_accuracy(self.picked.tolist(), given.labels, choices=given.choices, image_ids=given.image_ids)
-            found["multiple_choice"] = {name: picking[name] for name in ("accuracy", "stderr", "chance")}
-        return found
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """See `Evaluation`: question_id, answer and target; of multiple-choice rows also label (the picked choice)."""
-        import pandas as pd
-
-        given = self.questions
-        columns = {"question_id": given.question_ids, "answer": self.texts(), "target": given.targets}
-        return pd.DataFrame(columns if self.picked is None else columns | {"label": self.picked})
-
-    def texts(self) -> list[str]:
-        """The answer to each question."""
-        return [self.vocabulary[index] for index in self.best.tolist()]
-
-    def write(self, path: Path, overwrite: bool = True) -> None:
-        """See `Evaluation`; of multiple-choice rows the indices of the best choices."""
-        ids = self.questions.question_ids
-        if self.picked is not None:
-            rows: list[dict[str, Any]] = [
-                {"question_id": name, "label": label} for name, label in zip(ids, self.picked.tolist(), strict=True)
-            ]
-        else:
-            rows = [{"question_id": name, "answer": text} for name, text in zip(ids, self.texts(), strict=True)]
-        write_json(path, rows, None, overwrite)
-
-
-Measured = tuple[float, Mapping[str, Any]]
-"""The score, and other figures."""
-
-
-def _accuracy(found: Answered) -> Measured:
-    given = found.questions
-    correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
-    return float(correct.mean()), {"stderr": standard_error(correct, given.image_ids)}
-
-
-def _consensus(found: Answered) -> Measured:
-    given = found.questions
-    scored = vqa_accuracy(
-        found.texts(), given.answers, question_types=given.types, image_ids=given.image_ids, per_question=False
-    )
-    return scored["accuracy"], {"stderr": scored["stderr"]}
-
-
-def _mean_per_type(found: Answered) -> Measured:
-    given = found.questions
-    scored = tdiuc_mpt(found.texts(), given.targets, given.types or [""] * len(given))
-    figures = {"plain_accuracy": scored["accuracy"], "harmonic_mpt": scored["harmonic_mpt"]}
-    return scored["arithmetic_mpt"], {**figures, "per_question_type": scored["per_type"]}
-
-
-METRICS: Mapping[str, Callable[[Answered], Measured]] = {
-    "accuracy": _accuracy,
-    "consensus accuracy": _consensus,
-    "arithmetic mean per type": _mean_per_type,
-}
-"""A dataset's own metric; the best checkpoint has the highest score."""
-
-
-def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]]) -> str:
-    """The metric of a dataset's rows, one of `METRICS`."""
-    if max(map(len, answers)) > 1:
-        return "consensus accuracy"
-    found = open_ended_source(columns)
-    return "arithmetic mean per type" if found is not None and found[1].scored_as == "tdiuc" else "accuracy"
 
 
 class OpenEnded(Task[AnsweredQuestions]):

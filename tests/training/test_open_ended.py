@@ -13,8 +13,9 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.training import loop as training_loop
+from hf_vqa_mc.training.answered_questions import most_frequent_answers, read_answered
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.open_ended import most_frequent_answers, read_answered, soft_scores
+from hf_vqa_mc.training.open_ended import soft_scores
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 

@@ -1,0 +1,106 @@
+"""A model's answers to the questions of a split, measured by the dataset's own metric."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
+from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
+from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
+from hf_vqa_mc.training.answered_questions import ACCURACY, CONSENSUS, PER_TYPE, AnsweredQuestions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A model's answers to the questions of a split."""
+
+    questions: AnsweredQuestions
+    vocabulary: Sequence[str]
+    best: NDArray[np.int64]
+    """(questions,): index of the answer with the highest score"""
+    picked: NDArray[np.int64] | None
+    """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
+
+    @property
+    def score(self) -> float:
+        """See `Evaluation`."""
+        return METRICS[self.questions.metric](self)[0]
+
+    def results(self) -> dict[str, Any]:
+        """See `Evaluation`; also the fraction of questions whose answer is in the vocabulary."""
+        given = self.questions
+        if not given.has_answers:
+            return {"questions": len(given)}
+        score, figures = METRICS[given.metric](self)
+        known = set(self.vocabulary)
+        found = {"metric": given.metric, "accuracy": score, **figures, "questions": len(given)}
+        found["answerable"] = float(np.mean([target in known for target in given.targets]))
+        if given.choices is not None and given.labels is not None and self.picked is not None:
+            picking = mc_accuracy(self.picked.tolist(), given.labels, choices=given.choices, image_ids=given.image_ids)
+            found["multiple_choice"] = {name: picking[name] for name in ("accuracy", "stderr", "chance")}
+        return found
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """See `Evaluation`: question_id, answer and target; of multiple-choice rows also label (the picked choice)."""
+        import pandas as pd
+
+        given = self.questions
+        columns = {"question_id": given.question_ids, "answer": self.texts(), "target": given.targets}
+        return pd.DataFrame(columns if self.picked is None else columns | {"label": self.picked})
+
+    def texts(self) -> list[str]:
+        """The answer to each question."""
+        return [self.vocabulary[index] for index in self.best.tolist()]
+
+    def write(self, path: Path, overwrite: bool = True) -> None:
+        """See `Evaluation`; of multiple-choice rows the indices of the best choices."""
+        ids = self.questions.question_ids
+        if self.picked is not None:
+            rows: list[dict[str, Any]] = [
+                {"question_id": name, "label": label} for name, label in zip(ids, self.picked.tolist(), strict=True)
+            ]
+        else:
+            rows = [{"question_id": name, "answer": text} for name, text in zip(ids, self.texts(), strict=True)]
+        write_json(path, rows, None, overwrite)
+
+
+Measured = tuple[float, Mapping[str, Any]]
+"""The score, and other figures."""
+
+
+def _accuracy(found: Answered) -> Measured:
+    given = found.questions
+    correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
+    return float(correct.mean()), {"stderr": standard_error(correct, given.image_ids)}
+
+
+def _consensus(found: Answered) -> Measured:
+    given = found.questions
+    scored = vqa_accuracy(
+        found.texts(), given.answers, question_types=given.types, image_ids=given.image_ids, per_question=False
+    )
+    return scored["accuracy"], {"stderr": scored["stderr"]}
+
+
+def _mean_per_type(found: Answered) -> Measured:
+    given = found.questions
+    scored = tdiuc_mpt(found.texts(), given.targets, given.types or [""] * len(given))
+    figures = {"plain_accuracy": scored["accuracy"], "harmonic_mpt": scored["harmonic_mpt"]}
+    return scored["arithmetic_mpt"], {**figures, "per_question_type": scored["per_type"]}
+
+
+METRICS: Mapping[str, Callable[[Answered], Measured]] = {
+    ACCURACY: _accuracy,
+    CONSENSUS: _consensus,
+    PER_TYPE: _mean_per_type,
+}
+"""A dataset's own metric; the best checkpoint has the highest score."""

@@ -1,0 +1,130 @@
+"""The questions of a split with their human answers, and the vocabulary of the answers."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.dataset.loading import load_splits
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
+from hf_vqa_mc.sources.open_ended import open_ended_source
+from hf_vqa_mc.training.questions import IDS, SplitQuestions, Splits, numbers_of
+
+ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"
+"""A dataset's own metric."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredQuestions(SplitQuestions):
+    """The questions of a split with their human answers."""
+
+    targets: list[str]
+    """the answer: the annotators' most frequent one, or the only one; "" in all rows if it is not published"""
+    answers: list[list[str]]
+    """of all annotators, else the target"""
+    types: list[str] | None
+    """question types; None if the dataset has none"""
+    choices: list[list[str]] | None = None
+    labels: list[int] | None = None
+    """index of the target in the choices of multiple-choice rows"""
+    metric: str = ACCURACY
+    """`ACCURACY`, `CONSENSUS` or `PER_TYPE`"""
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the answers are known; those of some test splits are not published."""
+        return any(self.targets)
+
+    def hashed(self) -> Iterator[bytes | memoryview]:
+        """The content that a checksum covers, in addition to ids."""
+        yield from super().hashed()
+        for texts in [self.targets, *self.answers]:
+            yield "\n".join(texts).encode("utf-8", "surrogatepass")
+
+
+def read_answered(dataset: str, config: str) -> Splits[AnsweredQuestions]:
+    """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is."""
+    _, loaded = load_splits(dataset, config)
+    number_of: dict[str, int] = {}
+    splits = {
+        str(split): _answered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()
+    }
+    return Splits(list(number_of), splits)
+
+
+def _answered(
+    rows: Any,  # noqa: ANN401  a Dataset
+    location: str,
+    number_of: dict[str, int],
+) -> AnsweredQuestions:
+    names = rows.column_names
+    if "answer" not in names and "choices" not in names:
+        raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
+    checked, columns = (checked_columns, {"answer": "text"}) if "answer" in names else (checked_rows, QUESTIONS)
+    wanted = {**IDS, "question": "text", **columns}
+    table = checked(
+        rows.with_format("arrow").select_columns([*filter(names.__contains__, wanted)])[:], location, wanted
+    )
+    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in IDS)
+    choices = table["choices"].to_pylist() if "choices" in wanted else None
+    labels = table["label"].to_pylist() if "choices" in wanted else None
+    if choices is None or labels is None:
+        targets = table["answer"].to_pylist()
+    else:
+        targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
+    if any(targets) and "" in targets:
+        raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
+    other = rows.select_columns([name for name in ("answers", "question_type") if name in names]).with_format("arrow")
+    more = other[:] if other.column_names else pa.table({})
+    listed = more["answers"].to_pylist() if "answers" in more.column_names else [[]] * len(targets)
+    answers = [[_text(one) for one in found] or [target] for found, target in zip(listed, targets, strict=True)]
+    types = more["question_type"].to_pylist() if "question_type" in more.column_names else []
+    return AnsweredQuestions(
+        location,
+        ids,
+        images,
+        numbers_of(table["question"], number_of),
+        targets,
+        answers,
+        types if any(types) else None,
+        choices,
+        labels,
+        metric_of(names, answers),
+    )
+
+
+def _text(answer: str | Mapping[str, str]) -> str:
+    """The text of an answer, which is a record with ``answer`` in some configs."""
+    return answer if isinstance(answer, str) else answer["answer"]
+
+
+def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
+    """The answer vocabulary: the ``size`` most frequent targets, ties by text; all if there are fewer.
+
+    Antol et al. 2015 (section 5.1) take 1,000, which are 82.67% of the answers.
+    """
+    counts = Counter(targets)
+    return sorted(counts, key=lambda text: (-counts[text], text))[:size]
+
+
+def coverage(vocabulary: Collection[str], train: AnsweredQuestions) -> dict[str, float]:
+    """The fractions of the training questions, and of all their human answers, whose answer is in the vocabulary."""
+    known = set(vocabulary)
+    answers = [text in known for texts in train.answers for text in texts]
+    return {
+        "questions": float(np.mean([target in known for target in train.targets])),
+        "human_answers": float(np.mean(answers)),
+    }
+
+
+def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]]) -> str:
+    """The metric of a dataset's rows."""
+    if max(map(len, answers)) > 1:
+        return CONSENSUS
+    found = open_ended_source(columns)
+    return PER_TYPE if found is not None and found[1].scored_as == "tdiuc" else ACCURACY
