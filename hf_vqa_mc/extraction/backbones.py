@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -14,6 +15,7 @@ from hf_vqa_mc.errors import InputError, shown
 Precision = Literal["float32", "bfloat16"]
 """Precision of a model's computation and of its stored features."""
 
+PIXELS = "pixels"
 MOST_CELLS = 64
 """Maximum number of cells per side of ``pixels``."""
 
@@ -23,9 +25,9 @@ class FeatureKind:
     """A kind of image features: the same kind and the same image give the same features."""
 
     backbone: str
-    """``pixels``, a name on the Hub, or the name of a folder"""
+    """``pixels``, ``efficientnet-lite1``, a name on the Hub, or the name of a folder"""
     revision: str
-    """commit of the weights on the Hub, or checksum of the folder"""
+    """commit of the weights on the Hub, or checksum of the folder or of the weights"""
     grid: int | None
     """cells per side; None for one vector per image"""
     dim: int
@@ -94,7 +96,7 @@ class Pixels(Backbone):
         if grid is not None and not 1 <= grid <= MOST_CELLS:
             raise InputError(f"--grid {grid}: expected 1 to {MOST_CELLS} cells per side for pixels")
         self._side = self.SIDE if grid is None else self.CELL_SIDE
-        super().__init__(FeatureKind("pixels", "1", grid, 3 * self._side**2, "float32"))
+        super().__init__(FeatureKind(PIXELS, "1", grid, 3 * self._side**2, "float32"))
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Float32 (*kind.shape)."""
@@ -108,6 +110,12 @@ class Pixels(Backbone):
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """The output of ``prepare``."""
         return prepared
+
+
+def device_and_precision(device: str | None, precision: Precision | None) -> tuple[torch.device, Precision]:
+    """By default the GPU if there is one, and bfloat16 on it."""
+    found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return found, precision or ("bfloat16" if found.type == "cuda" else "float32")
 
 
 def file_name(name: str) -> str:

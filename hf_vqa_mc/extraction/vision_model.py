@@ -5,6 +5,7 @@ import hashlib
 import inspect
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Pixels, Precision
+from hf_vqa_mc.extraction.backbones import PIXELS, Backbone, FeatureKind, Pixels, Precision, device_and_precision
+from hf_vqa_mc.extraction.efficientnet_lite import NAME as EFFICIENTNET_LITE1
+from hf_vqa_mc.extraction.efficientnet_lite import EfficientNetLite1
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
@@ -31,16 +34,20 @@ def find_backbone(
     """Load a backbone.
 
     Args:
-        name: ``pixels``, or a vision model: a name on the Hub or a folder.
+        name: ``pixels``, ``efficientnet-lite1``, or a vision model of transformers: a name on the Hub or a folder.
         grid: cells per side; None for one vector per image.
         device: by default the GPU if there is one.
         precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
 
     Raises:
         InputError: there is no such model, or it has no such grid.
+        MissingExtra: the packages of efficientnet-lite1 are not installed.
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
     """
-    return Pixels(grid) if name == "pixels" else VisionModel(name, grid, device=device, precision=precision)
+    if name == PIXELS:
+        return Pixels(grid)
+    model = EfficientNetLite1 if name == EFFICIENTNET_LITE1 else partial(VisionModel, name)
+    return model(grid, device=device, precision=precision)
 
 
 class VisionModel(Backbone):
@@ -57,8 +64,7 @@ class VisionModel(Backbone):
     def __init__(
         self, name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
     ) -> None:
-        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        precision = precision or ("bfloat16" if self._device.type == "cuda" else "float32")
+        self._device, precision = device_and_precision(device, precision)
         folder, known_as, revision = _files_of(name)
         with _as_input_errors(name), quiet():
             self._processor, self._model, self._pools = _loaded(folder, self._device)
@@ -177,8 +183,10 @@ def _files_of(name: str) -> tuple[Path, str, str]:
     if local.is_dir():
         folder = local.resolve()
     else:
-        near = get_close_matches(name, ["pixels"], cutoff=0.7)
-        expected = f"did you mean {near[0]}?" if near else "expected pixels, a folder, or a name on the Hub"
+        built_in = [PIXELS, EFFICIENTNET_LITE1]
+        near = get_close_matches(name, built_in, n=1, cutoff=0.7)
+        known = f"{', '.join(built_in)}, a folder, or a name on the Hub"
+        expected = f"did you mean {near[0]}?" if near else f"expected {known}"
         folder = hub_folder("--backbone", name, FILES, expected)
     for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
         other = "processor_config.json" if needed.startswith("pre") else needed

@@ -26,7 +26,8 @@ class FeaturesSettings(ReadOptions):
         "Folder with the image files; by default the images built into the dataset.", default=None
     )
     backbone: "str | Backbone" = option(
-        "pixels, or a vision model: its folder or its name on the Hub.", default="microsoft/resnet-152"
+        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.",
+        default="microsoft/resnet-152",
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "

