@@ -19,7 +19,7 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
-from hf_vqa_mc.text.question_encoder import Vectors, averaged, encoded
+from hf_vqa_mc.text.question_encoder import TextEncoder, Vectors, averaged
 
 LEAF, LARGEST = 1_000, 4_000
 """Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
@@ -99,7 +99,7 @@ def _propensities(material: Material, rows: Rows, report: Report) -> Propensitie
 
     def encode(questions: pa.Array) -> Vectors | None:
         if material.settings.question_encoder is not None:
-            return encoded(questions, material.settings.question_encoder, lambda done: None)
+            return TextEncoder(material.settings.question_encoder).encode(questions)
         return None if material.vectors is None else averaged(questions, material.vectors)
 
     questions = comparable_texts(material.table["question"].combine_chunks())[0]

@@ -190,6 +190,17 @@ class TextFeatures:
         write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
 
     @classmethod
+    def stored(cls, folder: Path, expected: object) -> "TextFeatures":
+        """Read the output of ``save``; raises InputError if it is missing, damaged, or its `as_json` is another."""
+        text = cls.load(folder)
+        if text.as_json() != expected:
+            raise InputError(
+                f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(text.as_json())}; use both "
+                "files of one checkpoint"
+            )
+        return text
+
+    @classmethod
     def load(cls, folder: Path) -> "TextFeatures":
         """Read the output of ``save``; raises InputError if the file is missing or damaged."""
         path = folder / WORDS_FILE

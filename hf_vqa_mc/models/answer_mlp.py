@@ -1,4 +1,7 @@
-"""Multilayer perceptrons that answer from a vocabulary: BoW Q, I and BoW Q + I of Antol et al. 2015."""
+"""Linear models and multilayer perceptrons that answer from a vocabulary (Antol, Kafle and Hudson)."""
+
+from collections.abc import Mapping
+from typing import Literal
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -10,7 +13,14 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.models.model import Model, check_sizes
 
-INPUTS = ("image", "question")
+SEEN = {
+    "image": ("image_features", "image_size"),
+    "question": ("question_bags", "bag_size"),
+    "question_vector": ("question_vectors", "text_size"),
+    "caption": ("caption_bags", "caption_size"),
+}
+"""What a model sees to its input and the setting of its size."""
+ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "elu": nn.ELU}
 
 
 @strict
@@ -19,42 +29,77 @@ class AnswerMlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_answer_mlp"
 
-    inputs: list[str] | tuple[str, ...] = INPUTS
+    inputs: list[str] | tuple[str, ...] = ("image", "question")
+    separate: bool = False
+    """whether each input has a first hidden layer of its own, taken from a model trained separately"""
     image_size: int = 2048
     """dimensions of image features"""
     bag_size: int = 1030
     """length of a question's bag of words"""
+    text_size: int = 300
+    """dimensions of a question's vector"""
+    caption_size: int = 1000
+    """words of captions"""
     hidden_sizes: list[int] | tuple[int, ...] = (1000, 1000)
     """units of the hidden layers; none: a linear model"""
+    activation: Literal["tanh", "relu", "elu"] = "tanh"
     dropout: float | int = 0.5
+
+    def validate_inputs(self) -> None:
+        """Raise InputError unless inputs are distinct names of `SEEN`."""
+        for name in self.inputs:
+            if name not in SEEN:
+                raise unknown_name("input", name, SEEN)
+        if not self.inputs or len(set(self.inputs)) < len(self.inputs):
+            raise InputError(f"inputs is {list(self.inputs)}, expected distinct ones of {', '.join(SEEN)}")
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "bag_size")
+        check_sizes(self, *(SEEN[name][1] for name in self.inputs if name in SEEN))
         check_hidden(self.hidden_sizes, self.dropout)
-
-    def validate_inputs(self) -> None:
-        """Raise InputError unless inputs are image, question, or both."""
-        for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input", name, INPUTS)
-        if not self.inputs or len(set(self.inputs)) < len(self.inputs):
-            raise InputError(f"inputs is {list(self.inputs)}, expected image, question or both")
+        if self.separate and not self.hidden_sizes:
+            raise InputError("hidden_sizes is empty; expected the size of the first hidden layer of each input")
 
 
 class AnswerMlpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """L2-normalised image features and a bag of words, concatenated -> hidden layers (tanh, dropout) -> answers."""
+    """Inputs (images L2-normalised), concatenated -> hidden layers (activation, dropout) -> answers.
+
+    With separate first layers: each input -> its first hidden layer, which is not trained; these are concatenated.
+    """
 
     config_class = AnswerMlpVqaConfig
     base_model_prefix = "answer_mlp"
 
     def __init__(self, config: AnswerMlpVqaConfig) -> None:
         super().__init__(config)
-        sizes = {"image": config.image_size, "question": config.bag_size}
-        self.layers = classifier(
-            sum(sizes[name] for name in config.inputs), config.hidden_sizes, config.num_labels, config.dropout
-        )
+        sizes = {name: getattr(config, SEEN[name][1]) for name in config.inputs}
+        hidden = list(config.hidden_sizes)
+        self.first = nn.ModuleDict()
+        if config.separate:
+            first = hidden.pop(0)
+            self.first = nn.ModuleDict({name: nn.Linear(size, first) for name, size in sizes.items()})
+            self.first.requires_grad_(False)
+            sizes = dict.fromkeys(sizes, first)
+        self.activation = ACTIVATIONS[config.activation]()
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = classifier(sum(sizes.values()), hidden, config.num_labels, config.dropout, config.activation)
         self.post_init()  # type: ignore[no-untyped-call]
+
+    def take_first_layer(self, other: PreTrainedModel, name: str) -> None:
+        """Copy the first hidden layer of a model with one of the inputs; raises InputError if it is of another kind.
+
+        Args:
+            other: that model.
+            name: for messages.
+        """
+        ((seen, own),) = ((one, layer) for one, layer in self.first.items() if [one] == list(other.config.inputs))
+        size, activation = [*other.config.hidden_sizes, 0][0], other.config.activation
+        if (size, activation) != (self.config.hidden_sizes[0], self.config.activation):
+            raise InputError(
+                f"{name} has a first layer of {size} units with {activation}; expected {self.config.hidden_sizes[0]} "
+                f"with {self.config.activation} for {seen}: set hidden_sizes"
+            )
+        own.load_state_dict(other.get_submodule("layers.0").state_dict())
 
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, nn.Linear):
@@ -63,14 +108,18 @@ class AnswerMlpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call
     def forward(
         self,
         question_bags: Tensor | None = None,
+        question_vectors: Tensor | None = None,
+        caption_bags: Tensor | None = None,
         image_features: Tensor | None = None,
         labels: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
         Args:
-            question_bags: (batch, bag_size), if the model sees the question.
-            image_features: (batch, image_size), if the model sees the image.
+            question_bags: (batch, bag_size), if the model sees "question".
+            question_vectors: (batch, text_size), if it sees "question_vector".
+            caption_bags: (batch, caption_size), if it sees "caption".
+            image_features: (batch, image_size), if it sees "image".
             labels: int64 (batch,): indices of the answers, or (batch, answers): scores in [0, 1].
 
         Returns:
@@ -79,21 +128,30 @@ class AnswerMlpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call
         Raises:
             InputError: an input of the model is missing.
         """
+        tensors = {
+            "image_features": image_features,
+            "question_bags": question_bags,
+            "question_vectors": question_vectors,
+            "caption_bags": caption_bags,
+        }
         given = []
-        if "image" in self.config.inputs:
-            given.append(functional.normalize(needed(image_features, "image_features", self.config), dim=-1))
-        if "question" in self.config.inputs:
-            given.append(needed(question_bags, "question_bags", self.config))
+        for name in self.config.inputs:
+            value = needed(tensors[SEEN[name][0]], SEEN[name][0], self.config)
+            if name == "image":
+                value = functional.normalize(value, dim=-1)
+            if self.config.separate:
+                value = self.dropout(self.activation(self.first[name](value)))
+            given.append(value)
         return answer_output(self.layers(torch.cat(given, -1)), labels)
 
 
 def classifier(
-    size: int, hidden_sizes: list[int] | tuple[int, ...], answers: int | None, dropout: float
+    size: int, hidden_sizes: list[int] | tuple[int, ...], answers: int | None, dropout: float, activation: str = "tanh"
 ) -> nn.Sequential:
-    """Hidden layers, each with tanh and dropout, and the layer of the answers."""
+    """Hidden layers, each with activation and dropout, and the layer of the answers."""
     layers: list[nn.Module] = []
     for hidden in hidden_sizes:
-        layers += [nn.Linear(size, hidden), nn.Tanh(), nn.Dropout(dropout)]
+        layers += [nn.Linear(size, hidden), ACTIVATIONS[activation](), nn.Dropout(dropout)]
         size = hidden
     return nn.Sequential(*layers, nn.Linear(size, answers or 0))
 
@@ -128,22 +186,78 @@ def check_hidden(hidden_sizes: list[int] | tuple[int, ...], dropout: float) -> N
         raise InputError(f"dropout is {dropout}, expected 0 or more, and less than 1")
 
 
-def _declared(name: str, title: str, description: str, *inputs: str) -> Model:
-    seen = {"image": "image_features", "question": "question_bags"}
+def _declared(
+    name: str,
+    title: str,
+    description: str,
+    *inputs: str,
+    source: str = "Antol et al. 2015, section 5.1",
+    settings: Mapping[str, object] | None = None,
+    **preset: object,
+) -> Model:
     return Model(
         name=name,
         title=title,
         description=description,
-        source="Antol et al. 2015, section 5.1",
+        source=source,
         config_class=AnswerMlpVqaConfig,
         model_class=AnswerMlpForOpenEndedVqa,
-        inputs=frozenset(seen[one] for one in inputs),
-        preset={"inputs": list(inputs)},
+        inputs=frozenset(SEEN[one][0] for one in inputs),
+        preset={"inputs": list(inputs), "separate": False, "activation": "tanh", **preset},
+        settings=settings or {},
         open_ended=True,
     )
 
 
 BOW_Q = _declared("bow-q", "BoW Q", "an MLP on the bag of the question's words", "question")
 IMAGE = _declared("image", "I", "an MLP that sees only the image", "image")
+CAPTION = _declared("caption", "C", "an MLP on the bag of a caption's words", "caption")
 BOW_Q_I = _declared("bow-q-i", "BoW Q + I", "an MLP on image and bag of words", "image", "question")
-"""Trained as a whole; Antol et al. concatenate the first hidden layers of two networks trained separately."""
+"""Trained as a whole, unlike the next three."""
+
+
+def _separate(name: str, title: str, *inputs: str) -> Model:
+    seen = ", ".join(inputs)
+    description = f"an MLP on the first hidden layers of separately trained networks for {seen}"
+    return _declared(name, title, description, *inputs, separate=True)
+
+
+CONCAT_Q_I = _separate("concat-q-i", "Q + I", "question", "image")
+CONCAT_Q_C = _separate("concat-q-c", "Q + C", "question", "caption")
+CONCAT_Q_I_C = _separate("concat-q-i-c", "Q + I + C", "question", "image", "caption")
+
+_TDIUC = "Kafle and Kanan 2017, section 5"
+LINEAR_Q = _declared(
+    "linear-q", "QUES", "a linear model on the question's vector", "question_vector", source=_TDIUC, hidden_sizes=[]
+)
+LINEAR_I = _declared("linear-i", "IMG", "a linear model on the image", "image", source=_TDIUC, hidden_sizes=[])
+LINEAR_Q_I = _declared(
+    "linear-q-i",
+    "Q + I",
+    "a linear model on the question's vector and the image",
+    "question_vector",
+    "image",
+    source=_TDIUC,
+    hidden_sizes=[],
+)
+MLP_Q_I = _declared(
+    "mlp-q-i",
+    "MLP",
+    "an MLP on the question's vector and the image",
+    "question_vector",
+    "image",
+    source=_TDIUC,
+    settings={"hidden_sizes": [6000, 4000, 2000], "dropout": 0.3},
+    activation="relu",
+)
+"""The vectors of the paper are skip-thought's."""
+CNN = _declared(
+    "cnn",
+    "CNN",
+    "an MLP that sees only the image",
+    "image",
+    source="Hudson and Manning 2019, section 4.2",
+    settings={"hidden_sizes": [512]},
+    activation="elu",
+)
+"""The paper reports no size; 512 units, with ELU, are those of its MAC network's output."""

@@ -23,10 +23,27 @@ IMAGE_INPUTS = ("image_features", "image_grid")
 """Pooled features, or features of grid cells; a model takes at most one of them."""
 QUESTION_INPUTS = ("question_vectors", "question_tokens")
 """The average word vector, or one vector per word (with ``question_mask``)."""
-WORD_INPUTS = ("question_indices", "question_bags")
-"""Words as indices, or counted, for models that learn their own word vectors."""
-SIZES = ("image_size", "text_size", "vocabulary_size", "bag_size")
-"""Settings of all configs that are determined by image features, word vectors and the words of the questions."""
+GIVEN = {
+    "question_indices": "questions",
+    "question_bags": "questions",
+    "question_vectors": "questions",
+    "caption_bags": "captions",
+    "question_groups": "groups",
+}
+"""Inputs of open-ended models and what they are made of: words as indices, or counted; vectors of whole questions;
+counted words of captions; indices of question types or other groups."""
+SIZES = (
+    "image_size",
+    "text_size",
+    "vocabulary_size",
+    "bag_size",
+    "caption_size",
+    "group_count",
+    "stored_bags",
+    "stored_images",
+    "stored_questions",
+)
+"""Settings of all configs that are determined by image features, texts and training questions."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +67,11 @@ class Model:
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
-    """inputs of `IMAGE_INPUTS` and of `QUESTION_INPUTS` (in addition to the choices) or `WORD_INPUTS`"""
+    """inputs of `IMAGE_INPUTS` and of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`"""
     preset: Mapping[str, Any] = field(default_factory=dict)
     """config arguments that define this model"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """defaults of settings that users can change, where they differ from the config's"""
     open_ended: bool = False
     """whether it answers from a vocabulary of answers (the labels of its config) instead of picking a choice"""
 
@@ -64,7 +83,7 @@ class Model:
     @property
     def sees_question(self) -> bool:
         """Whether it takes the question."""
-        return not self.inputs.isdisjoint((*QUESTION_INPUTS, *WORD_INPUTS))
+        return any(name in QUESTION_INPUTS or GIVEN.get(name) == "questions" for name in self.inputs)
 
     def register(self) -> None:
         """Register its classes with transformers' Auto classes."""
@@ -94,7 +113,8 @@ class Model:
     def defaults(self) -> dict[str, Any]:
         """The settings that users can change, with their defaults."""
         own = [one for one in fields(self.config_class) if one.name in self.config_class.__annotations__]
-        return {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
+        found = {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
+        return {**found, **self.settings}
 
     def config(self, settings: Mapping[str, Any], **sizes: Any) -> PreTrainedConfig:  # noqa: ANN401
         """The configuration of a new model from the user's settings, the `SIZES` of its inputs, and its labels.
@@ -105,7 +125,7 @@ class Model:
             if name not in self.defaults():
                 raise unknown_name(f"setting of {self.name}", name, self.defaults())
         try:
-            return self.config_class(**{**self.preset, **settings, **sizes})
+            return self.config_class(**{**self.preset, **self.settings, **settings, **sizes})
         except InputError:
             raise
         except Exception as error:  # strict dataclasses of huggingface_hub raise various errors

@@ -8,7 +8,7 @@ from transformers import PreTrainedModel
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.pictures import RawImage
-from hf_vqa_mc.models.model import WORD_INPUTS, answers_of
+from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.pipeline import VqaPipeline
 
@@ -24,6 +24,7 @@ class OpenEndedVqaPipeline(VqaPipeline):
         model: an open-ended model of this package.
         processor: of the same checkpoint.
         backbone: name or folder of the image backbone; by default that of the training features.
+        question_encoder: folder of the model's question encoder, if it was trained with one in another folder.
         kwargs: of transformers pipelines: ``device``, ``batch_size``, ``num_workers``.
 
     Raises:
@@ -31,7 +32,7 @@ class OpenEndedVqaPipeline(VqaPipeline):
     """
 
     processor_class = OpenEndedVqaProcessor
-    expected = '{"image": ..., "question": ...}, and optionally "choices": [...]'
+    expected = '{"image": ..., "question": ...}, and optionally "choices": [...], "caption", "group"'
 
     processor: OpenEndedVqaProcessor
 
@@ -40,9 +41,10 @@ class OpenEndedVqaPipeline(VqaPipeline):
         model: PreTrainedModel | Exception,
         processor: OpenEndedVqaProcessor,
         backbone: str | Backbone | None = None,
+        question_encoder: str | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
-        super().__init__(model, processor, {"backbone": backbone}, **kwargs)
+        super().__init__(model, processor, {"backbone": backbone, "question_encoder": question_encoder}, **kwargs)
 
     def __call__(  # type: ignore[override]
         self,
@@ -51,6 +53,8 @@ class OpenEndedVqaPipeline(VqaPipeline):
         image: RawImage | None = None,
         question: str | None = None,
         choices: Sequence[str] | None = None,
+        caption: str | None = None,
+        group: str | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
         """Answer a question, or a list or generator of questions.
@@ -62,6 +66,8 @@ class OpenEndedVqaPipeline(VqaPipeline):
                 model that does not see images.
             question: its text; not needed for a model that does not see it.
             choices: its choices.
+            caption: of the image, for a model that reads one.
+            group: question type or other group, for a prior; by default unknown.
             kwargs: ``top_k`` (number of answers, 5 by default), ``batch_size``, ``num_workers``.
 
         Returns:
@@ -72,7 +78,8 @@ class OpenEndedVqaPipeline(VqaPipeline):
         Raises:
             InputError: a question is incomplete, an image cannot be read, or no choice is in the vocabulary.
         """
-        return self.answered(inputs, {"image": image, "question": question, "choices": choices}, kwargs)
+        given = {"image": image, "question": question, "choices": choices, "caption": caption, "group": group}
+        return self.answered(inputs, given, kwargs)
 
     def _sanitize_parameters(  # type: ignore[override]
         self, top_k: int = TOP_K
@@ -83,11 +90,13 @@ class OpenEndedVqaPipeline(VqaPipeline):
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """A batch of one question."""
-        if not isinstance(input_, Mapping) or self.processor.inputs.intersection(WORD_INPUTS):
+        if not isinstance(input_, Mapping) or model_of(self.model.config).sees_question:
             self._check(input_, "question")
-        images = None if input_.get("image") is None else [input_["image"]]
         question, choices = input_.get("question"), input_.get("choices")
-        features = self.processor(["" if question is None else question], images)
+        images, captions, groups = (
+            None if input_.get(name) is None else [input_[name]] for name in ("image", "caption", "group")
+        )
+        features = self.processor(["" if question is None else question], images, captions=captions, groups=groups)
         return {**features, "choices": None if choices is None else list(choices)}
 
     def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]

@@ -1,17 +1,20 @@
 """The processor of open-ended models: images and questions to tensors; part of every checkpoint."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-import torch
 from transformers import BatchFeature
 
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.pictures import RawImage
-from hf_vqa_mc.models.model import WORD_INPUTS
-from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.models.model import GIVEN
+from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts, checked_texts
+from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 
@@ -19,7 +22,7 @@ class OpenEndedVqaProcessor(VqaProcessor):
     """Converts images and questions to a model's tensors.
 
     Args:
-        words: vocabulary of the training questions.
+        texts: what the model reads, as fitted to the training questions.
         image_kind: kind of the image features in training; None for a model without images.
         inputs: `Model.inputs`.
         backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
@@ -28,67 +31,83 @@ class OpenEndedVqaProcessor(VqaProcessor):
         InputError: the arguments do not match.
     """
 
-    text_inputs = WORD_INPUTS
+    text_inputs = tuple(GIVEN)
 
     def __init__(
         self,
-        words: QuestionWords,
+        texts: OpenEndedTexts,
         image_kind: FeatureKind | None,
         inputs: Collection[str],
         *,
         backbone: str | Backbone | None = None,
     ) -> None:
         super().__init__(image_kind, inputs, backbone)
-        self.words = words
+        self.texts = texts
 
     @property
     def model_input_names(self) -> list[str]:
         """Names of the tensors."""
         return sorted(self.inputs)
 
-    def __call__(self, questions: Sequence[str], images: Sequence[RawImage] | None = None) -> BatchFeature:
+    def __call__(
+        self,
+        questions: Sequence[str],
+        images: Sequence[RawImage] | None = None,
+        *,
+        captions: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> BatchFeature:
         """The inputs of a model for a batch of questions.
 
         Args:
             questions: texts; ignored by a model that does not see them.
             images: one for each question, if the model sees images: PIL images, paths, URLs or bytes.
+            captions: one for each question, if the model reads captions.
+            groups: the question types or other groups of a prior; by default unknown.
 
         Returns:
             Of the model's inputs ``question_indices`` int64 (batch, words), ``question_bags`` float32 (batch, bag
-            size), ``image_features`` float32 (batch, image dim) or ``image_grid`` (batch, cells, image dim).
+            size), ``question_vectors`` float32 (batch, text dim), ``caption_bags`` float32 (batch, words),
+            ``question_groups`` int64 (batch,), ``image_features`` float32 (batch, image dim) or ``image_grid`` (batch,
+            cells, image dim).
 
         Raises:
-            InputError: a question is no text, lengths do not match, or an image cannot be read.
+            InputError: something is no text, lengths do not match, or an image cannot be read.
         """
-        if isinstance(questions, str):
-            raise InputError("questions: expected a list of texts, found a string")
-        for number, question in enumerate(questions):
-            if not isinstance(question, str):
-                raise InputError(f"question {number} is {shown(question)}; expected a string")
-        features = {}
-        if "question_indices" in self.inputs:
-            features["question_indices"] = torch.from_numpy(self.words.indices(questions))
-        if "question_bags" in self.inputs:
-            features["question_bags"] = torch.from_numpy(self.words.bags(questions).toarray())
-        return BatchFeature(features | self.image_tensors(images, len(questions)))
+        given = {"questions": checked_texts(questions, "questions"), "captions": captions, "groups": groups}
+        for name, texts in given.items():
+            if texts is not None and len(texts) != len(questions):
+                raise InputError(f"{name}: expected {len(questions)}, one per question, found {len(texts)}")
+        return BatchFeature(self.texts.tensors(self.inputs, **given) | self.image_tensors(images, len(questions)))
 
-    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
-        """This processor with another image backbone than that of the checkpoint."""
-        return type(self)(self.words, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+    def with_options(self, *, backbone: str | Backbone | None = None, question_encoder: str | None = None) -> Self:
+        """This processor with another image backbone, or the folder of the question encoder, than in the checkpoint.
+
+        Raises InputError if the model reads no vectors of an encoder.
+        """
+        texts = self.texts
+        if question_encoder is not None:
+            if not isinstance(texts.vectors, SentenceEncoder):
+                raise InputError(f"--question-encoder {question_encoder}: the model does not use it; remove it")
+            texts = replace(texts, vectors=replace(texts.vectors, name=question_encoder))
+        return type(self)(texts, self.image_kind, self.inputs, backbone=backbone or self._backbone)
 
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""
-        return self.as_json() | {"question_words": self.words.as_json()}
+        return self.as_json() | self.texts.as_json()
+
+    def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
+        """Write processor_config.json and word vectors; called by ``save_pretrained`` and ``push_to_hub``."""
+        if isinstance(self.texts.vectors, TextFeatures):
+            self.texts.vectors.save(Path(json_file_path).parent)
+        super().to_json_file(json_file_path)
 
     @property
     def text_sizes(self) -> dict[str, tuple[str, int]]:
         """See `VqaProcessor`."""
-        return {
-            "vocabulary_size": ("words", self.words.size),
-            "bag_size": ("dimensions of a bag of words", self.words.bag_size),
-        }
+        return self.texts.sizes
 
     @classmethod
     def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
         """The processor of a checkpoint."""
-        return cls(QuestionWords.from_json(about["question_words"]), kind, inputs)
+        return cls(OpenEndedTexts.stored(folder, about), kind, inputs)

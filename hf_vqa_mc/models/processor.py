@@ -130,15 +130,7 @@ class VqaMcProcessor(VqaProcessor):
     @classmethod
     def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
         """The processor of a checkpoint; raises InputError if its word vectors are missing or others."""
-        expected = about["word_vectors"]
-        text = TextFeatures.load(folder)
-        processor = cls(text, kind, inputs)
-        if text.as_json() != expected:
-            raise InputError(
-                f"the word vectors are {shown(expected)}, those of words.safetensors {shown(text.as_json())}; use "
-                "both files of one checkpoint"
-            )
-        return processor
+        return cls(TextFeatures.stored(folder, about["word_vectors"]), kind, inputs)
 
 
 def _check_texts(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> None:

@@ -1,5 +1,8 @@
 """LSTM Q, LSTM Q + I and deeper LSTM Q + norm I of Antol et al. 2015."""
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
@@ -35,6 +38,10 @@ class QuestionLstmVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     projected linearly to the size of the LSTM's states"""
     hidden_sizes: list[int] | tuple[int, ...] = ()
     """units of the classifier's hidden layers; the paper's is a softmax layer"""
+    fusion: Literal["product", "concatenation"] = "product"
+    """of question and image"""
+    activation: Literal["tanh", "relu", "elu"] = "tanh"
+    """of the classifier's hidden layers"""
     dropout: float | int = 0.5
 
     def validate_sizes(self) -> None:
@@ -58,7 +65,9 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
         self.question = nn.Linear(states, joint) if config.joint_size else None
         self.image = nn.Linear(config.image_size, joint) if config.sees_image else None
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = classifier(joint, config.hidden_sizes, config.num_labels, config.dropout)
+        if config.sees_image and config.fusion == "concatenation":
+            joint *= 2
+        self.classifier = classifier(joint, config.hidden_sizes, config.num_labels, config.dropout, config.activation)
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -90,28 +99,37 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
         if self.image is not None:
             image = needed(image_features, "image_features", self.config)
             image = self.image(functional.normalize(image, dim=-1) if self.config.normalise_image else image)
-            joint = joint * (image if self.question is None else self.dropout(image.tanh()))
+            image = image if self.question is None else self.dropout(image.tanh())
+            joint = joint * image if self.config.fusion == "product" else torch.cat([joint, image], -1)
         return answer_output(self.classifier(joint), labels)
 
 
-def _declared(name: str, title: str, description: str, **preset: object) -> Model:
+def _declared(
+    name: str,
+    title: str,
+    description: str,
+    source: str = "Antol et al. 2015, section 5.1",
+    settings: Mapping[str, object] | None = None,
+    **preset: object,
+) -> Model:
     sees_image = bool(preset.get("sees_image"))
     return Model(
         name=name,
         title=title,
         description=description,
-        source="Antol et al. 2015, section 5.1",
+        source=source,
         config_class=QuestionLstmVqaConfig,
         model_class=QuestionLstmForOpenEndedVqa,
         inputs=frozenset(("question_indices", *(["image_features"] if sees_image else []))),
-        preset={"sees_image": sees_image, "joint_size": 0, **preset},
+        preset={"sees_image": sees_image, "joint_size": 0, "fusion": "product", **preset},
+        settings=settings or {},
         open_ended=True,
     )
 
 
 LSTM_Q = _declared("lstm-q", "LSTM Q", "an LSTM on the question")
 LSTM_Q_I = _declared("lstm-q-i", "LSTM Q + I", "an LSTM on the question times the projected image", sees_image=True)
-_DEEPER = {"word_size": 200, "lstm_layers": 2, "joint_size": 1024}
+_DEEPER: dict[str, Any] = {"word_size": 200, "lstm_layers": 2, "joint_size": 1024}
 DEEPER_LSTM_Q = _declared("deeper-lstm-q", "deeper LSTM Q", "a two-layer LSTM on the question", **_DEEPER)
 DEEPER_LSTM_Q_NORM_I = _declared(
     "deeper-lstm-q-norm-i",
@@ -121,3 +139,12 @@ DEEPER_LSTM_Q_NORM_I = _declared(
     normalise_image=True,
     **_DEEPER,
 )
+
+_GQA: dict[str, Any] = {
+    "source": "Hudson and Manning 2019, section 4.2",
+    "settings": {"hidden_sizes": [512], "activation": "elu"},
+    "fusion": "concatenation",
+}
+"""The paper reports no sizes; 512 units, with ELU, are those of its MAC network's output."""
+LSTM = _declared("lstm", "LSTM", "an LSTM on the question", **_GQA)
+CNN_LSTM = _declared("cnn-lstm", "CNN + LSTM", "an LSTM on the question, and the image", sees_image=True, **_GQA)

@@ -34,8 +34,13 @@ class QuestionWords:
     """most frequent first, second and third words of the questions"""
 
     @classmethod
-    def of(cls, questions: Iterable[str]) -> Self:
-        """The vocabulary of training questions, each counted as often as it is given."""
+    def of(cls, questions: Iterable[str], starts: int = STARTS) -> Self:
+        """The vocabulary of training questions, each counted as often as it is given.
+
+        Args:
+            questions: texts.
+            starts: number of first, second and third words that are counted separately.
+        """
         counts = Counter(questions)
         lists = dict(zip(counts, _words(list(counts)), strict=True))
         in_questions: Counter[str] = Counter()
@@ -46,7 +51,7 @@ class QuestionWords:
                 first[position][word] += times
         kept = {word: count for word, count in in_questions.items() if count >= FEWEST}
         common = [{word: count for word, count in one.items() if word in kept} for one in first]
-        return cls(_most_frequent(kept), tuple(_most_frequent(one)[:STARTS] for one in common))
+        return cls(_most_frequent(kept), tuple(_most_frequent(one)[:starts] for one in common))
 
     @property
     def size(self) -> int:

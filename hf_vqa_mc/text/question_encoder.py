@@ -15,41 +15,47 @@ BATCH, MOST_TOKENS = 256, 128
 Vectors = NDArray[np.float32]
 
 
-def encoded(texts: pa.Array, name: str, report: Callable[[int], None]) -> Vectors:
+class TextEncoder:
     """The mean of an encoder's last hidden states for each text (Reimers and Gurevych 2019, Sentence-BERT, Sect. 3).
 
     Args:
-        texts: large_string (texts,).
         name: folder or name on the Hub of an encoder that `transformers.AutoModel` loads, with safetensors weights.
-        report: called with the number of texts done.
-
-    Returns:
-        float32 (texts, dimensions), with mean square 1 in each row.
 
     Raises:
         InputError: the encoder cannot be loaded.
         ConnectionError: the Hub cannot be reached.
     """
-    import torch
 
-    tokenizer, model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
-    lengths = np.argsort(np.array([len(text) for text in texts.to_pylist()]), kind="stable")  # alike: little padding
-    vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
-    with torch.inference_mode():
-        for first in range(0, len(texts), BATCH):
-            rows = lengths[first : first + BATCH]
-            batch = tokenizer(
-                texts.take(pa.array(rows)).to_pylist(),
-                padding=True,
-                truncation=True,
-                max_length=MOST_TOKENS,
-                return_tensors="pt",
-            )
-            mask = batch["attention_mask"][..., None]
-            states = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
-            vectors[rows] = ((states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)).float().numpy()
-            report(first + len(rows))
-    return _scaled(vectors)
+    def __init__(self, name: str) -> None:
+        self._tokenizer, self._model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
+
+    def encode(self, texts: pa.Array, report: Callable[[int], None] = lambda done: None) -> Vectors:
+        """float32 (texts, dimensions), with mean square 1 in each row.
+
+        Args:
+            texts: large_string (texts,).
+            report: called with the number of texts done.
+        """
+        import torch
+
+        lengths = np.argsort(np.array([len(text) for text in texts.to_pylist()]), kind="stable")  # for little padding
+        vectors = np.zeros((len(texts), self._model.config.hidden_size), np.float32)
+        with torch.inference_mode():
+            for first in range(0, len(texts), BATCH):
+                rows = lengths[first : first + BATCH]
+                batch = self._tokenizer(
+                    texts.take(pa.array(rows)).to_pylist(),
+                    padding=True,
+                    truncation=True,
+                    max_length=MOST_TOKENS,
+                    return_tensors="pt",
+                )
+                mask = batch["attention_mask"]
+                states = self._model(input_ids=batch["input_ids"], attention_mask=mask).last_hidden_state
+                mask = mask[..., None]
+                vectors[rows] = ((states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)).float().numpy()
+                report(first + len(rows))
+        return _scaled(vectors)
 
 
 def averaged(texts: pa.Array, vectors: WordVectors) -> Vectors:

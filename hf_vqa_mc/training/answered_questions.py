@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,10 @@ class AnsweredQuestions(SplitQuestions):
     """index of the target in the choices of multiple-choice rows"""
     metric: str = ACCURACY
     """`ACCURACY`, `CONSENSUS` or `PER_TYPE`"""
+    groups: list[str] | None = None
+    """the group of each question, for models that need one"""
+    captions: list[str] | None = None
+    """a caption of each question's image, for models that need one"""
 
     @property
     def has_answers(self) -> bool:
@@ -43,17 +47,28 @@ class AnsweredQuestions(SplitQuestions):
     def hashed(self) -> Iterator[bytes | memoryview]:
         """The content that a checksum covers, in addition to ids."""
         yield from super().hashed()
-        for texts in [self.targets, *self.answers]:
+        for texts in [self.targets, *self.answers, self.groups or [], self.captions or []]:
             yield "\n".join(texts).encode("utf-8", "surrogatepass")
 
 
-def read_answered(dataset: str, config: str) -> Splits[AnsweredQuestions]:
-    """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is."""
+def read_answered(dataset: str, config: str, group: str | None = None) -> Splits[AnsweredQuestions]:
+    """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is.
+
+    Args:
+        dataset: folder, or name on the Hub.
+        config: name of the config.
+        group: column with the groups of questions, or RECORD.FIELD; None: the model needs no groups.
+
+    Raises:
+        InputError: columns are missing or not valid.
+    """
     _, loaded = load_splits(dataset, config)
     number_of: dict[str, int] = {}
-    splits = {
-        str(split): _answered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()
-    }
+    splits = {}
+    for split, rows in loaded.items():
+        location = f"{dataset}, {config}, {split}"
+        found = _answered(rows, location, number_of)
+        splits[str(split)] = found if group is None else replace(found, groups=_groups(rows, location, group))
     return Splits(list(number_of), splits)
 
 
@@ -96,6 +111,19 @@ def _answered(
         labels,
         metric_of(names, answers),
     )
+
+
+def _groups(rows: Any, location: str, group: str) -> list[str]:  # noqa: ANN401  a Dataset
+    name, _, member = group.partition(".")
+    if name not in rows.column_names:
+        raise InputError(f"{location}: no column {name!r}, by which the model groups questions; choose another model")
+    column = rows.select_columns([name]).with_format("arrow")[:][name]
+    if member and not (pa.types.is_struct(column.type) and column.type.get_field_index(member) >= 0):
+        raise InputError(f"{location}: column {name!r} holds {column.type}, expected records with {member!r}")
+    texts = pc.fill_null(pc.cast(pc.struct_field(column, member) if member else column, pa.string()), "").to_pylist()
+    if not any(texts):
+        raise InputError(f"{location}: column {group!r}, by which the model groups questions, is empty")
+    return [str(text) for text in texts]
 
 
 def _text(answer: str | Mapping[str, str]) -> str:

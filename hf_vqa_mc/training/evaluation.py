@@ -10,16 +10,18 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import check_output_file
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.model import answers_of
+from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.result import Result
-from hf_vqa_mc.training.answered_questions import read_answered
-from hf_vqa_mc.training.material import check_same_features, open_images, with_images, with_word_vectors
+from hf_vqa_mc.training.material import open_images
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.new_model import check_same_features
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.processes import accelerator_of
-from hf_vqa_mc.training.questions import Inputs, Splits, read_splits
+from hf_vqa_mc.training.questions import Inputs
+from hf_vqa_mc.training.reading import open_captions, read_questions, with_inputs
 from hf_vqa_mc.training.task import Evaluation, Task
+from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +37,7 @@ class PredictResult(Result):
     split: str
     found: Evaluation
     skipped: int
-    """number of questions without image features"""
+    """number of questions on images without features or captions"""
     output: Path | None
     """file of the predictions; None if they were not written"""
 
@@ -92,6 +94,8 @@ def predict(
     split: str | None = None,
     features: Path | None = None,
     word_vectors: str | None = None,
+    captions: Path | None = None,
+    question_encoder: str | None = None,
     output: Path | None = None,
     overwrite: bool = False,
     skip_missing: bool = False,
@@ -102,17 +106,21 @@ def predict(
     With several processes each scores its share; all return the same result.
     """
     if output is not None:
-        paths = [Path(one) for one in (dataset, checkpoint, features, word_vectors) if one is not None]
+        paths = [Path(one) for one in (dataset, checkpoint, features, word_vectors, captions) if one is not None]
         check_output_file(output, "--output", paths, overwrite)
     model, processor = load_checkpoint(checkpoint)
+    if question_encoder is not None:
+        if not model_of(model.config).open_ended:
+            raise InputError(f"--question-encoder: {checkpoint} is a multiple-choice model; remove it")
+        processor = processor.with_options(question_encoder=question_encoder)
     images = open_images(features, model.config, str(checkpoint))
     if images is not None:
         check_same_features(images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
-    data: Splits[Any] = (read_splits if isinstance(processor, VqaMcProcessor) else read_answered)(dataset, config)
+    data = read_questions(dataset, config, model.config)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
-    questions, skipped = with_images(data.splits[chosen], images, skip_missing)
+    questions, skipped = with_inputs(data.splits[chosen], images, open_captions(captions, model.config), skip_missing)
     task: Task[Any]
     if isinstance(processor, VqaMcProcessor):
         text = with_word_vectors(processor.text, word_vectors)
@@ -120,7 +128,7 @@ def predict(
     else:
         if word_vectors is not None:
             raise InputError(f"--word-vectors: {checkpoint} is an open-ended model, which has its own; remove it")
-        task = OpenEnded(AnswerInputs(data.texts, processor.words, processor.inputs, images), answers_of(model))
+        task = OpenEnded(AnswerInputs(data.texts, processor.texts, processor.inputs, images), answers_of(model))
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if output is not None and processes.is_main_process:

@@ -19,6 +19,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
 from hf_vqa_mc.training.result import TrainResult
@@ -95,13 +96,16 @@ class _Run:
         self.state = State({**kept, **self.data})
         self._batches = self.material.task.batches(self.material.train, settings)
         self.steps_per_epoch = len(self.material.train) / settings.batch_size
-        self.steps = max(1, round(settings.epochs * self.steps_per_epoch))
+        self.fitted = isinstance(self.material.model, FittedModel)
+        self.steps = 0 if self.fitted else max(1, round(settings.epochs * self.steps_per_epoch))
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
         self._resume()
 
     def run(self) -> TrainResult:
         """Train the remaining steps, then test."""
-        if not self.state.finished:
+        if self.fitted and not self.state.finished:
+            self._validate(0, None, {})
+        elif not self.state.finished:
             self._train()
         record = self._tested()
         self.accelerator.end_training()
@@ -123,12 +127,16 @@ class _Run:
             weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
             try:
                 self.model.load_state_dict(weights)
-                restore_optimizer(self.optimizer, tensors)
+                if not self.fitted:
+                    restore_optimizer(self.optimizer, tensors)
             except (RuntimeError, ValueError) as error:
                 raise damaged(self.settings.output / LAST, error) from error
             if self.folder is not None:
                 self.folder.write_log(state)  # the last line is missing if the run was killed before
-        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+        if self.fitted:  # without gradients
+            self.model = self.model.to(self.accelerator.device)
+        else:
+            self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
         if self.state.scaler is not None and self.accelerator.scaler is not None:
             self.accelerator.scaler.load_state_dict(self.state.scaler)
 
@@ -197,7 +205,7 @@ class _Run:
             )
         return loss
 
-    def _validate(self, done: int, loss: float, timing: dict[str, float]) -> None:
+    def _validate(self, done: int, loss: float | None, timing: dict[str, float]) -> None:
         """Validate, and save the best checkpoint and the state."""
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
@@ -207,7 +215,7 @@ class _Run:
             "step": done,
             "epoch": round(done / self.steps_per_epoch, 2),
             "loss": loss,
-            "learning_rate": float(f"{self.settings.rate_at(done - 1, self.steps):.6g}"),
+            "learning_rate": None if loss is None else float(f"{self.settings.rate_at(done - 1, self.steps):.6g}"),
             "accuracy": found.score,
         }
         better = found.score > state.best
@@ -219,13 +227,16 @@ class _Run:
         state.finished = done == self.steps or (patience is not None and state.since_best >= patience)
         scaler = self.accelerator.scaler
         state.scaler = scaler.state_dict() if scaler is not None else None
-        self.accelerator.log({name: value for name, value in point.items() if name != "step"}, step=done)
+        logged = {name: value for name, value in point.items() if name != "step" and value is not None}
+        self.accelerator.log(logged, step=done)
         if self.folder is not None:
             if better:
                 self.folder.replace(BEST, lambda folder: self._save(folder, found))
             self.folder.write(state, self._tensors())
             logger.info(
-                f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
+                f"fitted: validation {found.score:.1%}"
+                if loss is None
+                else f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
                 f"{found.score:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, "
                 f"{1000 * timing['seconds_per_step']:.0f} ms per step, {timing['waited']:.0%} of it waiting for input",
                 extra={"validation": {**point, **timing}},

@@ -11,8 +11,10 @@ from torch import Tensor
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.model import IMAGE_INPUTS
-from hf_vqa_mc.models.question_words import PADDING, QuestionWords
+from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
+from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.training.answered import Answered
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.questions import Order
@@ -30,24 +32,35 @@ NO_ANSWER = -1
 
 
 class AnswerInputs:
-    """Converts questions to a model's tensors; the words of all texts are looked up once."""
+    """Converts questions to a model's tensors; all distinct questions are converted once."""
 
     def __init__(
-        self, texts: list[str], words: QuestionWords, needed: Collection[str], images: ImageFeatures | None
+        self, questions: list[str], texts: OpenEndedTexts, needed: Collection[str], images: ImageFeatures | None
     ) -> None:
-        self._images, self._needed = images, frozenset(needed)
-        self._indices = words.indices(texts) if "question_indices" in needed else None
+        self._texts, self._images, self._needed = texts, images, frozenset(needed)
+        self._indices = texts.words.indices(questions) if "question_indices" in needed else None
         self._lengths = None if self._indices is None else (self._indices != PADDING).sum(1)
-        self._bags = words.bags(texts) if "question_bags" in needed else None
+        self._bags = texts.words.bags(questions) if "question_bags" in needed else None
+        self._vectors = None
+        if "question_vectors" in needed:
+            self._vectors = texts.tensors(["question_vectors"], questions=questions)["question_vectors"]
 
     def tensors(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
-        found = {}
         texts = questions.texts[rows]
+        of_rows = {
+            name: None if column is None else [column[row] for row in rows]
+            for name, column in (("captions", questions.captions), ("groups", questions.groups))
+        }
+        if questions.groups is None:
+            of_rows["groups"] = [""] * len(rows)
+        found = self._texts.tensors(self._needed & {"caption_bags", "question_groups"}, **of_rows)
         if self._indices is not None and self._lengths is not None:
             found["question_indices"] = torch.from_numpy(self._indices[texts, : self._lengths[texts].max()])
         if self._bags is not None:
             found["question_bags"] = torch.from_numpy(self._bags[texts].toarray())
+        if self._vectors is not None:
+            found["question_vectors"] = self._vectors[torch.from_numpy(texts)]
         if self._images is not None:
             (name,) = self._needed.intersection(IMAGE_INPUTS)
             found[name] = torch.from_numpy(self._images.take([questions.image_ids[row] for row in rows]))
@@ -60,6 +73,11 @@ class OpenEnded(Task[AnsweredQuestions]):
     def __init__(self, inputs: AnswerInputs, vocabulary: Sequence[str]) -> None:
         self._inputs, self._vocabulary = inputs, list(vocabulary)
         self._index = {text: number for number, text in enumerate(vocabulary)}
+
+    def fit(self, model: FittedModel, train: AnsweredQuestions) -> None:
+        """Fit a model that counts to its training questions, whose answers are in the vocabulary."""
+        labels = torch.tensor([self._index[text] for text in train.targets])
+        model.fit(labels, **self._inputs.tensors(train, np.arange(len(train))))
 
     def batches(self, train: AnsweredQuestions, settings: TrainingSettings) -> Batches:
         """See `Task`."""

@@ -37,7 +37,9 @@ def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), log
 
 def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.optim.Optimizer:
     """Create the optimizer."""
-    weights, rate, decay = list(model.parameters()), settings.rate, settings.weight_decay
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    weights = trained or [torch.nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
+    rate, decay = settings.rate, settings.weight_decay
     if settings.optimizer == "sgd":
         return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
     if settings.optimizer == "rmsprop":

@@ -1,7 +1,7 @@
 """A dataset's rows for training, as arrays of indices of distinct texts, and batches of them as tensors."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -117,6 +117,35 @@ def read_splits(dataset: str, config: str) -> Splits[Questions]:
         str(split): _numbered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()
     }
     return Splits(list(number_of), splits)
+
+
+def on_images(
+    questions: OfSplit, images: Container[str] | None, skip: bool, what: str, remedy: str
+) -> tuple[OfSplit, int]:
+    """The questions on the given images, and the number of the others.
+
+    Args:
+        questions: of a split.
+        images: contains the image_ids of the images with features or captions; None: all.
+        skip: whether other questions are skipped.
+        what: what other images lack, for messages.
+        remedy: what to do about it, for messages.
+
+    Raises:
+        InputError: all lack it, or some lack it and ``skip`` is false.
+    """
+    if images is None:
+        return questions, 0
+    valid = np.array([image_id in images for image_id in questions.image_ids], np.bool_)
+    lost = np.flatnonzero(~valid)
+    if not len(lost):
+        return questions, 0
+    if not skip or len(lost) == len(valid):
+        raise InputError(
+            f"{questions.location}: {len(lost):,} of {len(valid):,} questions are on images without {what}, the first "
+            f"on image_id {questions.image_ids[lost[0]]!r}; {remedy}, or skip such questions with --skip-missing"
+        )
+    return questions.take(np.flatnonzero(valid)), len(lost)
 
 
 def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:

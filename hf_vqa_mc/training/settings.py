@@ -77,6 +77,17 @@ class TrainingSettings(ReadOptions):
         "of an annotator, drawn anew in each epoch.",
         default="answer",
     )
+    captions: Path | None = option(
+        "COCO captions file, for models that read captions; the first caption of each image is used.", default=None
+    )
+    question_encoder: str | None = option(
+        "Text encoder of transformers for models that read vectors of questions, instead of --word-vectors.",
+        default=None,
+    )
+    first_layers: tuple[str, ...] = option(
+        "Checkpoint whose first hidden layer concat-q-i, concat-q-c and concat-q-i-c take; may be repeated.",
+        default=(),
+    )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
     epochs: float = option("Passes over the training questions.", default=40.0, check=EPOCHS, panel=RECIPE)
     batch_size: int = option("Questions per step, over all processes.", default=100, check=_COUNT, panel=RECIPE)
@@ -138,8 +149,8 @@ class TrainingSettings(ReadOptions):
 
     def check_task(self, open_ended: bool) -> None:
         """Raise InputError if an option is given that models of this kind do not have."""
-        own = {"answers", "targets"} if open_ended else {"decoys_per_question", "word_vectors", "centre"}
-        other = {"answers", "targets", "decoys_per_question", "word_vectors", "centre"} - own
+        open_ended_only = {"answers", "targets", "captions", "question_encoder", "first_layers"}
+        other = {"decoys_per_question", "centre"} if open_ended else open_ended_only
         for one in fields(self):
             if one.name in other and getattr(self, one.name) != default_of(one):
                 what = "an open-ended model" if open_ended else "a multiple-choice model"

@@ -33,6 +33,10 @@ class PredictSettings(ReadOptions):
     word_vectors: str | None = option(
         "File of the model's word vectors, for words that were not in training.", default=None
     )
+    captions: Path | None = option("COCO captions file, for models that read captions.", default=None)
+    question_encoder: str | None = option(
+        "Folder of the model's question encoder, if it was trained with one in another folder.", default=None
+    )
     output: Path | None = option(
         "File to write the predictions to; by default CONFIG-predictions.json for the command.",
         default=None,

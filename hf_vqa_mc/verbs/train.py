@@ -41,7 +41,9 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
         logger.info("stopped; the same call resumes from the last validation")
         raise
     picture, curve = settings.output / "curve.png", ""
-    if is_first_process():
+    if not done.record["steps"]:
+        curve = "no learning curve: the model is fitted in one pass"
+    elif is_first_process():
         try:
             draw_curve(done.record, done.record["results"][done.validated_on].get("chance"), picture)
             curve = f"learning curve: {picture}"

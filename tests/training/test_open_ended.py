@@ -134,7 +134,7 @@ def test_a_checkpoint_is_trained_further_with_its_own_vocabulary(answered, tmp_p
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"word_vectors": "corpus"}, "--word-vectors: bow-q is an open-ended model, which does not use it"),
+        ({"word_vectors": "corpus"}, "--word-vectors: bow-q does not use it; remove it"),
         ({"decoys_per_question": 2}, "--decoys-per-question: bow-q is an open-ended model"),
         ({"model": "mlp-qa", "targets": "soft"}, "--targets: mlp-qa is a multiple-choice model"),
         ({"model": "image"}, "image sees images: add --features DIR"),

@@ -1,0 +1,124 @@
+"""What open-ended models read: words, vectors, captions and groups, as fitted to the training questions."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.models.model import GIVEN
+from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
+
+OTHER_GROUP = 0
+"""Index of questions whose group does not occur in training; the groups follow."""
+
+
+@dataclass(frozen=True)
+class OpenEndedTexts:
+    """Converts questions, captions and groups to a model's tensors."""
+
+    words: QuestionWords
+    """of the training questions"""
+    vectors: TextFeatures | SentenceEncoder | None = None
+    """of whole questions"""
+    captions: QuestionWords | None = None
+    """of the captions of the training images"""
+    groups: tuple[str, ...] = ()
+    """groups of the training questions, such as question types"""
+
+    def tensors(self, inputs: Collection[str], **given: Sequence[str] | None) -> dict[str, Tensor]:
+        """The tensors of a model's ``inputs`` for a batch.
+
+        Args:
+            inputs: names of `GIVEN`; others are ignored.
+            given: what they are made of: ``questions``, ``captions``, ``groups``.
+
+        Raises:
+            InputError: something is not given that is needed, or is no list of texts.
+        """
+        found = {}
+        for name, convert in _CONVERTED.items():
+            if name in inputs:
+                texts = given.get(GIVEN[name])
+                if texts is None and name == "question_groups":  # of unknown groups
+                    texts = [""] * len(given["questions"] or ())
+                found[name] = convert(self, checked_texts(texts, GIVEN[name]))
+        return found
+
+    @property
+    def sizes(self) -> dict[str, tuple[str, int]]:
+        """Setting of a model to its description and size."""
+        return {
+            "vocabulary_size": ("words", self.words.size),
+            "bag_size": ("dimensions of a bag of words", self.words.bag_size),
+            "text_size": ("dimensions of a question's vector", self.vectors.dim if self.vectors else 0),
+            "caption_size": ("words of captions", self.captions.bag_size if self.captions else 0),
+            "group_count": ("groups of questions", len(self.groups)),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """For processor_config.json."""
+        found: dict[str, Any] = {"question_words": self.words.as_json()}
+        if isinstance(self.vectors, SentenceEncoder):
+            found["question_encoder"] = self.vectors.as_json()
+        elif self.vectors is not None:
+            found["word_vectors"] = self.vectors.as_json()
+        if self.captions is not None:
+            found["caption_words"] = self.captions.as_json()
+        return found | ({"groups": list(self.groups)} if self.groups else {})
+
+    @classmethod
+    def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
+        """The opposite of `as_json`; raises InputError if it is not valid."""
+        vectors: TextFeatures | SentenceEncoder | None = None
+        if "question_encoder" in given:
+            vectors = SentenceEncoder.from_json(given["question_encoder"])
+        elif "word_vectors" in given:
+            vectors = replace(TextFeatures.stored(folder, given["word_vectors"]), new_words="skip")
+        captions = QuestionWords.from_json(given["caption_words"]) if "caption_words" in given else None
+        groups = given.get("groups", [])
+        if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
+            raise InputError(f"groups is {shown(groups)}; expected a list of text")
+        return cls(QuestionWords.from_json(given["question_words"]), vectors, captions, tuple(groups))
+
+
+def checked_texts(texts: object, what: str) -> Sequence[str]:
+    """The texts; raises InputError unless they are a list of text."""
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise InputError(f"{what}: expected a list of texts, found {'none' if texts is None else shown(texts)}")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"{what.removesuffix('s')} {number} is {shown(text)}; expected a string")
+    return texts
+
+
+def _vectors(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:
+    if of.vectors is None:
+        raise InputError("the processor has no vectors of questions; use that of the same checkpoint")
+    return torch.from_numpy(of.vectors.encode(questions))
+
+
+def _captions(of: OpenEndedTexts, captions: Sequence[str]) -> Tensor:
+    if of.captions is None:
+        raise InputError("the processor has no words of captions; use that of the same checkpoint")
+    return torch.from_numpy(of.captions.bags(captions).toarray())
+
+
+def _groups(of: OpenEndedTexts, groups: Sequence[str]) -> Tensor:
+    index = {name: number for number, name in enumerate(of.groups, OTHER_GROUP + 1)}
+    return torch.from_numpy(np.array([index.get(name, OTHER_GROUP) for name in groups], np.int64))
+
+
+_CONVERTED: Mapping[str, Callable[[OpenEndedTexts, Sequence[str]], Tensor]] = {
+    "question_indices": lambda of, questions: torch.from_numpy(of.words.indices(questions)),
+    "question_bags": lambda of, questions: torch.from_numpy(of.words.bags(questions).toarray()),
+    "question_vectors": _vectors,
+    "caption_bags": _captions,
+    "question_groups": _groups,
+}

@@ -1,0 +1,66 @@
+"""Vectors of whole questions by a text encoder of transformers, for models that do not read words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.text.question_encoder import TextEncoder
+
+SAMPLE = "what is in the picture?"
+"""Its vector identifies an encoder."""
+COMPARED, TOLERANCE = 16, 0.01
+"""Dimensions of that vector that a checkpoint stores, and how far they may differ between machines."""
+
+
+@dataclass(frozen=True)
+class SentenceEncoder:
+    """An encoder, loaded on first use."""
+
+    name: str
+    """folder or name on the Hub"""
+    dim: int
+    sample: tuple[float, ...]
+    """first dimensions of the vector of `SAMPLE`"""
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """The encoder of a name; errors are those of `TextEncoder`."""
+        vector = TextEncoder(name).encode(pa.array([SAMPLE], pa.large_string()))[0]
+        return cls(name, len(vector), tuple(vector[:COMPARED].tolist()))
+
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        encoder = TextEncoder(self.name)
+        vector = encoder.encode(pa.array([SAMPLE], pa.large_string()))[0]
+        if len(vector) != self.dim or not np.allclose(vector[:COMPARED], self.sample, atol=TOLERANCE):
+            raise InputError(
+                f"--question-encoder {self.name} is not the encoder that the model was trained with: it gives other "
+                f"vectors ({len(vector)} dimensions, expected {self.dim}); give that encoder with --question-encoder"
+            )
+        return encoder
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """float32 (texts, dim), with mean square 1 in each row; errors are those of `TextEncoder`."""
+        return self._encoder.encode(pa.array(texts, pa.large_string()))
+
+    def as_json(self) -> dict[str, Any]:
+        """For processor_config.json; without the folders of a path."""
+        return {"name": public_name(self.name), "dim": self.dim, "sample": [round(one, 6) for one in self.sample]}
+
+    @classmethod
+    def from_json(cls, given: object) -> Self:
+        """The opposite of `as_json`; raises InputError if it is not valid."""
+        try:
+            name, dim, sample = given["name"], given["dim"], given["sample"]  # type: ignore[index]
+            if isinstance(name, str) and isinstance(dim, int) and dim > 0:
+                return cls(name, dim, tuple(map(float, sample)))
+        except (KeyError, TypeError, ValueError):
+            pass
+        raise InputError(f"question_encoder is {shown(given)}; expected name, dim and sample")

@@ -1,0 +1,34 @@
+"""Captions of images, for models that read a caption instead of seeing the image."""
+
+from pathlib import Path
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import list_items
+
+
+class Captions(dict[str, str]):
+    """The first caption of each image in a file of COCO captions: ``{"annotations": [{"image_id", "caption"}]}``.
+
+    Antol et al. 2015 (section 5.1) give their models a human caption; which of the five is not reported.
+
+    Raises:
+        InputError: the file is not one of captions.
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        number = 0
+        for records in list_items(path, "annotations"):
+            for record in records:
+                image = record.get("image_id") if isinstance(record, dict) else None
+                caption = record.get("caption") if isinstance(record, dict) else None
+                if isinstance(image, bool) or not isinstance(image, int | str) or not isinstance(caption, str):
+                    raise InputError(
+                        f"{path}, annotations, record {number}: {shown(record)}; expected image_id and caption"
+                    )
+                self.setdefault(str(image), caption)
+                number += 1
+        if not self:
+            raise InputError(f"{path} has no captions; expected annotations with image_id and caption")

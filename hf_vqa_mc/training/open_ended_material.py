@@ -1,0 +1,174 @@
+"""The model, texts and task of an open-ended run."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.models.model import answers_of
+from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
+from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
+from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa
+from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
+from hf_vqa_mc.text.word_vectors import WordVectors
+from hf_vqa_mc.training.answered_questions import AnsweredQuestions, coverage, most_frequent_answers
+from hf_vqa_mc.training.new_model import Made, check_checkpoint, check_same_features, new_model
+from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
+from hf_vqa_mc.training.questions import Splits
+from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.word_vectors import run_word_vectors
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from hf_vqa_mc.models.model import Model
+
+
+def open_ended(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits[AnsweredQuestions],
+    train: AnsweredQuestions,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> Made:
+    """A new model or that of a checkpoint; a model that counts is fitted.
+
+    Raises:
+        InputError: settings, texts and checkpoints do not fit each other.
+    """
+    _check_settings(settings, declared)
+    if settings.init_from is None:
+        texts = _texts(settings, declared, data, train, progress)
+        vocabulary = most_frequent_answers(train.targets, settings.answers)
+        labels = {
+            "id2label": dict(enumerate(vocabulary)),
+            "label2id": {text: at for at, text in enumerate(vocabulary)},
+        }
+        sizes = {name: size for name, (_, size) in texts.sizes.items()}
+        model = new_model(settings, declared, images, **sizes, **labels)
+        _take_first_layers(settings, model, texts, images)
+        if settings.word_vectors is not None and isinstance(model, QuestionLstmForOpenEndedVqa):
+            questions = [[data.texts[number]] for number in train.texts]
+            _take_word_vectors(model, run_word_vectors(settings, questions, progress), texts.words)
+    else:
+        model, processor = load_checkpoint(settings.init_from)
+        check_checkpoint(settings, model.config, images, processor)
+        texts, vocabulary = processor.texts, answers_of(model)
+    known = np.array([text in set(vocabulary) for text in train.targets])
+    if not known.any():
+        raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
+    about = {"answers": {"size": len(vocabulary), **coverage(vocabulary, train)}}
+    if texts.vectors is not None:
+        name = "question_encoder" if isinstance(texts.vectors, SentenceEncoder) else "word_vectors"
+        about[name] = texts.vectors.as_json()
+    task = OpenEnded(AnswerInputs(data.texts, texts, declared.inputs, images), vocabulary)
+    processor = OpenEndedVqaProcessor(texts, images.kind if images else None, declared.inputs)
+    train = train.take(np.flatnonzero(known))
+    if isinstance(model, FittedModel):
+        progress("fitting", 0, 1)
+        task.fit(model, train)
+        progress("fitting", 1, 1)
+    return Made(model, processor, task, train, about)
+
+
+def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
+    """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
+    name = settings.model
+    reads_vectors, reads_words = (f"question_{what}" in declared.inputs for what in ("vectors", "indices"))
+    separate = bool(declared.preset.get("separate"))
+    for option, is_given, is_used in (
+        ("--word-vectors", settings.word_vectors is not None, reads_vectors or reads_words),
+        ("--question-encoder", settings.question_encoder is not None, reads_vectors),
+        ("--captions", settings.captions is not None, "caption_bags" in declared.inputs),
+        ("--first-layers", bool(settings.first_layers), separate),
+        ("--init-from", settings.init_from is not None, not issubclass(declared.model_class, FittedModel)),
+    ):
+        if is_given and not is_used:
+            raise InputError(f"{option}: {name} does not use it; remove it")
+    if settings.word_vectors is not None and settings.question_encoder is not None:
+        raise InputError("--word-vectors and --question-encoder: expected one of them")
+    if settings.init_from is not None:
+        return
+    if reads_vectors and settings.word_vectors is None and settings.question_encoder is None:
+        raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE or --question-encoder NAME")
+    if separate and not settings.first_layers:
+        parts = ", ".join(_PART[one] for one in declared.preset["inputs"])
+        raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
+
+
+_PART = {"question": "bow-q", "image": "image", "caption": "caption"}
+"""What a model sees to the model that provides its first layer."""
+
+
+def _texts(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits[AnsweredQuestions],
+    train: AnsweredQuestions,
+    progress: Progress,
+) -> OpenEndedTexts:
+    questions = [data.texts[number] for number in train.texts]
+    texts = OpenEndedTexts(QuestionWords.of(questions))
+    if "question_vectors" in declared.inputs:
+        if settings.question_encoder is not None:
+            texts = replace(texts, vectors=SentenceEncoder.of(settings.question_encoder))
+        else:
+            vectors = run_word_vectors(settings, [[text] for text in questions], progress)
+            texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
+    if train.captions is not None:
+        texts = replace(texts, captions=QuestionWords.of(train.captions, starts=0))
+    if train.groups is not None:
+        texts = replace(texts, groups=tuple(sorted(set(train.groups) - {""})))
+    return texts
+
+
+def _take_word_vectors(model: QuestionLstmForOpenEndedVqa, vectors: WordVectors, words: QuestionWords) -> None:
+    """Initialise the vectors of a model's words; words without a vector keep random ones."""
+    if vectors.dim != model.config.word_size:
+        raise InputError(
+            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {model.config.word_size}; "
+            f"set --model-settings word_size={vectors.dim}"
+        )
+    rows, found = vectors.rows(list(words.words))
+    with torch.no_grad():
+        at = torch.from_numpy(np.flatnonzero(found)) + (words.size - len(words.words))
+        model.words.weight[at] = torch.from_numpy(rows[found])
+
+
+def _vocabulary(texts: OpenEndedTexts, name: str) -> QuestionWords | None:
+    return texts.words if name == "question" else texts.captions
+
+
+def _take_first_layers(
+    settings: TrainingSettings, model: "PreTrainedModel", texts: OpenEndedTexts, images: ImageFeatures | None
+) -> None:
+    """Copy the first layers of the separately trained models of ``--first-layers``, one for each input."""
+    if not settings.first_layers or not isinstance(model, AnswerMlpForOpenEndedVqa):
+        return
+    missing = list(model.config.inputs)
+    for checkpoint in settings.first_layers:
+        start = f"--first-layers {checkpoint}"
+        part, processor = load_checkpoint(checkpoint)
+        inputs = list(part.config.inputs) if isinstance(part, AnswerMlpForOpenEndedVqa) else []
+        if len(inputs) != 1 or inputs[0] not in missing:
+            names = listed([_PART[name] for name in missing], len(_PART))
+            raise InputError(f"{start} is not a checkpoint of {names or 'another input'}; expected one of each input")
+        (name,) = inputs
+        if name == "image" and images is not None:
+            check_same_features(images, processor, checkpoint)
+        if name != "image" and _vocabulary(texts, name) != _vocabulary(processor.texts, name):
+            raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
+        model.take_first_layer(part, start)
+        missing.remove(name)
+    if missing:
+        raise InputError(f"--first-layers: no checkpoint of {', '.join(_PART[name] for name in missing)}; add it")

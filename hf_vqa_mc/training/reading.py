@@ -1,0 +1,53 @@
+"""Reading a model's questions: of all splits, with what the model needs, on images that have features and captions."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.models.model import model_of
+from hf_vqa_mc.training.answered_questions import read_answered
+from hf_vqa_mc.training.captions import Captions
+from hf_vqa_mc.training.questions import Splits, on_images, read_splits
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
+
+def read_questions(dataset: str, config: str, model: "PreTrainedConfig") -> Splits[Any]:
+    """The questions of a config, as a model needs them; raises InputError if columns are missing or not valid."""
+    if model_of(model).open_ended:
+        return read_answered(dataset, config, getattr(model, "group", None))
+    return read_splits(dataset, config)
+
+
+def open_captions(path: Path | None, model: "PreTrainedConfig") -> Captions | None:
+    """A model's captions, None if it reads none; raises InputError if they are missing or not needed."""
+    declared = model_of(model)
+    reads = "caption_bags" in declared.inputs
+    if reads != (path is not None):
+        fault = "reads captions: add --captions FILE" if reads else "reads no captions: remove --captions"
+        raise InputError(f"{declared.name} {fault}")
+    return None if path is None else Captions(path)
+
+
+def with_inputs(
+    questions: Any,  # noqa: ANN401  of a split
+    images: ImageFeatures | None,
+    captions: Captions | None,
+    skip: bool,
+) -> tuple[Any, int]:
+    """The questions on images with features and captions, with the captions, and the number of the others.
+
+    Raises InputError if all lack one of them, or if some do and ``skip`` is false.
+    """
+    lost = 0
+    if images is not None:
+        what = f"features in {images.folder}"
+        questions, lost = on_images(questions, images, skip, what, "run vqa-mc features for this dataset")
+    if captions is not None:
+        what = f"a caption in {captions.path}"
+        questions, more = on_images(questions, captions, skip, what, "give a file with all")
+        questions, lost = replace(questions, captions=[captions[one] for one in questions.image_ids]), lost + more
+    return questions, lost

@@ -1,0 +1,174 @@
+"""Open-ended models that count, read captions or vectors of questions, or take layers of other models."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.settings import TrainingSettings
+from tests.training import toy_dataset
+
+
+@pytest.fixture(scope="session")
+def captions(toy, tmp_path_factory):
+    """COCO captions that name the colour of each image, and others that do not."""
+    path = tmp_path_factory.mktemp("captions") / "captions.json"
+    paths = sorted((toy / toy_dataset.CONFIG).glob("*.parquet"))
+    images = {image for file in paths for image in pq.read_table(file)["image_id"].to_pylist()}
+    records = [
+        {"id": number, "image_id": image, "caption": text}
+        for number, (image, text) in enumerate(
+            (image, text)
+            for image in sorted(images)
+            for text in (f"A {toy_dataset.colour_of(image)} picture.", "Another one.")
+        )
+    ]
+    path.write_text(json.dumps({"info": {}, "annotations": records}))
+    return path
+
+
+def run(toy, output, model, **changes):
+    given = {"epochs": 8, "batch_size": 20, "optimizer": "adam", **changes}
+    return train(TrainingSettings(str(toy), toy_dataset.CONFIG, output=output, model=model, **given))
+
+
+def test_a_prior_is_fitted_without_steps_and_can_be_resumed_and_predicted_with(toy, tmp_path):
+    record = run(toy, tmp_path / "run", "popular-answer").record
+    assert record["steps"] == 0
+    assert record["finished"]
+    assert record["results"]["test"]["accuracy"] == 0.5  # every second question has the same answer
+    assert vm.predict(tmp_path / "run" / "best", str(toy), toy_dataset.CONFIG).results == record["results"]["test"]
+    again = vm.train(
+        str(toy), toy_dataset.CONFIG, output=tmp_path / "run", model="popular-answer", epochs=8, batch_size=20,
+        optimizer="adam",
+    )  # fmt: skip
+    assert again.record["results"] == record["results"]
+    assert "no learning curve" in "\n".join(map(str, again.report()))
+
+
+def test_the_nearest_image_among_the_nearest_questions_answers(toy, toy_features, tmp_path):
+    without = run(toy, tmp_path / "without", "nearest-question").record["results"]["test"]["accuracy"]
+    with_images = run(toy, tmp_path / "with", "nearest-neighbour", features=toy_features).record
+    assert without < 0.75
+    assert with_images["results"]["test"]["accuracy"] > 0.95
+    found = vm.predict(tmp_path / "with" / "best", str(toy), toy_dataset.CONFIG, features=toy_features)
+    assert found.results == with_images["results"]["test"]
+
+
+def test_groups_come_from_a_column_that_the_dataset_must_have(toy, tmp_path):
+    with pytest.raises(InputError, match="no column 'groups', by which the model groups questions"):
+        run(toy, tmp_path / "run", "local-prior")
+
+
+def test_a_caption_tells_what_the_image_shows(toy, captions, tmp_path):
+    result = run(toy, tmp_path / "run", "caption", captions=captions)
+    both = run(toy, tmp_path / "q", "bow-q").model_folder, result.model_folder
+    layers = tuple(map(str, both))
+    joined = run(toy, tmp_path / "q-c", "concat-q-c", captions=captions, first_layers=layers)
+    assert joined.record["results"]["test"]["accuracy"] > 0.95 > result.record["results"]["test"]["accuracy"]
+    model, _ = load_checkpoint(joined.model_folder)
+    for folder, name in zip(both, ("question", "caption"), strict=True):
+        part, _ = load_checkpoint(folder)
+        assert (model.first[name].weight == part.layers[0].weight).all()  # the first layers were not trained
+    found = vm.predict(joined.model_folder, str(toy), toy_dataset.CONFIG, captions=captions)
+    assert found.results == joined.record["results"]["test"]
+
+
+def test_an_interrupted_run_with_taken_layers_resumes(toy, captions, tmp_path):
+    layers = tuple(
+        str(run(toy, tmp_path / name, name, epochs=1, captions=path).model_folder)
+        for name, path in (("bow-q", None), ("caption", captions))
+    )
+    given = {"captions": captions, "first_layers": layers}
+    short = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2, patience=1, evaluate_every=0.5)
+    again = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2, patience=1, evaluate_every=0.5)
+    assert again.record["results"] == short.record["results"]
+
+
+@pytest.mark.parametrize("vectors", ["corpus", "encoder"])
+def test_vectors_of_questions_are_averages_or_an_encoders(toy, tmp_path, vectors, small_encoder):
+    given = {"word_vectors": "corpus"} if vectors == "corpus" else {"question_encoder": small_encoder}
+    result = run(toy, tmp_path / "run", "linear-q", **given, learning_rate=0.03)
+    assert result.record["results"]["test"]["accuracy"] == pytest.approx(0.625, abs=0.13)  # 0.5 and chance
+    assert result.record["word_vectors" if vectors == "corpus" else "question_encoder"] is not None
+    again = {} if vectors == "corpus" else given
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, **again)
+    assert found.results == result.record["results"]["test"]
+
+
+def test_another_encoder_than_in_training_is_refused(toy, tmp_path, small_encoder):
+    folder = run(toy, tmp_path / "run", "linear-q", question_encoder=small_encoder, epochs=1).model_folder
+    path = folder / "processor_config.json"
+    stored = json.loads(path.read_text())
+    stored["question_encoder"]["sample"][0] += 1
+    path.write_text(json.dumps(stored))
+    with pytest.raises(InputError, match="is not the encoder that the model was trained with"):
+        vm.predict(folder, str(toy), toy_dataset.CONFIG, question_encoder=small_encoder)
+
+
+def test_word_vectors_initialise_an_lstm(toy, vectors, tmp_path):
+    given = {"model_settings": {"lstm_size": 4, "word_size": toy_dataset.DIM}, "learning_rate": 1e-9, "epochs": 1}
+    found, _ = load_checkpoint(run(toy, tmp_path / "run", "lstm-q", word_vectors=str(vectors), **given).model_folder)
+    rows = dict(line.rstrip().split(" ", 1) for line in vectors.read_text().splitlines() if line.count(" ") > 1)
+    _, processor = load_checkpoint(tmp_path / "run" / "best")
+    word = next(one for one in processor.texts.words.words if one in rows)
+    at = processor.texts.words.words.index(word) + 2
+    assert found.words.weight[at].tolist() == pytest.approx([float(one) for one in rows[word].split()], abs=1e-5)
+    with pytest.raises(InputError, match="set --model-settings word_size"):
+        run(toy, tmp_path / "other", "lstm-q", word_vectors=str(vectors))
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "message"),
+    [
+        ("caption", {}, "caption reads captions: add --captions FILE"),
+        ("bow-q", {"captions": "here.json"}, "bow-q reads no captions: remove --captions"),
+        ("linear-q", {}, "linear-q reads vectors of questions: add --word-vectors FILE or --question-encoder NAME"),
+        ("linear-q", {"word_vectors": "corpus", "question_encoder": "x"}, "expected one of them"),
+        ("bow-q", {"question_encoder": "x"}, "--question-encoder: bow-q does not use it; remove it"),
+        ("concat-q-i", {}, "concat-q-i needs --first-layers CHECKPOINT of each of bow-q, image"),
+        ("popular-answer", {"init_from": "x"}, "--init-from: popular-answer does not use it; remove it"),
+        ("mlp-qa", {"first_layers": ("x",)}, "--first-layers: mlp-qa is a multiple-choice model"),
+    ],
+)
+def test_options_that_a_model_lacks_or_does_not_use_are_named(toy, toy_features, tmp_path, model, changes, message):
+    features = {"features": toy_features} if model == "concat-q-i" else {}
+    with pytest.raises(InputError, match=message):
+        run(toy, tmp_path / "run", model, **features, **changes)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"annotations": [{"image_id": 1}]}, r"annotations, record 0: .* expected image_id and caption"),
+        ({"annotations": []}, "has no captions"),
+        ({"images": []}, "expected a field 'annotations'"),
+        ({"annotations": [{"image_id": 1, "caption": "a"}]}, "questions are on images without a caption in"),
+    ],
+)
+def test_files_without_captions_are_refused(toy, tmp_path, content, message):
+    path = tmp_path / "captions.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=message):
+        run(toy, tmp_path / "run", "caption", captions=path)
+
+
+def test_first_layers_must_be_of_each_input_and_of_one_size(toy, captions, tmp_path):
+    parts = {
+        name: str(run(toy, tmp_path / name, name, epochs=0.1).model_folder) for name in ("bow-q", "popular-answer")
+    }
+    small = run(
+        toy, tmp_path / "small", "caption", captions=captions, epochs=0.1, model_settings={"hidden_sizes": [7]}
+    )
+    for layers, message in (
+        ((parts["popular-answer"],), "is not a checkpoint of bow-q, caption"),
+        ((parts["bow-q"], parts["bow-q"]), "is not a checkpoint of caption"),
+        ((parts["bow-q"],), "--first-layers: no checkpoint of caption; add it"),
+        ((parts["bow-q"], str(small.model_folder)), "has a first layer of 7 units with tanh; expected 1000"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(toy, tmp_path / "run", "concat-q-c", captions=captions, first_layers=layers)
