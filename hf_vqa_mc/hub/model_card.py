@@ -20,6 +20,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.markdown import environment, one_line
+from hf_vqa_mc.training.settings import UNUSED
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -61,10 +62,12 @@ ANYTHING = Value("anything", lambda value: True)
 
 EACH = "*"
 """Key for the type of all other fields."""
+_ACCURACY = {"accuracy": SHARE, "stderr": SHARE, "chance": SHARE}
+_MEASURED = {**_ACCURACY, "target_accuracy": _ACCURACY}
 _RESULT = {
-    "accuracy": SHARE, "stderr": SHARE, "chance": SHARE, "questions": COUNT,
-    "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE}, "per_question_type": {EACH: SHARE},
-    "metric": TEXT, "answerable": SHARE, "multiple_choice": {"accuracy": SHARE, "stderr": SHARE, "chance": SHARE},
+    **_MEASURED, "questions": COUNT, "metric": TEXT, "answerable": SHARE, "multiple_choice": _MEASURED,
+    "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE},
+    "per_question_type": {EACH: SHARE}, "per_answer_type": {EACH: SHARE},
 }  # fmt: skip
 _FILE: dict[str, object] = {"name": TEXT, "sha256": TEXT, "dim": COUNT}
 _FIELDS: dict[str, object] = {
@@ -164,11 +167,12 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     chosen_on = "the validation split" if "validation" in rows and "test" in rows else ""
     image = {"image": "photo.jpg"} if "image_features" in record else {}
     choices = {} if "answers" in record else {"choices": ["a cat", "a cup", "a book"]}
+    not_in_table = NOT_IN_TABLE | UNUSED["answers" in record]
     example = {**image, "question": "What is on the table?", **choices}
     return {
         "record": record,
         "source": record.get("source", {}),
-        "settings": {key: value for key, value in record.get("settings", {}).items() if key not in NOT_IN_TABLE},
+        "settings": {key: value for key, value in record.get("settings", {}).items() if key not in not_in_table},
         "title": name.split("/")[1],
         "repository": name,
         "dataset": dataset_name(record),

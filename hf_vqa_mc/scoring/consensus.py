@@ -222,7 +222,7 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
         return
     answers, texts = matched.annotations.answers or [], matched.texts
     lowered = [str(texts[row]).lower() for row in rows]
-    better = _scores(lowered, [answers[row] for row in rows], matched)
+    better = _scores(lowered, [answers[row] for row in rows], matched.protocol)
     count = sum(score > scores[row] for row, score in zip(rows, better, strict=True))
     if count:
         text = (
@@ -234,21 +234,31 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
 
 def _chance(matched: Matched) -> float | None:
     """The consensus accuracy of random guessing: the mean over a question's choices, then over questions."""
-    answers = matched.annotations.answers or []
     if matched.choices is None:
         return None
-    total = 0.0
-    for start in range(0, len(answers), QUESTIONS_AT_A_TIME):
-        listed = matched.choices[start : start + QUESTIONS_AT_A_TIME]
-        sizes = np.array([len(texts) for texts in listed])
-        repeated = [answers[start + row] for row, size in enumerate(sizes) for _ in range(size)]
-        scores = _scores([text for texts in listed for text in texts], repeated, matched)
-        total += float(np.sum(scores / np.repeat(sizes, sizes)))
-    return total / len(answers)
+    sizes = np.array([len(texts) for texts in matched.choices])
+    scores = choice_consensus(matched.choices, matched.annotations.answers or [], matched.protocol)
+    return float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)
 
 
-def _scores(predictions: list[str], references: list[Any], matched: Matched) -> NDArray[np.float64]:
-    return consensus(Questions({"predictions": predictions, "references": references}), matched.protocol)
+def choice_consensus(
+    choices: Sequence[Sequence[str]], references: Sequence[Any], protocol: str = "2021"
+) -> NDArray[np.float64]:
+    """The consensus accuracy of all choices of all questions, one after another, float64 (choices,) in [0, 1].
+
+    >>> choice_consensus([["red", "blue"]], [["red"] * 3 + ["blue"] * 7]).round(2).tolist()
+    [0.9, 1.0]
+    """
+    found = []
+    for start in range(0, len(choices), QUESTIONS_AT_A_TIME):
+        listed = choices[start : start + QUESTIONS_AT_A_TIME]
+        repeated = [references[start + row] for row, texts in enumerate(listed) for _ in texts]
+        found.append(_scores([text for texts in listed for text in texts], repeated, protocol))
+    return np.concatenate(found)
+
+
+def _scores(predictions: list[str], references: list[Any], protocol: str) -> NDArray[np.float64]:
+    return consensus(Questions({"predictions": predictions, "references": references}), protocol)
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:

@@ -184,11 +184,17 @@ def _kinds(
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
     """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
-    overall = line("accuracy", result["accuracy"], result["stderr"], other=result["chance"], questions=questions)
+    metric, of_target = result.get("metric", "accuracy"), result.get("target_accuracy")
+    overall = [line(metric, result["accuracy"], result["stderr"], other=result["chance"], questions=questions)]
+    if of_target:
+        overall.append(
+            line("picking the target", of_target["accuracy"], of_target["stderr"], other=of_target["chance"])
+        )
     offered = result["offered_kinds"] or {}
     picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
     groups = [
-        Group("", [overall]),
+        Group("", overall),
+        by_type("by answer type", result.get("per_answer_type"), None),
         Group("chosen, by kind of choice", picked),
         by_type("by question type", result["per_question_type"], types),
     ]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.training.answered_questions import ACCURACY, CONSENSUS, PER_TYPE, AnsweredQuestions
+from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,11 @@ class Answered:
         return METRICS[self.questions.metric](self)[0]
 
     def results(self) -> dict[str, Any]:
-        """See `Evaluation`; also the fraction of questions whose answer is in the vocabulary."""
+        """See `Evaluation`; also the fraction of questions whose answer is in the vocabulary.
+
+        Of multiple-choice rows ``multiple_choice`` are the figures of the best choice: in the dataset's metric and, if
+        that is consensus accuracy, of picking the target (``target_accuracy``).
+        """
         given = self.questions
         if not given.has_answers:
             return {"questions": len(given)}
@@ -46,7 +51,12 @@ class Answered:
         found["answerable"] = float(np.mean([target in known for target in given.targets]))
         if given.choices is not None and given.labels is not None and self.picked is not None:
             picking = mc_accuracy(self.picked.tolist(), given.labels, choices=given.choices, image_ids=given.image_ids)
-            found["multiple_choice"] = {name: picking[name] for name in ("accuracy", "stderr", "chance")}
+            of_target: dict[str, Any] = {name: picking[name] for name in ("accuracy", "stderr", "chance")}
+            found["multiple_choice"] = of_target
+            if given.metric == CONSENSUS:
+                scores = consensus_of_choices(given.choices, given.answers)
+                _, figures = consensus_of_picked(scores, self.picked, given.image_ids)
+                found["multiple_choice"] = {**figures, "target_accuracy": of_target}
         return found
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -80,15 +90,20 @@ Measured = tuple[float, Mapping[str, Any]]
 def _accuracy(found: Answered) -> Measured:
     given = found.questions
     correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
-    return float(correct.mean()), {"stderr": standard_error(correct, given.image_ids)}
+    by_answer_type = mean_by(correct, given.answer_types)
+    return float(correct.mean()), {"stderr": standard_error(correct, given.image_ids), **_if_any(by_answer_type)}
 
 
 def _consensus(found: Answered) -> Measured:
     given = found.questions
     scored = vqa_accuracy(
-        found.texts(), given.answers, question_types=given.types, image_ids=given.image_ids, per_question=False
+        found.texts(), given.answers, answer_types=given.answer_types, image_ids=given.image_ids, per_question=False
     )
-    return scored["accuracy"], {"stderr": scored["stderr"]}
+    return scored["accuracy"], {"stderr": scored["stderr"], **_if_any(scored["per_answer_type"])}
+
+
+def _if_any(per_answer_type: Mapping[str, float] | None) -> dict[str, Any]:
+    return {} if per_answer_type is None else {"per_answer_type": per_answer_type}
 
 
 def _mean_per_type(found: Answered) -> Measured:

@@ -1,7 +1,7 @@
 """The questions of a split with their human answers, and the vocabulary of the answers."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,8 @@ import pyarrow.compute as pc
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
-from hf_vqa_mc.sources.open_ended import open_ended_source
+from hf_vqa_mc.training.metric import ACCURACY, filled_texts, human_answers, metric_of
 from hf_vqa_mc.training.questions import IDS, SplitQuestions, Splits, numbers_of
-
-ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"
-"""A dataset's own metric."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +26,13 @@ class AnsweredQuestions(SplitQuestions):
     """of all annotators, else the target"""
     types: list[str] | None
     """question types; None if the dataset has none"""
+    answer_types: list[str] | None = None
+    """such as yes/no, number and other; None if the dataset has none"""
     choices: list[list[str]] | None = None
     labels: list[int] | None = None
     """index of the target in the choices of multiple-choice rows"""
     metric: str = ACCURACY
-    """`ACCURACY`, `CONSENSUS` or `PER_TYPE`"""
+    """one of `training.metric`"""
     groups: list[str] | None = None
     """the group of each question, for models that need one"""
     captions: list[str] | None = None
@@ -94,11 +93,8 @@ def _answered(
         targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
     if any(targets) and "" in targets:
         raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
-    other = rows.select_columns([name for name in ("answers", "question_type") if name in names]).with_format("arrow")
-    more = other[:] if other.column_names else pa.table({})
-    listed = more["answers"].to_pylist() if "answers" in more.column_names else [[]] * len(targets)
-    answers = [[_text(one) for one in found] or [target] for found, target in zip(listed, targets, strict=True)]
-    types = more["question_type"].to_pylist() if "question_type" in more.column_names else []
+    listed = human_answers(rows, location) or [[]] * len(targets)
+    answers = [found or [target] for found, target in zip(listed, targets, strict=True)]
     return AnsweredQuestions(
         location,
         ids,
@@ -106,7 +102,8 @@ def _answered(
         numbers_of(table["question"], number_of),
         targets,
         answers,
-        types if any(types) else None,
+        filled_texts(rows, "question_type"),
+        filled_texts(rows, "answer_type"),
         choices,
         labels,
         metric_of(names, answers),
@@ -126,11 +123,6 @@ def _groups(rows: Any, location: str, group: str) -> list[str]:  # noqa: ANN401 
     return [str(text) for text in texts]
 
 
-def _text(answer: str | Mapping[str, str]) -> str:
-    """The text of an answer, which is a record with ``answer`` in some configs."""
-    return answer if isinstance(answer, str) else answer["answer"]
-
-
 def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
     """The answer vocabulary: the ``size`` most frequent targets, ties by text; all if there are fewer.
 
@@ -148,11 +140,3 @@ def coverage(vocabulary: Collection[str], train: AnsweredQuestions) -> dict[str,
         "questions": float(np.mean([target in known for target in train.targets])),
         "human_answers": float(np.mean(answers)),
     }
-
-
-def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]]) -> str:
-    """The metric of a dataset's rows."""
-    if max(map(len, answers)) > 1:
-        return CONSENSUS
-    found = open_ended_source(columns)
-    return PER_TYPE if found is not None and found[1].scored_as == "tdiuc" else ACCURACY

@@ -14,12 +14,14 @@ from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.training.material import open_images
+from hf_vqa_mc.training.metric import ACCURACY
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.new_model import check_same_features
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.questions import Inputs
 from hf_vqa_mc.training.reading import open_captions, read_questions, with_inputs
+from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.task import Evaluation, Task
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
@@ -55,12 +57,14 @@ class PredictResult(Result):
         if "accuracy" not in results:
             yield f"{where} answered; their correct answers are not published{written}"
             return
-        measured = f"{results['metric']} {results['accuracy']:.1%} on" if "metric" in results else ""
-        chance = "" if "metric" in results else f" (chance {results['chance']:.1%})"
-        yield f"{measured or format(results['accuracy'], '.1%') + ' of'} {where}{chance}{written}"
+        is_plain = results["metric"] == ACCURACY and "chance" in results
+        measured = f"{results['accuracy']:.1%} of" if is_plain else f"{results['metric']} {results['accuracy']:.1%} on"
+        chance = f" (chance {results['chance']:.1%})" if "chance" in results else ""
+        yield f"{measured} {where}{chance}{written}"
+        if "target_accuracy" in results:
+            yield picking_the_target(results)
         if "multiple_choice" in results:
-            of_choices = results["multiple_choice"]
-            yield f"best of the choices: {of_choices['accuracy']:.1%} (chance {of_choices['chance']:.1%})"
+            yield best_of_the_choices(results["multiple_choice"])
         if self.output and not self.skipped:
             words = f"{self.output} {self.dataset} {self.config} --split {self.split}"
             yield f"to see which decoys were chosen: vqa-mc score {words}"

@@ -19,6 +19,8 @@ from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
+from hf_vqa_mc.scoring.statistics import mean_by
+from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, consensus_of_choices, consensus_of_picked
 from hf_vqa_mc.training.questions import NONE, Inputs, Questions, Sample, Sampler
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
@@ -43,6 +45,8 @@ class Picked:
     """all texts of the dataset"""
     logits: NDArray[np.float32]
     """(questions, choices), padded with the smallest float"""
+    consensus: NDArray[np.float64] | None = None
+    """(questions, choices): consensus accuracy of each choice if that is the dataset's metric"""
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
@@ -52,11 +56,20 @@ class Picked:
 
     @property
     def score(self) -> float:
-        """Accuracy: the fraction of questions whose target has the highest score."""
+        """The consensus accuracy of the picked choices if questions have several human answers.
+
+        Otherwise the fraction of questions whose target is picked.
+        """
+        if self.consensus is not None:
+            return float(self.consensus[np.arange(len(self.labels)), self.labels].mean())
         return float((self.labels == self.questions.labels).mean())
 
     def results(self) -> dict[str, Any]:
-        """Figures of `scoring.mc_accuracy`, with standard errors clustered by image, and the number of questions."""
+        """Figures of `scoring.mc_accuracy`, with standard errors clustered by image, and the number of questions.
+
+        If the metric is consensus accuracy, ``accuracy``, ``stderr``, ``chance`` and the figures by type are of it;
+        ``target_accuracy`` has the first three of picking the target.
+        """
         given, names = self.questions, list(CHOICE_KINDS)
         kinds = [[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()]
         scored: Mapping[str, Any] = mc_accuracy(
@@ -68,7 +81,18 @@ class Picked:
             question_ids=given.question_ids,
         )
         kept = ("accuracy", "stderr", "chance", "chosen_kinds", "offered_kinds", "per_question_type")
-        return {name: scored[name] for name in kept} | {"questions": len(given)}
+        found = {"metric": ACCURACY, **{name: scored[name] for name in kept}, "questions": len(given)}
+        if self.consensus is None:
+            return found
+        scores, figures = consensus_of_picked(self.consensus, self.labels, given.image_ids)
+        return {
+            **found,
+            "metric": CONSENSUS,
+            **figures,
+            "per_question_type": mean_by(scores, given.types),
+            "per_answer_type": mean_by(scores, given.answer_types),
+            "target_accuracy": {name: scored[name] for name in ("accuracy", "stderr", "chance")},
+        }
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
@@ -106,6 +130,7 @@ class MultipleChoice(Task[Questions]):
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
+        self._consensus: dict[Questions, NDArray[np.float64]] = {}
 
     def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
         """See `Task`; each question comes with decoys of one kind."""
@@ -132,7 +157,17 @@ class MultipleChoice(Task[Questions]):
                 f"{questions.location}: the model's scores are not all finite; check its weights and the image "
                 "features"
             )
-        return Picked(questions, self._inputs.texts, logits)
+        return Picked(questions, self._inputs.texts, logits, self._consensus_of(questions))
+
+    def _consensus_of(self, questions: Questions) -> NDArray[np.float64] | None:
+        """The consensus accuracy of each choice, computed once; None if the metric is another."""
+        if questions.answers is None:
+            return None
+        if questions not in self._consensus:
+            texts = self._inputs.texts
+            choices = [[texts[text] for text in row if text != NONE] for row in questions.choices.tolist()]
+            self._consensus[questions] = consensus_of_choices(choices, questions.answers)
+        return self._consensus[questions]
 
 
 def parts(

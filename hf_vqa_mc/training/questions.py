@@ -19,6 +19,7 @@ from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.schema import QUESTIONS, checked_rows
+from hf_vqa_mc.training.metric import CONSENSUS, filled_texts, human_answers, metric_of
 
 NONE = -1
 """Padding for rows with fewer choices."""
@@ -74,11 +75,17 @@ class Questions(SplitQuestions):
     """(questions,): index of the target"""
     types: list[str] | None = None
     """question types; None if the dataset has none"""
+    answer_types: list[str] | None = None
+    """such as yes/no, number and other; None if the dataset has none"""
+    answers: list[list[str]] | None = None
+    """all human answers if the dataset's metric is consensus accuracy, else None"""
 
     def hashed(self) -> Iterator[bytes | memoryview]:
         """The content that a checksum covers, in addition to ids."""
         for numbers in (self.texts, self.choices, self.kinds, self.labels):
             yield np.ascontiguousarray(numbers).data
+        for texts in self.answers or ():
+            yield "\n".join(texts).encode("utf-8", "surrogatepass")
 
     def used_texts(self) -> NDArray[np.int64]:
         """The text indices of all questions and choices, ascending."""
@@ -275,9 +282,22 @@ def _numbered(rows: Any, location: str, number_of: dict[str, int]) -> Questions:
     choices[valid] = numbers_of(pc.list_flatten(table["choices"]), number_of)
     kinds[valid] = _kinds(table["choice_kinds"], lengths, location) if "choice_kinds" in optional else ONE_KIND
     types = table["question_type"].to_pylist() if "question_type" in optional else []
+    answers = human_answers(rows, location)
+    has_consensus = metric_of(rows.column_names, answers) == CONSENSUS
     ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in IDS)
     texts, labels = numbers_of(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
-    return Questions(location, ids, images, texts, choices, kinds, labels, types if any(types) else None)
+    return Questions(
+        location,
+        ids,
+        images,
+        texts,
+        choices,
+        kinds,
+        labels,
+        types if any(types) else None,
+        filled_texts(rows, "answer_type"),
+        answers if has_consensus else None,
+    )
 
 
 def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:

@@ -50,7 +50,7 @@ class TrainResult(Result):
         if self.reported_on is not None:
             yield f"{self.settings.model} on {self.settings.config}, {self.reported_on}"
             reported = results[self.reported_on]
-            if "metric" in reported:
+            if "answerable" in reported:
                 yield from _open_ended_lines(reported)
             else:
                 yield mc_accuracy_table(reported, reported["questions"])
@@ -82,12 +82,25 @@ def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield f"{results['metric']}: {results['accuracy']:.1%} of {results['questions']:,} questions"
     yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
     if "multiple_choice" in results:
-        of_choices = results["multiple_choice"]
-        yield f"best of the choices: {of_choices['accuracy']:.1%} correct (chance {of_choices['chance']:.1%})"
+        yield best_of_the_choices(results["multiple_choice"])
 
 
-def draw_curve(record: Mapping[str, Any], chance: float | None, path: Path) -> None:
-    """Draw training loss, validation accuracy, ``chance`` and drops of the learning rate of training.json as PNG.
+def best_of_the_choices(results: Mapping[str, Any]) -> str:
+    """The figures of an open-ended model on multiple-choice rows."""
+    of_target = f"; {picking_the_target(results)}" if "target_accuracy" in results else ""
+    return f"best of the choices: {results['accuracy']:.1%} (chance {results['chance']:.1%}){of_target}"
+
+
+def picking_the_target(results: Mapping[str, Any]) -> str:
+    """The accuracy of picking the target, which is reported next to consensus accuracy."""
+    of_target = results["target_accuracy"]
+    return f"picking the target: {of_target['accuracy']:.1%} (chance {of_target['chance']:.1%})"
+
+
+def draw_curve(record: Mapping[str, Any], validated: Mapping[str, Any], path: Path) -> None:
+    """Draw training loss, validation score, chance and drops of the learning rate of training.json as PNG.
+
+    ``validated`` are the results on the validation questions.
 
     Raises MissingExtra if matplotlib is not installed.
     """
@@ -101,10 +114,10 @@ def draw_curve(record: Mapping[str, Any], chance: float | None, path: Path) -> N
     curve = record["curve"]
     epochs = [point["epoch"] for point in curve]
     above.plot(epochs, [100 * point["accuracy"] for point in curve], marker=".", label="validation")
-    if chance is not None:
+    if (chance := validated.get("chance")) is not None:
         above.axhline(100 * chance, linestyle=":", color="gray", label="chance")
     below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
-    above.set_ylabel("accuracy in %")
+    above.set_ylabel(f"{validated.get('metric', 'accuracy')} in %")
     above.legend(loc="lower right")
     below.ticklabel_format(axis="y", style="plain", useOffset=False)
     below.set_ylabel("training loss")

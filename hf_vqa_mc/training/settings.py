@@ -27,6 +27,11 @@ RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
 RECIPE = "Recipe"
+UNUSED = {
+    True: {"decoys_per_question", "centre"},
+    False: {"answers", "targets", "captions", "question_encoder", "first_layers"},
+}
+"""Settings that open-ended models (True) and multiple-choice models (False) do not use."""
 
 EPOCHS: Check = ("more than 0, from a millionth to a million", lambda value: 1e-6 <= value <= 1e6)
 _COUNT: Check = ("1 or more, up to a million", lambda value: 1 <= value <= 10**6)
@@ -149,10 +154,8 @@ class TrainingSettings(ReadOptions):
 
     def check_task(self, open_ended: bool) -> None:
         """Raise InputError if an option is given that models of this kind do not have."""
-        open_ended_only = {"answers", "targets", "captions", "question_encoder", "first_layers"}
-        other = {"decoys_per_question", "centre"} if open_ended else open_ended_only
         for one in fields(self):
-            if one.name in other and getattr(self, one.name) != default_of(one):
+            if one.name in UNUSED[open_ended] and getattr(self, one.name) != default_of(one):
                 what = "an open-ended model" if open_ended else "a multiple-choice model"
                 raise InputError(f"{flag_of(one)}: {self.model} is {what}, which does not use it; remove it")
 

@@ -43,7 +43,7 @@ class Evaluation(Protocol):
         """The dataset's metric, in [0, 1]; the best checkpoint has the highest."""
 
     def results(self) -> dict[str, Any]:
-        """Figures for training.json: ``accuracy`` and ``questions``; only the latter if answers are unknown."""
+        """Figures for training.json: ``metric``, ``accuracy`` in it, ``questions``; without answers only the last."""
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per question."""

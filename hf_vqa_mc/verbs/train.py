@@ -45,7 +45,7 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
         curve = "no learning curve: the model is fitted in one pass"
     elif is_first_process():
         try:
-            draw_curve(done.record, done.record["results"][done.validated_on].get("chance"), picture)
+            draw_curve(done.record, done.record["results"][done.validated_on], picture)
             curve = f"learning curve: {picture}"
         except MissingExtra as error:
             curve = f"no picture of the learning curve: {error}"

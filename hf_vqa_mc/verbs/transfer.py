@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 DATA, RECIPES = "Datasets", "Recipes"
+STEPS = ("from_scratch", "as_is", "fine_tuned")
+"""In the order of Table 6's columns."""
 
 
 @settings
@@ -100,6 +102,8 @@ class TransferResult(Result):
         yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
         if any(row["paper"] for row in rows):
             yield "paper: Chao et al. 2018, Table 6; from scratch: the best of its models"
+        if measured := [row["config"] for row in rows if _of_target(row["as_is"])]:
+            yield f"{', '.join(measured)}: consensus accuracy; target: accuracy of picking the target"
         for row in rows:
             if row["skipped"]:
                 yield f"{row['config']}, {row['split']}: {row['skipped']:,} questions skipped without image features"
@@ -117,11 +121,14 @@ class TransferResult(Result):
         for heading in ("", "chance", "from scratch", "no fine-tuning", "fine-tuned"):
             table.add_column(heading, justify="right" if heading else "left")
         for row in self.record["rows"]:
-            shown = [_shown(row[step]) for step in ("from_scratch", "as_is", "fine_tuned")]
-            paper = row["paper"]
-            table.add_row(row["config"], f"{100 * row['as_is']['chance']:.1f}", *shown, end_section=paper is None)
+            steps, paper = [row[step] for step in STEPS], row["paper"]
+            lines: list[tuple[str, ...]] = [(row["config"], _chance(row["as_is"]), *map(_shown, steps))]
+            if of_target := _of_target(row["as_is"]):
+                lines.append(("  target", _chance(of_target), *(_shown(_of_target(step)) for step in steps)))
             if paper is not None:
-                table.add_row("  paper", "", *(f"{one:.1f}" for one in paper.values()), style="dim", end_section=True)
+                lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
+            for cells in lines:
+                table.add_row(*cells, style="" if cells is lines[0] else "dim", end_section=cells is lines[-1])
         return table
 
     def _overlaps(self) -> "Table":
@@ -142,15 +149,20 @@ class TransferResult(Result):
         return public
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None if unknown."""
+        """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None if unknown.
+
+        Where the metric is consensus accuracy, the columns ``..._target`` are the accuracies of picking the target.
+        """
         import pandas as pd
 
         rows = [
             {
                 "config": row["config"],
                 "split": row["split"],
+                "metric": row["as_is"].get("metric", "accuracy"),
                 "chance": row["as_is"]["chance"],
-                **{step: row[step] and row[step]["accuracy"] for step in ("from_scratch", "as_is", "fine_tuned")},
+                **{step: row[step] and row[step]["accuracy"] for step in STEPS},
+                **{f"{step}_target": (_of_target(row[step]) or {}).get("accuracy") for step in STEPS},
                 **{f"paper_{name}": (row["paper"] or {}).get(name) for name in ("alone", "as_is", "fine_tuned")},
             }
             for row in self.record["rows"]
@@ -164,6 +176,15 @@ class TransferResult(Result):
         check_output_file(Path(path), "path", overwrite=overwrite)
         write_json(Path(path), self.to_dict(), 1, overwrite)
         return [Path(path)]
+
+
+def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The accuracy of picking the target next to consensus accuracy; None if there is none."""
+    return (result or {}).get("target_accuracy")
+
+
+def _chance(result: Mapping[str, Any]) -> str:
+    return f"{100 * result['chance']:.1f}"
 
 
 def _shown(result: Mapping[str, Any] | None) -> str:

@@ -78,6 +78,10 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
                 f"{seen['shared_questions']} of {seen['questions']}",
             ],
         ]
+    of_target = [written["vqa_orig"][step]["target_accuracy"] for step in ("from_scratch", "as_is", "fine_tuned")]
+    shown = [f"{100 * one['accuracy']:.1f} ± {100 * one['stderr']:.1f}" for one in of_target]
+    assert cells(out, "target") == [["target", "33.3", *shown]]
+    assert "vqa_orig: consensus accuracy; target: accuracy of picking the target" in out
     assert cells(out, "paper") == [["paper", "", "45.1", "48.9", "51.0"], ["paper", "", "64.6", "42.2", "65.6"]]
     assert written["vqa_orig"]["overlap"]["shared_images"] > 0
     assert "mlp-iqa trained on qavg_iou_qou" in out

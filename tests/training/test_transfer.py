@@ -85,6 +85,7 @@ def test_each_target_is_tested_before_and_after_fine_tuning(recipe, fine_tuning,
         assert (record["settings"]["learning_rate"], record["settings"]["epochs"]) == (0.001, 1)
         assert record["init_from"] == {"name": "best", "config": "qavg_iou_qou"}
     assert any(row["as_is"]["accuracy"] != row["fine_tuned"]["accuracy"] for row in done["rows"])
+    assert [row["as_is"]["metric"] for row in done["rows"]] == ["accuracy", "accuracy", "consensus accuracy"]
     alone = train(replace(args, output=tmp_path / "alone", features=args.features / "vqa_mc-qavg_iou_qou"))
     assert done["pretrained"] == alone.record["results"]["test"]
 

@@ -95,3 +95,16 @@ def features(dataset: Path, output: Path, grid: int | None = None, count: int = 
     pictures = draw(output.parent / "pictures", count)
     done = extract_features(str(dataset), CONFIG, images=pictures, backbone=Pixels(grid), output=output)
     return done.folder
+
+
+def annotated(dataset: Path) -> Path:
+    """Add ten human answers to each row: eight gave the target, two the first other choice; and answer types."""
+    for path in (dataset / CONFIG).glob("*.parquet"):
+        rows = pq.read_table(path).to_pylist()
+        for row in rows:
+            target = row["choices"][row["label"]]
+            other = next(text for text in row["choices"] if text != target)
+            row["answers"] = [target] * 8 + [other] * 2
+            row["answer_type"] = "colour" if target in COLOURS else "other"
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    return dataset

@@ -24,7 +24,7 @@ _KINDS = {"orig": kind_number("orig"), "iou": kind_number("iou"), "qou": kind_nu
 
 
 def make(folder: Path) -> Path:
-    """The dataset, two questions an image but for every seventh, which has one."""
+    """The dataset, two questions an image but for every seventh, which has one; VQA's have ten human answers."""
     rng, lines = np.random.default_rng(0), ["---", "configs:"]
     for config in CONFIGS:
         source, _, variant = config.partition("_")
@@ -58,6 +58,7 @@ def _rows(config, image, kinds, rng):
             "choices": [candidates[index][0] for index in order],
             "label": int(np.flatnonzero(order == 0)[0]),
             "choice_kinds": [int(candidates[index][1]) for index in order],
+            "answers": [colour] * 8 + [candidates[1][0]] * 2 if config.startswith("vqa_") else [colour],
         }
 
 
