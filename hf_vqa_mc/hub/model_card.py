@@ -20,7 +20,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.markdown import environment, one_line
-from hf_vqa_mc.training.settings import UNUSED
+from hf_vqa_mc.training.settings import RECIPE_SETTINGS, UNUSED
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -32,7 +32,7 @@ USAGE = "python -m hf_vqa_mc.hub.model_card FOLDER [NAMESPACE/NAME]\n"
 RECORD = "training.json"
 HELD_OUT = "held_out"
 """Key of the results on held-out training images, which choose the checkpoint if there is no validation split."""
-NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
+NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from", "question_encoder"}
 """Settings that are left out of the table: local paths, and what other paragraphs give."""
 MOST = 2**53
 
@@ -85,6 +85,7 @@ _FIELDS: dict[str, object] = {
     "rows": {EACH: COUNT},
     "answers": {"size": COUNT, "questions": SHARE, "human_answers": SHARE},
     "word_vectors": {**_FILE, "centred": FLAG},
+    "question_encoder": {"name": TEXT, "dim": COUNT},
     "image_features": {"backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT},
     "results": {EACH: _RESULT},
 }  # fmt: skip
@@ -165,14 +166,21 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     if started and re.match(r"[/\\~]|\w:", started):
         started = _last_part(started)
     chosen_on = "the validation split" if "validation" in rows and "test" in rows else ""
+    chosen_on = "training images held out by the hash of their ids" if HELD_OUT in rows else chosen_on
     image = {"image": "photo.jpg"} if "image_features" in record else {}
     choices = {} if "answers" in record else {"choices": ["a cat", "a cup", "a book"]}
     not_in_table = NOT_IN_TABLE | UNUSED["answers" in record]
+    if record.get("steps") == 0:
+        not_in_table |= RECIPE_SETTINGS - {"seed"}
     example = {**image, "question": "What is on the table?", **choices}
     return {
         "record": record,
         "source": record.get("source", {}),
-        "settings": {key: value for key, value in record.get("settings", {}).items() if key not in not_in_table},
+        "settings": {
+            key: value
+            for key, value in record.get("settings", {}).items()
+            if key not in not_in_table and value not in ([], {})
+        },
         "title": name.split("/")[1],
         "repository": name,
         "dataset": dataset_name(record),
@@ -180,7 +188,7 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "variant": VARIANTS.get(variant),
         "kinds": dict.fromkeys(methods()[one][0] for one in (VARIANTS[variant].sets if variant else ())),
         "rows": [(split, count) for split, count in _in_order(rows) if count],
-        "chosen_on": "training images held out by the hash of their ids" if HELD_OUT in rows else chosen_on,
+        "chosen_on": "" if record.get("steps") == 0 else chosen_on,
         **({} if started is None else {"initialised_from": started}),
         "example": json.dumps(example),
         "held_out": HELD_OUT,

@@ -128,35 +128,35 @@ def _popular(name: str, title: str, description: str, source: str, group: str | 
 
 POPULAR_ANSWER = _popular(
     "popular-answer",
-    "most popular answer",
+    "Most popular answer",
     "the most popular answer of all questions",
     'Antol et al. 2015, section 5 ("yes"); YES of Kafle and Kanan 2017; Prior of Goyal et al. 2017',
     None,
 )
 POPULAR_PER_TYPE = _popular(
     "popular-per-type",
-    "most popular answer per question type",
+    "Most popular answer per question type",
     "the most popular answer of the question's type",
     "Antol et al. 2015, section 5; REP of Kafle and Kanan 2017",
     "question_type",
 )
 GLOBAL_PRIOR = _popular(
     "global-prior",
-    "global prior",
+    "Global prior",
     "the most popular answer of the question's global group",
     "Hudson and Manning 2019, section 4.2",
     "groups.global",
 )
 LOCAL_PRIOR = _popular(
     "local-prior",
-    "local prior",
+    "Local prior",
     "the most popular answer of the question's local group",
     "Hudson and Manning 2019, section 4.2",
     "groups.local",
 )
 RANDOM_ANSWER = Model(
     name="random-answer",
-    title="random answer",
+    title="Random answer",
     description="a random answer of the vocabulary",
     source="Antol et al. 2015, section 5",
     config_class=RandomAnswerVqaConfig,

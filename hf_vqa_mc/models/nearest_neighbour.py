@@ -152,11 +152,11 @@ def _declared(name: str, title: str, description: str, *inputs: str) -> Model:
 
 
 NEAREST_QUESTION = _declared(
-    "nearest-question", "nearest questions", "the most frequent answer of the most similar training questions"
+    "nearest-question", "Nearest questions", "the most frequent answer of the most similar training questions"
 )
 NEAREST_NEIGHBOUR = _declared(
     "nearest-neighbour",
-    "nearest neighbour",
+    "Nearest neighbour",
     "the answer of the most similar image among the most similar training questions",
     "image_features",
 )

@@ -20,6 +20,7 @@ from hf_vqa_mc.options import (
     flag_of,
     option,
     settings,
+    spec_of,
 )
 
 RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
@@ -191,3 +192,7 @@ class TrainingSettings(ReadOptions):
             values = value if isinstance(value, tuple) else (value,)
             words += [name] if value is True else [word for each in values for word in (name, str(each))]
         return shlex.join(words)
+
+
+RECIPE_SETTINGS = {one.name for one in fields(TrainingSettings) if spec_of(one).panel in (RECIPE, RUNNING)}
+"""Settings of gradient descent, which models that are fitted in one pass do not use (except the seed)."""
