@@ -13,6 +13,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden, classifier, needed
 from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.prefix_lstm import last_states
 from hf_vqa_mc.models.question_words import PADDING
 
 
@@ -90,10 +91,7 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
         Raises:
             InputError: the image is missing.
         """
-        lengths = (question_indices != PADDING).sum(1).cpu()
-        vectors = self.words(question_indices[:, : int(lengths.max())]).tanh()
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        _, (hidden, cell) = self.lstm(packed)
+        hidden, cell = self._last_states(question_indices)
         states = torch.cat([*cell, *hidden], -1)
         joint = states if self.question is None else self.dropout(self.question(self.dropout(states)).tanh())
         if self.image is not None:
@@ -102,6 +100,16 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
             image = image if self.question is None else self.dropout(image.tanh())
             joint = joint * image if self.config.fusion == "product" else torch.cat([joint, image], -1)
         return answer_output(self.classifier(joint), labels)
+
+    def _last_states(self, question_indices: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden and cell states after the last word, each (layers, batch, lstm_size)."""
+        if question_indices.device.type == "cpu":
+            return last_states(self.lstm, self.words, question_indices)
+        lengths = (question_indices != PADDING).sum(1).cpu()
+        vectors = self.words(question_indices[:, : int(lengths.max())]).tanh()
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        states: tuple[Tensor, Tensor] = self.lstm(packed)[1]
+        return states
 
 
 def _declared(
