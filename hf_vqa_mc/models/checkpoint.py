@@ -10,6 +10,7 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.vqa_processor import VqaProcessor, checkpoint_folder
 
@@ -100,7 +101,8 @@ def _config(folder: Path) -> PreTrainedConfig:
         raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint written by vqa-mc train")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        model_of(config)
+        if model_of(config).open_ended and "id2label" not in read_json(path):
+            raise InputError("it has no vocabulary of answers (id2label)")
     except Exception as error:  # transformers and huggingface_hub raise various errors for invalid files
         raise InputError(
             f"{path}: {first_line(error.__cause__ or error)}; use the file of the same checkpoint as {WEIGHTS}"

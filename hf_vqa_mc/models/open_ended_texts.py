@@ -53,14 +53,17 @@ class OpenEndedTexts:
 
     @property
     def sizes(self) -> dict[str, tuple[str, int]]:
-        """Setting of a model to its description and size."""
-        return {
+        """Setting of a model to its description and size; of what there is."""
+        found = {
             "vocabulary_size": ("words", self.words.size),
             "bag_size": ("dimensions of a bag of words", self.words.bag_size),
-            "text_size": ("dimensions of a question's vector", self.vectors.dim if self.vectors else 0),
-            "caption_size": ("words of captions", self.captions.bag_size if self.captions else 0),
             "group_count": ("groups of questions", len(self.groups)),
         }
+        if self.vectors is not None:
+            found["text_size"] = ("dimensions of a question's vector", self.vectors.dim)
+        if self.captions is not None:
+            found["caption_size"] = ("words of captions", self.captions.bag_size)
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""

@@ -364,3 +364,12 @@ def test_the_pipeline_takes_captions_and_groups(tmp_path):
     assert prior({"question": "is it", "group": "is"})[0]["answer"] == "no"
     assert prior({"question": "is it"})[0]["answer"] == "red"
     assert [one[0]["answer"] for one in prior([{"group": "is"}, {"group": "what"}])] == ["no", "red"]
+
+
+def test_a_checkpoint_without_its_vocabulary_is_refused(tmp_path):
+    path = checkpoint(tmp_path / "run", "lstm-q") / "config.json"
+    stored = json.loads(path.read_text())
+    del stored["id2label"], stored["label2id"]
+    path.write_text(json.dumps(stored))
+    with pytest.raises(InputError, match="it has no vocabulary of answers"):
+        load_checkpoint(path.parent)
