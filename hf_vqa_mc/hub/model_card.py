@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.markdown import environment, one_line
+from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.settings import RECIPE_SETTINGS, UNUSED
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ _FIELDS: dict[str, object] = {
     "question_encoder": {"name": TEXT, "dim": COUNT},
     "image_features": {"backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT},
     "results": {EACH: _RESULT},
+    "also_tested": {EACH: {EACH: _RESULT}},
 }  # fmt: skip
 
 
@@ -192,12 +194,22 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         **({} if started is None else {"initialised_from": started}),
         "example": json.dumps(example),
         "held_out": HELD_OUT,
-        "measured": measured[::-1],
+        "measured": [*measured[::-1], *_also_tested(record, figures)],
+        "word_changes": WordChanges.of(record.get("settings", {})),
         "split": split,
         "figures": figures,
         "wrong": sorted(((kind, share / total) for kind, share in wrong), key=lambda item: -item[1]),
         "paper": PAPER,
     }
+
+
+def _also_tested(record: Record, figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name and figures of the splits of other configs; the metric is named if it is not that of ``figures``."""
+    for config, by_split in record.get("also_tested", {}).items():
+        for split, measured in by_split.items():
+            if "accuracy" in measured:
+                metric, main = (one.get("metric", "accuracy") for one in (measured, figures))
+                yield f"{config}, {split}{'' if metric == main else f' ({metric})'}", measured
 
 
 def dataset_name(record: Record) -> str:
@@ -232,25 +244,27 @@ def default_name(record: Record) -> str:
 
 
 def eval_results(record: Record) -> "list[EvalResult]":
-    """The accuracies on published splits of the dataset, without the one on held-out training images."""
+    """The accuracies on published splits, without the one on held-out training images."""
     from huggingface_hub import EvalResult
 
     config, dataset = one_line(record.get("config", "")), dataset_name(record)
     title = one_line(record.get("source", {}).get("title", ""))
-    named = f"{title} ({config})" if title and config else title or config or dataset
-    figures: dict[str, Any] = record.get("results", {})
+    tested: list[tuple[str, dict[str, Any]]] = [(config, record.get("results", {}))]
+    tested += [(one_line(name), of) for name, of in record.get("also_tested", {}).items()]
+    named = {name: f"{title} ({name})" if title and name else title or name or dataset for name, _ in tested}
     return [
         EvalResult(
             task_type=TASK,
             task_name=f"{'Open-ended' if 'answers' in record else 'Multiple-choice'} visual question answering",
             dataset_type=dataset,
-            dataset_name=named,
-            dataset_config=config or None,
+            dataset_name=named[name],
+            dataset_config=name or None,
             dataset_split=split,
             metric_type="accuracy",
             metric_name=figures[split].get("metric", "accuracy"),
             metric_value=figures[split]["accuracy"],
         )
+        for name, figures in tested
         for split in SPLITS
         if dataset and "accuracy" in figures.get(split, {})
     ]

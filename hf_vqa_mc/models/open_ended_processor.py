@@ -74,7 +74,8 @@ class OpenEndedVqaProcessor(VqaProcessor):
         Raises:
             InputError: something is no text, lengths do not match, or an image cannot be read.
         """
-        given = {"questions": checked_texts(questions, "questions"), "captions": captions, "groups": groups}
+        questions = [self.word_changes.text(question) for question in checked_texts(questions, "questions")]
+        given = {"questions": questions, "captions": captions, "groups": groups}
         for name, texts in given.items():
             if texts is not None and len(texts) != len(questions):
                 raise InputError(f"{name}: expected {len(questions)}, one per question, found {len(texts)}")
@@ -90,7 +91,9 @@ class OpenEndedVqaProcessor(VqaProcessor):
             if not isinstance(texts.vectors, SentenceEncoder):
                 raise InputError(f"--question-encoder {question_encoder}: the model does not use it; remove it")
             texts = replace(texts, vectors=replace(texts.vectors, name=question_encoder))
-        return type(self)(texts, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+        made = type(self)(texts, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+        made.word_changes = self.word_changes
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""

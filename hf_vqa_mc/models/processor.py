@@ -73,6 +73,7 @@ class VqaMcProcessor(VqaProcessor):
                 word vectors.
         """
         _check_texts(questions, choices)
+        questions = [self.word_changes.text(question) for question in questions]
         seen = questions if self.inputs.intersection(QUESTION_INPUTS) else []
         encoded = self.text.encode([*seen, *chain.from_iterable(choices)])
         counts = np.array([len(of_question) for of_question in choices], np.int64)
@@ -111,7 +112,9 @@ class VqaMcProcessor(VqaProcessor):
         if word_vectors is not None:
             loaded = word_vectors if isinstance(word_vectors, WordVectors) else load_word_vectors(str(word_vectors))
             text = text.with_file(loaded)
-        return type(self)(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+        made = type(self)(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+        made.word_changes = self.word_changes
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""

@@ -19,6 +19,7 @@ from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.models.model import IMAGE_INPUTS
+from hf_vqa_mc.text.word_changes import WordChanges
 
 PROCESSOR_CONFIG = "processor_config.json"
 IMAGES_AT_A_TIME = 64
@@ -58,6 +59,8 @@ class VqaProcessor(ProcessorMixin):
         self, image_kind: FeatureKind | None, inputs: Collection[str], backbone: str | Backbone | None
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.word_changes = WordChanges()
+        """changes of the words of questions, as in training"""
         self.image_kind, self.inputs = image_kind, frozenset(inputs)
         self._backbone = backbone
         for name in self.inputs:
@@ -141,11 +144,12 @@ class VqaProcessor(ProcessorMixin):
             )
 
     def as_json(self) -> dict[str, Any]:
-        """Class, inputs and image features, for processor_config.json."""
+        """Class, inputs, image features and changes of words, for processor_config.json."""
         return {
             "processor_class": type(self).__name__,
             "inputs": sorted(self.inputs),
             "image_features": None if self.image_kind is None else self.image_kind.as_json(),
+            **({"word_changes": self.word_changes.as_json()} if self.word_changes else {}),
         }
 
     def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
@@ -175,7 +179,9 @@ class VqaProcessor(ProcessorMixin):
             about = read_json(path)
             inputs, image_features = list(map(str, about["inputs"])), about["image_features"]
             kind = None if image_features is None else FeatureKind.from_json(image_features, "image_features")
-            return cls.stored(folder, about, kind, inputs)
+            made = cls.stored(folder, about, kind, inputs)
+            made.word_changes = WordChanges.of(dict(about.get("word_changes") or {}))
+            return made
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         except FileNotFoundError:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
+from hf_vqa_mc.training.balanced_pairs import PAIR, questions_of_pairs
 from hf_vqa_mc.training.metric import ACCURACY, filled_texts, human_answers, metric_of
 from hf_vqa_mc.training.questions import IDS, SplitQuestions, Splits, numbers_of
 
@@ -65,7 +66,7 @@ def read_answered(dataset: str, config: str, group: str | None = None) -> Splits
     number_of: dict[str, int] = {}
     splits = {}
     for split, rows in loaded.items():
-        location = f"{dataset}, {config}, {split}"
+        location, rows = f"{dataset}, {config}, {split}", questions_of_pairs(rows)
         found = _answered(rows, location, number_of)
         splits[str(split)] = found if group is None else replace(found, groups=_groups(rows, location, group))
     return Splits(list(number_of), splits)
@@ -107,6 +108,7 @@ def _answered(
         choices,
         labels,
         metric_of(names, answers),
+        together=filled_texts(rows, PAIR) or filled_texts(rows, "set_id"),
     )
 
 

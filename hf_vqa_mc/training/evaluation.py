@@ -13,6 +13,8 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.word_changes import WordChanges
+from hf_vqa_mc.training.ablations import with_changed_words
 from hf_vqa_mc.training.material import open_images
 from hf_vqa_mc.training.metric import ACCURACY
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
@@ -42,6 +44,8 @@ class PredictResult(Result):
     """number of questions on images without features or captions"""
     output: Path | None
     """file of the predictions; None if they were not written"""
+    word_changes: WordChanges
+    """changes of the questions' words, as in training"""
 
     @property
     def results(self) -> dict[str, Any]:
@@ -53,14 +57,17 @@ class PredictResult(Result):
         results = self.results
         left_out = f", {self.skipped:,} left out" if self.skipped else ""
         written = f"; wrote {self.output}" if self.output else ""
+        changed = [f"words of each question, as in training: {self.word_changes}"] if self.word_changes else []
         where = f"{results['questions']:,} questions{left_out} of {self.config}, {self.split}"
         if "accuracy" not in results:
             yield f"{where} answered; their correct answers are not published{written}"
+            yield from changed
             return
         is_plain = results["metric"] == ACCURACY and "chance" in results
         measured = f"{results['accuracy']:.1%} of" if is_plain else f"{results['metric']} {results['accuracy']:.1%} on"
         chance = f" (chance {results['chance']:.1%})" if "chance" in results else ""
         yield f"{measured} {where}{chance}{written}"
+        yield from changed
         if "target_accuracy" in results:
             yield picking_the_target(results)
         if "multiple_choice" in results:
@@ -70,9 +77,9 @@ class PredictResult(Result):
             yield f"to see which decoys were chosen: vqa-mc score {words}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Checkpoint, data and results, as in training.json."""
+        """Checkpoint, data and results, as in training.json; ``word_changes`` of the questions, null if none."""
         names = ("checkpoint", "dataset", "config", "split", "skipped", "results")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"word_changes": self.word_changes.as_json()}
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per question: question_id, answer, target.
@@ -107,7 +114,8 @@ def predict(
 ) -> PredictResult:
     """Answer the questions of a split with a trained model; arguments and errors are those of ``hf_vqa_mc.predict``.
 
-    With several processes each scores its share; all return the same result.
+    Questions are changed as in the model's training (``--first-words``, ``--shuffle-words``). With several processes
+    each scores its share; all return the same result.
     """
     if output is not None:
         paths = [Path(one) for one in (dataset, checkpoint, features, word_vectors, captions) if one is not None]
@@ -121,7 +129,7 @@ def predict(
     if images is not None:
         check_same_features(images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
-    data = read_questions(dataset, config, model.config)
+    data = with_changed_words(read_questions(dataset, config, model.config), processor.word_changes)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = with_inputs(data.splits[chosen], images, open_captions(captions, model.config), skip_missing)
@@ -137,4 +145,4 @@ def predict(
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if output is not None and processes.is_main_process:
         found.write(output, overwrite)
-    return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output)
+    return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)

@@ -13,6 +13,7 @@ from accelerate.utils import broadcast
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.atomic_file import check_outside, write_json
 from hf_vqa_mc.io.json_stream import read_json
@@ -34,7 +35,7 @@ from hf_vqa_mc.training.run_folder import (
     damaged,
     record_of,
 )
-from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.settings import TrainingSettings, defaults
 from hf_vqa_mc.training.task import Evaluation, Part
 
 if TYPE_CHECKING:
@@ -117,10 +118,11 @@ class _Run:
         if found is not None:
             state, tensors = found
             own = json.loads(json.dumps(self.state.settings))
+            before = json.loads(json.dumps(defaults())) | state.settings  # earlier versions lack some settings
             for name in own:
-                if own[name] != state.settings.get(name):
+                if own[name] != before.get(name):
                     raise InputError(
-                        f"--output {self.settings.output} is a run whose {name} is {state.settings.get(name)}, "
+                        f"--output {self.settings.output} is a run whose {name} is {before.get(name)}, "
                         f"not {own[name]}; choose another folder (and --init-from to start from it), or remove it"
                     )
             self.state = state
@@ -267,7 +269,9 @@ class _Run:
             results = dict(before["results"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged(folder, error) from error
+        also = dict(before.get("also_tested") or {})
         is_written = (self.settings.output / PREDICTIONS).exists()
+        lacking = [name for name in material.also_tested if name not in also or not self._predictions(name).exists()]
         self.accelerator.wait_for_everyone()
         if material.reported is not None and not (material.reported_on in results and is_written):
             model = model.to(self.accelerator.device)
@@ -275,11 +279,23 @@ class _Run:
             results[material.reported_on] = found.results()
             if self.folder is not None:
                 found.write(self.settings.output / PREDICTIONS)
-        record: dict[str, Any] = json.loads(json.dumps(self._record(results)))
+        for name in lacking:
+            split, questions = material.also_tested[name]
+            model = model.to(self.accelerator.device)
+            found = material.task.evaluate(model, questions, self.accelerator, self.progress)
+            also[name] = {split: found.results()}
+            if self.folder is not None:
+                found.write(self._predictions(name))
+        also = {name: also[name] for name in material.also_tested}
+        record: dict[str, Any] = json.loads(json.dumps(self._record(results, also)))
         if self.folder is not None and record != before:
             write_json(folder / RECORD, record, indent=1)
         self.accelerator.wait_for_everyone()
         return record
 
-    def _record(self, results: dict[str, Any]) -> dict[str, Any]:
-        return record_of(self.settings, self.state, self.data, results, self.accelerator.device.type)
+    def _predictions(self, config: str) -> Path:
+        """The file of the predictions of a config of ``--also-test``."""
+        return self.settings.output / f"predictions-{file_name(config)}.json"
+
+    def _record(self, results: dict[str, Any], also: dict[str, Any] | None = None) -> dict[str, Any]:
+        return record_of(self.settings, self.state, self.data, (results, also or {}), self.accelerator.device.type)

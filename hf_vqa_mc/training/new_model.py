@@ -66,5 +66,11 @@ def check_checkpoint(
         raise InputError(f"--model-settings {key}: {start} has its own; remove it")
     if settings.centre:
         raise InputError(f"--centre: {start} has its own word vectors; remove --centre")
+    before, now = processor.word_changes, settings.word_changes
+    if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
+        raise InputError(
+            f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
+            "--first-words and --shuffle-words"
+        )
     if images is not None:
         check_same_features(images, processor, str(settings.init_from))

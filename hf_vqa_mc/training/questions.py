@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -40,6 +40,8 @@ class SplitQuestions:
     image_ids: list[str]
     texts: NDArray[np.int64]
     """(questions,): text index of each question"""
+    together: list[str] | None = field(default=None, kw_only=True)
+    """balanced pair or closed answer set of each question, "" for none; None if the dataset has neither"""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -297,6 +299,7 @@ def _numbered(rows: Any, location: str, number_of: dict[str, int]) -> Questions:
         types if any(types) else None,
         filled_texts(rows, "answer_type"),
         answers if has_consensus else None,
+        together=filled_texts(rows, "set_id"),
     )
 
 

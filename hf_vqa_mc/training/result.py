@@ -56,6 +56,10 @@ class TrainResult(Result):
                 yield mc_accuracy_table(reported, reported["questions"])
         else:
             yield f"{self.settings.config} has no other split to report"
+        for config, by_split in record.get("also_tested", {}).items():
+            yield from (f"{config}, {split}: {scored(results)}" for split, results in by_split.items())
+        if self.settings.word_changes:
+            yield f"words of each question, in training and tests: {self.settings.word_changes}"
         chosen_on = "held-out training images" if self.validated_on == "held_out" else self.validated_on
         yield f"best step {record['best_step']:,}: {results[self.validated_on]['accuracy']:.1%} on {chosen_on}"
         if record["skipped"]:
@@ -83,6 +87,13 @@ def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
     if "multiple_choice" in results:
         yield best_of_the_choices(results["multiple_choice"])
+
+
+def scored(results: Mapping[str, Any]) -> str:
+    """Metric, score and number of questions in one line."""
+    stderr = results.get("stderr")
+    error = "" if stderr is None else f" ± {stderr:.1%}"
+    return f"{results['metric']} {results['accuracy']:.1%}{error} of {results['questions']:,} questions"
 
 
 def best_of_the_choices(results: Mapping[str, Any]) -> str:

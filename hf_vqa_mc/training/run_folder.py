@@ -162,9 +162,16 @@ def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> 
 
 
 def record_of(
-    settings: TrainingSettings, state: State, material: dict[str, Any], results: dict[str, Any], device: str
+    settings: TrainingSettings,
+    state: State,
+    material: dict[str, Any],
+    results: tuple[dict[str, Any], dict[str, Any]],
+    device: str,
 ) -> dict[str, Any]:
-    """The content of training.json; ``material`` is `Material.as_json`, ``results`` are by split."""
+    """The content of training.json.
+
+    ``material`` is `Material.as_json`; ``results`` are by split, and those of ``--also-test`` by config and split.
+    """
     about, made = made_with(settings.dataset, settings.config)
     public = _public(settings)
     return {
@@ -185,7 +192,8 @@ def record_of(
         "steps": state.step,
         "best_step": state.best_step,
         "finished": state.finished,
-        "results": results,
+        "results": results[0],
+        **({"also_tested": results[1]} if settings.also_test else {}),
         "curve": state.curve,
     }
 

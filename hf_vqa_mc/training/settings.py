@@ -3,13 +3,14 @@
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import (
+    AT_LEAST_ONE,
     POSITIVE,
     RUNNING,
     Check,
@@ -22,12 +23,13 @@ from hf_vqa_mc.options import (
     settings,
     spec_of,
 )
+from hf_vqa_mc.text.word_changes import WordChanges
 
 RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
 """Default learning rates: sgd's tuned on held-out images of COCO-QA, rmsprop's of Lu et al. 2016, adam's of torch."""
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
-RECIPE = "Recipe"
+RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
     True: {"decoys_per_question", "centre"},
     False: {"answers", "targets", "captions", "question_encoder", "first_layers"},
@@ -43,6 +45,12 @@ _RISING: Check = (
     "rising fractions above 0 and up to 1 (1: never)",
     lambda parts: parts and all(0 < part <= 1 for part in parts) and list(parts) == sorted(set(parts)),
 )
+
+
+def defaults() -> dict[str, Any]:
+    """The default of each setting that has one."""
+    of_each = {one.name: default_of(one) for one in fields(TrainingSettings)}
+    return {name: value for name, value in of_each.items() if value is not MISSING}
 
 
 @settings
@@ -134,6 +142,24 @@ class TrainingSettings(ReadOptions):
         "Stop after this many validations without improvement.", default=None, check=_COUNT, panel=RECIPE
     )
     seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
+    train_rows: int | None = option(
+        "Train on a random sample of this many questions; balanced pairs and closed answer sets are kept whole.",
+        default=None,
+        check=AT_LEAST_ONE,
+        panel=ABLATIONS,
+    )
+    without_types: tuple[str, ...] = option(
+        "Question type to leave out of all splits, such as absurd; may be repeated.", default=(), panel=ABLATIONS
+    )
+    first_words: int | None = option(
+        "Cut questions of all splits after this many words.", default=None, check=AT_LEAST_ONE, panel=ABLATIONS
+    )
+    shuffle_words: bool = option(
+        "Put the words of each question of all splits in a random order.", default=False, panel=ABLATIONS
+    )
+    also_test: tuple[str, ...] = option(
+        "Other config of the dataset to test the best checkpoint on; may be repeated.", default=(), panel=ABLATIONS
+    )
     accumulate: int = option(
         "Gradient accumulation steps: micro-batches per batch.", default=1, check=_COUNT, panel=RUNNING
     )
@@ -152,6 +178,14 @@ class TrainingSettings(ReadOptions):
             raise InputError(
                 f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.batch_size}"
             )
+        for number, config in enumerate(self.also_test):
+            if config in (self.config, *self.also_test[:number]):
+                raise InputError(f"--also-test {config}: this config is tested already; remove it")
+
+    @property
+    def word_changes(self) -> WordChanges:
+        """The changes of the questions' words."""
+        return WordChanges(self.first_words, self.shuffle_words, self.seed)
 
     def check_task(self, open_ended: bool) -> None:
         """Raise InputError if an option is given that models of this kind do not have."""

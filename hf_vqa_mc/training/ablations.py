@@ -1,0 +1,91 @@
+"""Ablations of a run's questions: samples of training questions, question types left out, changed words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.decoys.rng import purpose_hash
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.text.word_changes import WordChanges
+from hf_vqa_mc.training.questions import NONE, OfSplit, Questions, SplitQuestions, Splits
+
+
+def check_types(data: Splits[Any], types: Sequence[str], location: str) -> None:
+    """Raise InputError unless a dataset has questions of all types."""
+    known = sorted({name for questions in data.splits.values() for name in questions.types or ()} - {""})
+    for name in types:
+        if not known:
+            raise InputError(f"--without-types {name}: {location} has no question types; remove it")
+        if name not in known:
+            raise unknown_name(f"question type of {location}", name, known)
+
+
+def without_types(questions: Any, types: Sequence[str]) -> Any:  # noqa: ANN401  of a split
+    """The questions of other types; raises InputError if there are none."""
+    if not types or questions.types is None:
+        return questions
+    kept = np.flatnonzero([name not in types for name in questions.types])
+    if not len(kept):
+        raise InputError(f"{questions.location}: --without-types {' '.join(types)} leaves no questions")
+    return questions.take(kept)
+
+
+def with_changed_words(data: Splits[OfSplit], changes: WordChanges) -> Splits[OfSplit]:
+    """The splits with changed questions."""
+    if not changes:
+        return data
+    number_of = {text: number for number, text in enumerate(data.texts)}
+    new = np.arange(len(data.texts))
+    for number in np.unique(np.concatenate([questions.texts for questions in data.splits.values()])).tolist():
+        new[number] = number_of.setdefault(changes.text(data.texts[number]), len(number_of))
+    splits = {split: replace(questions, texts=new[questions.texts]) for split, questions in data.splits.items()}
+    return Splits(list(number_of), splits)
+
+
+def added(data: Splits[Any], name: str, texts: Sequence[str], questions: Any) -> Splits[Any]:  # noqa: ANN401
+    """The splits with one of another config, ``name``, whose questions are indices of ``texts``."""
+    number_of = {text: number for number, text in enumerate(data.texts)}
+    used = questions.used_texts() if isinstance(questions, Questions) else np.unique(questions.texts)
+    new = np.full(len(texts), NONE)
+    new[used] = [number_of.setdefault(texts[number], len(number_of)) for number in used.tolist()]
+    changed: dict[str, Any] = {"texts": new[questions.texts]}
+    if isinstance(questions, Questions):
+        changed["choices"] = np.where(questions.choices == NONE, NONE, new[questions.choices])
+    return Splits(list(number_of), {**data.splits, name: replace(questions, **changed)})
+
+
+def sampled(train: OfSplit, count: int | None, seed: int) -> OfSplit:
+    """A random sample of the training questions, in their order.
+
+    Questions that belong together (`SplitQuestions.together`) are all in the sample or all left out. It has fewer than
+    ``count`` questions only if no smaller group is left to fill it. Raises InputError if there are too few questions.
+    """
+    if count is None:
+        return train
+    if count > len(train):
+        raise InputError(
+            f"--train-rows {count:,}: {train.location} has {len(train):,} questions to train on; expected at most that"
+        )
+    rng = np.random.default_rng(int(purpose_hash(seed, "training questions")))
+    group = _groups(train)
+    sizes = np.bincount(group)
+    chosen = np.zeros(len(sizes), np.bool_)
+    left = count
+    for number in rng.permutation(len(sizes)).tolist():
+        if sizes[number] <= left:
+            chosen[number], left = True, left - sizes[number]
+            if not left:
+                break
+    return train.take(np.flatnonzero(chosen[group]))
+
+
+def _groups(questions: SplitQuestions) -> NDArray[np.int64]:
+    """The number of the group of each question, (questions,)."""
+    if questions.together is None:
+        return np.arange(len(questions))
+    names = [name or f"\0{row}" for row, name in enumerate(questions.together)]
+    found: NDArray[np.int64] = np.unique(names, return_inverse=True)[1]
+    return found
