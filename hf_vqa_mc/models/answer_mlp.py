@@ -12,6 +12,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.recipe import OPEN_ENDED
 
 SEEN = {
     "image": ("image_features", "image_size"),
@@ -205,6 +206,7 @@ def _declared(
         inputs=frozenset(SEEN[one][0] for one in inputs),
         preset={"inputs": list(inputs), "separate": False, "activation": "tanh", **preset},
         settings=settings or {},
+        recipe=OPEN_ENDED,
         open_ended=True,
     )
 

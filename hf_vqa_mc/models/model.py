@@ -15,6 +15,7 @@ from transformers import (
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.recipe import CHAO, Recipe
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.vqa_processor import VqaProcessor
@@ -72,6 +73,8 @@ class Model:
     """config arguments that define this model"""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """defaults of settings that users can change, where they differ from the config's"""
+    recipe: Recipe = CHAO
+    """how it is trained unless settings say otherwise"""
     open_ended: bool = False
     """whether it answers from a vocabulary of answers (the labels of its config) instead of picking a choice"""
 

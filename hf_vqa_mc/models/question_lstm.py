@@ -15,6 +15,7 @@ from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden, classifier,
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.prefix_lstm import last_states
 from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
 
 
 @strict
@@ -118,6 +119,7 @@ def _declared(
     description: str,
     source: str = "Antol et al. 2015, section 5.1",
     settings: Mapping[str, object] | None = None,
+    recipe: Recipe = OPEN_ENDED,
     **preset: object,
 ) -> Model:
     sees_image = bool(preset.get("sees_image"))
@@ -131,13 +133,14 @@ def _declared(
         inputs=frozenset(("question_indices", *(["image_features"] if sees_image else []))),
         preset={"sees_image": sees_image, "joint_size": 0, "fusion": "product", **preset},
         settings=settings or {},
+        recipe=recipe,
         open_ended=True,
     )
 
 
 LSTM_Q = _declared("lstm-q", "LSTM Q", "an LSTM on the question")
 LSTM_Q_I = _declared("lstm-q-i", "LSTM Q + I", "an LSTM on the question times the projected image", sees_image=True)
-_DEEPER: dict[str, Any] = {"word_size": 200, "lstm_layers": 2, "joint_size": 1024}
+_DEEPER: dict[str, Any] = {"word_size": 200, "lstm_layers": 2, "joint_size": 1024, "recipe": ANTOL}
 DEEPER_LSTM_Q = _declared("deeper-lstm-q", "deeper LSTM Q", "a two-layer LSTM on the question", **_DEEPER)
 DEEPER_LSTM_Q_NORM_I = _declared(
     "deeper-lstm-q-norm-i",

@@ -71,9 +71,9 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> TrainResul
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
     accelerator = accelerator_of(settings.mixed_precision, settings.track, settings.output / "trackers")
     wanted = accelerator.num_processes * settings.accumulate
-    if settings.batch_size < wanted:
+    if settings.recipe.batch_size < wanted:
         raise InputError(
-            f"--batch-size {settings.batch_size}: expected at least {wanted} for {accelerator.num_processes} "
+            f"--batch-size {settings.recipe.batch_size}: expected at least {wanted} for {accelerator.num_processes} "
             f"processes with --accumulate {settings.accumulate}"
         )
     folder = RunFolder(settings.output) if accelerator.is_main_process else None
@@ -96,9 +96,9 @@ class _Run:
         self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
         self.state = State({**kept, **self.data})
         self._batches = self.material.task.batches(self.material.train, settings)
-        self.steps_per_epoch = len(self.material.train) / settings.batch_size
+        self.steps_per_epoch = len(self.material.train) / settings.recipe.batch_size
         self.fitted = isinstance(self.material.model, FittedModel)
-        self.steps = 0 if self.fitted else max(1, round(settings.epochs * self.steps_per_epoch))
+        self.steps = 0 if self.fitted else max(1, round(settings.recipe.epochs * self.steps_per_epoch))
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
         self._resume()
 

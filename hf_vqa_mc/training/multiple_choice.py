@@ -134,7 +134,7 @@ class MultipleChoice(Task[Questions]):
 
     def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
         """See `Task`; each question comes with decoys of one kind."""
-        sampler = Sampler(train, settings.batch_size, settings.decoys_per_question, settings.seed)
+        sampler = Sampler(train, settings.recipe.batch_size, settings.decoys_per_question, settings.seed)
 
         def parts_of(number: int, process: int, processes: int) -> list[Part]:
             return parts(sampler.step(number), train, self._inputs, process, processes, settings.accumulate)

@@ -81,7 +81,7 @@ class OpenEnded(Task[AnsweredQuestions]):
 
     def batches(self, train: AnsweredQuestions, settings: TrainingSettings) -> Batches:
         """See `Task`."""
-        order = Order(len(train), settings.batch_size, settings.seed)
+        order = Order(len(train), settings.recipe.batch_size, settings.seed)
         labels = _Labels(train, self._index, settings.targets)
 
         def parts_of(number: int, process: int, processes: int) -> list[Part]:

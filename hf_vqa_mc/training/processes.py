@@ -39,10 +39,10 @@ def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.op
     """Create the optimizer."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     weights = trained or [torch.nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
-    rate, decay = settings.rate, settings.weight_decay
-    if settings.optimizer == "sgd":
+    rate, decay = settings.recipe.learning_rate, settings.weight_decay
+    if settings.recipe.optimizer == "sgd":
         return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
-    if settings.optimizer == "rmsprop":
+    if settings.recipe.optimizer == "rmsprop":
         return torch.optim.RMSprop(weights, rate, weight_decay=decay)  # alpha 0.99: Lu et al. 2016's decay
     return torch.optim.Adam(weights, rate, weight_decay=decay, fused=True)
 

@@ -23,10 +23,11 @@ from hf_vqa_mc.options import (
     settings,
     spec_of,
 )
+from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, Optimizer, Recipe
 from hf_vqa_mc.text.word_changes import WordChanges
 
-RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
-"""Default learning rates: sgd's tuned on held-out images of COCO-QA, rmsprop's of Lu et al. 2016, adam's of torch."""
+RATES: Mapping[Optimizer, float] = {"sgd": CHAO.learning_rate, "rmsprop": 4e-4, "adam": 1e-3}
+"""Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, adam's of torch."""
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
 RECIPE, ABLATIONS = "Recipe", "Ablations"
@@ -103,8 +104,20 @@ class TrainingSettings(ReadOptions):
         default=(),
     )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
-    epochs: float = option("Passes over the training questions.", default=40.0, check=EPOCHS, panel=RECIPE)
-    batch_size: int = option("Questions per step, over all processes.", default=100, check=_COUNT, panel=RECIPE)
+    epochs: float | None = option(
+        f"Passes over the training questions; by default the model's own: {CHAO.epochs:g} of multiple-choice models, "
+        f"{OPEN_ENDED.epochs:g} of most others.",
+        default=None,
+        check=EPOCHS,
+        panel=RECIPE,
+    )
+    batch_size: int | None = option(
+        f"Questions per step, over all processes; by default the model's own: {CHAO.batch_size}, or "
+        f"{OPEN_ENDED.batch_size}.",
+        default=None,
+        check=_COUNT,
+        panel=RECIPE,
+    )
     decoys_per_question: int = option(
         "Decoys sampled per question and step, of one kind (orig, iou, qou).",
         default=3,
@@ -112,10 +125,15 @@ class TrainingSettings(ReadOptions):
         check=_COUNT,
         panel=RECIPE,
     )
-    optimizer: Literal["sgd", "rmsprop", "adam"] = option(f"{', '.join(RATES)}.", default="sgd", panel=RECIPE)
+    optimizer: Optimizer | None = option(
+        f"{', '.join(RATES)}; by default the model's own: {CHAO.optimizer}, or {OPEN_ENDED.optimizer}.",
+        default=None,
+        panel=RECIPE,
+    )
     learning_rate: float | None = option(
-        f"Initial learning rate; by default {', '.join(f'{rate} for {name}' for name, rate in RATES.items())}, "
-        f"{FINE_TUNING_RATE} with --init-from. The paper trains at 0.01 for up to 600,000 steps.",
+        f"Initial learning rate; by default the model's own, {FINE_TUNING_RATE} with --init-from; with another "
+        f"optimizer {', '.join(f'{rate} for {name}' for name, rate in RATES.items())}. Chao et al. train at 0.01 for "
+        "up to 600,000 steps.",
         default=None,
         check=("more than 0", POSITIVE[1]),
         panel=RECIPE,
@@ -174,9 +192,9 @@ class TrainingSettings(ReadOptions):
         check_options(self)
         if self.model not in MODELS:
             MODELS.find(self.model)
-        if self.accumulate > self.batch_size:
+        if self.accumulate > 1 and self.accumulate > self.recipe.batch_size:
             raise InputError(
-                f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.batch_size}"
+                f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.recipe.batch_size}"
             )
         for number, config in enumerate(self.also_test):
             if config in (self.config, *self.also_test[:number]):
@@ -195,19 +213,23 @@ class TrainingSettings(ReadOptions):
                 raise InputError(f"{flag_of(one)}: {self.model} is {what}, which does not use it; remove it")
 
     @property
-    def rate(self) -> float:
-        """The initial learning rate."""
-        if self.learning_rate is not None:
-            return self.learning_rate
-        return RATES[self.optimizer] if self.init_from is None else FINE_TUNING_RATE
+    def recipe(self) -> Recipe:
+        """The model's recipe, with what these settings change."""
+        own = MODELS.find(self.model).recipe
+        optimizer, rate = self.optimizer or own.optimizer, self.learning_rate
+        if rate is None and self.init_from is not None:
+            rate = FINE_TUNING_RATE
+        if rate is None:
+            rate = own.learning_rate if optimizer == own.optimizer else RATES[optimizer]
+        return Recipe(optimizer, rate, self.batch_size or own.batch_size, self.epochs or own.epochs)
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of a run of ``steps`` steps."""
-        return float(self.rate * 0.1 ** sum(step >= part * steps for part in self.drop_at))
+        return float(self.recipe.learning_rate * 0.1 ** sum(step >= part * steps for part in self.drop_at))
 
     def as_json(self) -> dict[str, Any]:
-        """All settings as JSON values, with the effective learning rate."""
-        given = arguments(self) | {"learning_rate": self.rate}
+        """All settings as JSON values, with the effective recipe."""
+        given = arguments(self) | self.recipe._asdict()
         return {
             name: list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
             for name, value in given.items()

@@ -39,7 +39,7 @@ def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path, sta
     assert (read.model, read.epochs, read.drop_at, read.centre, read.seed) == ("mlp-qa", 5.0, (0.5,), True, 0)
     assert read.model_settings == {"hidden_size": 64}
     assert read.learning_rate == 0.001  # which YAML takes for text
-    assert read.batch_size == TrainingSettings(**GIVEN).batch_size == 100
+    assert read.recipe.batch_size == TrainingSettings(**GIVEN).recipe.batch_size == 100
 
 
 def test_a_file_can_hold_all_settings(tmp_path, started):
@@ -109,10 +109,10 @@ def test_an_invalid_setting_is_named(name, value, message):
 
 def test_fine_tuning_begins_at_the_papers_rate():
     new = TrainingSettings(**GIVEN)
-    assert new.rate == 0.1
-    assert replace(new, optimizer="rmsprop").rate == 4e-4
-    assert replace(new, init_from="run/best").rate == 0.001
-    assert replace(new, init_from="run/best", learning_rate=0.01).rate == 0.01
+    assert new.recipe.learning_rate == 0.1
+    assert replace(new, optimizer="rmsprop").recipe.learning_rate == 4e-4
+    assert replace(new, init_from="run/best").recipe.learning_rate == 0.001
+    assert replace(new, init_from="run/best", learning_rate=0.01).recipe.learning_rate == 0.01
 
 
 def test_the_rate_falls_by_ten_after_each_part_of_the_steps():

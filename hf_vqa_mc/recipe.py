@@ -1,0 +1,23 @@
+"""How a model is trained unless settings say otherwise."""
+
+from typing import Literal, NamedTuple
+
+Optimizer = Literal["sgd", "rmsprop", "adam"]
+
+
+class Recipe(NamedTuple):
+    """Optimizer, initial learning rate, questions per step, and passes over the training questions."""
+
+    optimizer: Optimizer
+    learning_rate: float
+    batch_size: int
+    epochs: float
+
+
+CHAO = Recipe("sgd", 0.1, 100, 40.0)
+"""Of multiple-choice models: Chao et al. 2018, supplement A.4; rate and epochs are ours, tuned on COCO-QA's training
+images, as the paper does not report them."""
+OPEN_ENDED = Recipe("adam", 1e-3, 500, 8.0)
+"""Of open-ended models whose paper reports none; ours, on VQA v1's training questions."""
+ANTOL = Recipe("rmsprop", 3e-4, 500, 10.0)
+"""Antol et al. 2015, of deeper LSTM Q + norm I, as published with its code; the number of epochs is ours."""
