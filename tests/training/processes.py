@@ -16,11 +16,12 @@ def main(task: str, arguments: str, result: str) -> None:
     import os
 
     given = json.loads(arguments)
+    given["features"] = given["features"] and Path(given["features"])
     if task == "train":
         done = train(TrainingSettings(**{**given, "output": Path(given["output"])}))
         came_to: object = done.record["results"]
     else:
-        found = predict(**{**given, "features": given["features"] and Path(given["features"])}).found
+        found = predict(**given).found
         np.save(f"{result}.logits.{os.environ.get('RANK', '0')}.npy", found.logits)
         came_to = found.results()
     Path(f"{result}.{os.environ.get('RANK', '0')}.json").write_text(json.dumps(came_to))
