@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.push import push as push
     from hf_vqa_mc.verbs.quickstart import quickstart as quickstart
     from hf_vqa_mc.verbs.remedy import remedy as remedy
+    from hf_vqa_mc.verbs.results import results as results
     from hf_vqa_mc.verbs.score import score as score
     from hf_vqa_mc.verbs.train import train as train
     from hf_vqa_mc.verbs.transfer import transfer as transfer

@@ -69,6 +69,7 @@ _RESULT = {
     **_MEASURED, "questions": COUNT, "metric": TEXT, "answerable": SHARE, "multiple_choice": _MEASURED,
     "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE},
     "per_question_type": {EACH: SHARE}, "per_answer_type": {EACH: SHARE},
+    "plain_accuracy": SHARE, "harmonic_mpt": SHARE,
 }  # fmt: skip
 _FILE: dict[str, object] = {"name": TEXT, "sha256": TEXT, "dim": COUNT}
 _FIELDS: dict[str, object] = {

@@ -15,6 +15,7 @@ VERBS = (
     "train",
     "predict",
     "transfer",
+    "results",
     "push",
     "generate_tdiuc",
     "generate_complementary",

@@ -1,0 +1,198 @@
+"""``hf_vqa_mc.results`` and ``vqa-mc results``: the results of several runs in one table."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.hub.run_results import RunResult
+
+FORMATS = (".csv", ".json", ".md")
+TEXTS = ("run", "dataset", "config", "tested", "split", "model", "settings", "metric")
+"""Columns of text, on the left."""
+PLAIN = ("split", "metric")
+"""Columns of text that are not code in Markdown."""
+IN_TABLE = {"run", "model", "%", "± s.e."}
+"""Columns that are printed even if all rows share their content."""
+
+
+@settings
+class ResultsSettings(ReadOptions):
+    """Put the results of runs of vqa-mc train into one table: one row per run and tested split.
+
+    A run that is not finished has a row without a score.
+    """
+
+    runs: tuple[Path, ...] = option("Folders of runs, or folders that contain runs at any depth.", kw_only=False)
+    output: Path | None = option(
+        "File to write the table to, by its suffix: .csv, .json, or .md (Markdown, in percent).", default=None
+    )
+    overwrite: bool = overwrite_option()
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_options(self)
+        if self.output is not None:
+            _format(self.output, "--output")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultsResult(Result):
+    """The results of runs."""
+
+    rows: "list[RunResult]"
+    output: Path | None = None
+    """file of the table; None if it was not written"""
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The table in percent, without empty columns; what all rows share is above it."""
+        from rich.table import Table
+        from rich.text import Text
+
+        columns = self._columns()
+        shared = {name for name, column in columns.items() if len(set(column)) == 1} - IN_TABLE
+        yield from (f"{name}: {columns[name][0]}" for name in columns if name in shared)
+        columns = {name: column for name, column in columns.items() if name not in shared}
+        table = Table()
+        for name in columns:
+            is_text = name in TEXTS
+            heading = name if is_text else name.replace(" ", "\n")
+            table.add_column(heading, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+        for cells in zip(*columns.values(), strict=True):
+            table.add_row(*map(Text, cells))
+        yield table
+        if unfinished := sum(row.score is None for row in self.rows):
+            yield f"without a result, since the run is not finished: {unfinished:,} of {len(self.rows):,} rows"
+        if self.output is not None:
+            yield f"wrote {self.output}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows, with fractions in [0, 1]."""
+        return {"rows": [row.as_json() for row in self.rows]}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per run and tested split: fractions in [0, 1]; settings as text; a column for each answer type."""
+        import pandas as pd
+
+        records = []
+        for row in self.rows:
+            fields = row.as_json()
+            more = [fields.pop(name) or {} for name in ("other_metrics", "per_answer_type")]
+            records.append(fields | {"settings": _settings_text(row)} | more[0] | more[1])
+        return pd.DataFrame(records)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, in percent with one decimal, without empty columns."""
+        from hf_vqa_mc.text.markdown import code, plain
+
+        columns = self._columns()
+        if all(row.score is not None for row in self.rows):
+            columns.pop("run")
+        cells = {
+            name: [code(cell) if cell and name in TEXTS and name not in PLAIN else plain(cell) for cell in column]
+            for name, column in columns.items()
+        }
+        lines = [list(map(plain, cells)), ["---" if name in TEXTS else "--:" for name in cells]]
+        lines += [list(line) for line in zip(*cells.values(), strict=True)]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write the table to a file, in the format of its suffix: .csv, .json or .md."""
+        from hf_vqa_mc.io.atomic_file import check_output_file, json_bytes, write_bytes
+
+        path = Path(path)
+        suffix = _format(path, "path")
+        check_output_file(path, "path", overwrite=overwrite)
+        content: dict[str, Callable[[], bytes]] = {
+            ".csv": lambda: self.to_pandas().to_csv(index=False).encode(),
+            ".json": lambda: json_bytes(self.to_dict(), 1),
+            ".md": lambda: self.to_markdown().encode(),
+        }
+        write_bytes(path, content[suffix](), overwrite)
+        return [path]
+
+    def _columns(self) -> dict[str, list[str]]:
+        """The cells of each column that is not empty, as text."""
+        from hf_vqa_mc.scoring.table import percent
+
+        others = list(dict.fromkeys(name for row in self.rows for name in row.other_metrics or {}))
+        types = list(dict.fromkeys(name for row in self.rows for name in row.per_answer_type or {}))
+        cells = [
+            {
+                **{name: getattr(row, name) for name in ("run", "dataset", "config", "tested", "split", "model")},
+                "tested": row.tested if any(one.tested != one.config for one in self.rows) else "",
+                "settings": _settings_text(row),
+                "train rows": "" if row.train_rows is None else f"{row.train_rows:,}",
+                "metric": row.metric or row.status,
+                "%": percent(row.score),
+                "± s.e.": percent(row.stderr),
+                "chance": percent(row.chance),
+                **{name: percent((row.other_metrics or {}).get(name)) for name in others},
+                **{name: percent((row.per_answer_type or {}).get(name)) for name in types},
+                "questions": "" if row.questions is None else f"{row.questions:,}",
+            }
+            for row in self.rows
+        ]
+        columns = {name: [str(row[name]) for row in cells] for name in cells[0]}
+        return {name: column for name, column in columns.items() if any(column)}
+
+
+def _settings_text(row: "RunResult") -> str:
+    """The changed settings of a run: name=value, ...; of a flag its name, of a model's settings their own names."""
+    flat = {name: value for name, value in row.settings.items() if not isinstance(value, Mapping)}
+    for value in row.settings.values():
+        flat |= value if isinstance(value, Mapping) else {}
+    return ", ".join(name if value is True else f"{name}={_value_text(value)}" for name, value in flat.items())
+
+
+def _value_text(value: Any) -> str:  # noqa: ANN401  any JSON value
+    if isinstance(value, list):
+        return " ".join(map(_value_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _format(path: Path, what: str) -> str:
+    """The suffix of a file; raises InputError unless it is one of `FORMATS`."""
+    if path.suffix not in FORMATS:
+        raise InputError(f"{what} {path}: expected a file with one of the suffixes {', '.join(FORMATS)}")
+    return path.suffix
+
+
+@verb(
+    ResultsSettings,
+    "vqa-mc results runs --output results.md",
+    "vqa-mc results runs/unbalanced runs/balanced --json",
+)
+def results(settings: ResultsSettings, progress: Progress) -> ResultsResult:
+    """Read the results of runs.
+
+    Returns:
+        The table; written to ``output`` if given.
+
+    Raises:
+        InputError: a folder has no run, a run is damaged, or ``output`` exists or has another suffix.
+        OSError: the disk is full or read-only.
+    """
+    from hf_vqa_mc.hub.run_results import run_results
+    from hf_vqa_mc.io.atomic_file import check_output_file
+
+    if not settings.runs:
+        raise InputError("RUNS: expected one or more folders of runs")
+    if settings.output is not None:
+        check_output_file(settings.output, "--output", settings.runs, settings.overwrite)
+    progress("reading runs", 0, 1)
+    rows = run_results(settings.runs)
+    progress("reading runs", 1, 1)
+    found = ResultsResult(rows, settings.output)
+    if settings.output is not None:
+        found.save(settings.output, settings.overwrite)
+    return found
