@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_card import HELD_OUT, NOT_IN_TABLE, RECORD, Record, dataset_name, read_record
-from hf_vqa_mc.training.settings import FINE_TUNING_RATE, RATES, RECIPE_SETTINGS, UNUSED, defaults
+from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.training.settings import RATES, RECIPE_SETTINGS, UNUSED, TrainingSettings, defaults
 
 FINISHED, UNFINISHED = "finished", "unfinished"
 OTHER_METRICS = {
@@ -135,8 +136,7 @@ def _other_metrics(measured: Mapping[str, Any]) -> dict[str, float]:
 def changed_settings(record: Record) -> dict[str, Any]:
     """The settings of a run that differ from the default and that its model uses, and the names of its inputs."""
     given: dict[str, Any] = record.get("settings", {})
-    rate = FINE_TUNING_RATE if "init_from" in record else RATES.get(str(given.get("optimizer")))
-    default = json.loads(json.dumps(defaults())) | {"learning_rate": rate}
+    default = json.loads(json.dumps(defaults())) | _default_recipe(record, given)
     ignored = NOT_IN_TABLE | UNUSED["answers" in record] | {"also_test"}
     if record.get("steps") == 0:  # of a model that is fitted in one pass
         ignored |= RECIPE_SETTINGS - {"seed"}
@@ -149,3 +149,14 @@ def changed_settings(record: Record) -> dict[str, Any]:
         name: value for name, value in given.items() if name not in ignored and value not in (None, default.get(name))
     }
     return {name: value for name, value in inputs.items() if value is not None} | own
+
+
+def _default_recipe(record: Record, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe of a run's model, with the learning rate of its optimizer; empty if the model is unknown."""
+    model, optimizer = str(record.get("model")), given.get("optimizer")
+    if model not in MODELS:
+        return {}
+    start = "checkpoint" if "init_from" in record else None
+    own = TrainingSettings("", "", output=Path(), model=model, init_from=start)
+    used = replace(own, optimizer=optimizer if optimizer in RATES else None)
+    return own.recipe._asdict() | {"learning_rate": used.recipe.learning_rate}
