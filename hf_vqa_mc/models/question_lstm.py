@@ -90,7 +90,7 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
             ``logits`` (batch, answers); with labels also ``loss``, see `answer_output`.
 
         Raises:
-            InputError: the image is missing.
+            InputError: the image is missing, or a question has no words.
         """
         hidden, cell = self._last_states(question_indices)
         states = torch.cat([*cell, *hidden], -1)
