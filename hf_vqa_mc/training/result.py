@@ -84,6 +84,8 @@ class TrainResult(Result):
 def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
     """The figures of an open-ended model."""
     yield f"{results['metric']}: {results['accuracy']:.1%} of {results['questions']:,} questions"
+    if of_types := results.get("per_answer_type"):
+        yield f"by answer type: {', '.join(f'{name} {score:.1%}' for name, score in of_types.items())}"
     yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
     if "multiple_choice" in results:
         yield best_of_the_choices(results["multiple_choice"])

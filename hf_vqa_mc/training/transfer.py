@@ -52,7 +52,9 @@ PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned
 
 _NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "track", "skip_missing"}
 """Settings that are not part of a recipe, or whose contents are compared."""
-_OF_RECIPE = ("dataset", "model", "word_vectors", "skip_missing", "mixed_precision")
+_OF_RECIPE = (
+    "dataset", "model", "word_vectors", "skip_missing", "mixed_precision", "first_words", "shuffle_words",
+)  # fmt: skip
 """Settings that fine-tuning takes from the recipe of the pretraining."""
 _OF_PRETRAINED = {"model", "model_settings", "centre", "mixed_precision"}
 """Settings that fine-tuning takes from the pretrained model."""
@@ -80,7 +82,8 @@ def transfer(
         recipe: of the pretraining and of training from scratch. ``dataset`` has all configs, ``config`` is the
             pretraining's, ``output`` the folder of the transfer, ``features`` the folder in which `vqa-mc features`
             created one for each config; with ``init_from`` that checkpoint replaces the pretraining.
-        fine_tuning: recipe of the fine-tuning. Dataset, model, paths and mixed precision are taken from ``recipe``.
+        fine_tuning: recipe of the fine-tuning. Dataset, model, paths, mixed precision and changes of the questions'
+            words are taken from ``recipe``.
         targets: configs to test on.
         from_scratch: also train the same model on each target alone.
         image_data: Visual Genome's ``image_data.json``, which maps its images to COCO ids.
@@ -93,6 +96,9 @@ def transfer(
         )
     if not targets or len(set(targets)) < len(targets):
         raise InputError(f"--targets {','.join(targets)}: expected configs, each once")
+    for given in (recipe, fine_tuning):
+        if given.also_test:
+            raise InputError(f"also_test {' '.join(given.also_test)}: a transfer tests --targets; remove it")
     check_transfer_folder(recipe.output)
     image_ids = None if image_data is None else read_image_data(image_data)
     inputs = check_inputs(recipe, targets, progress)

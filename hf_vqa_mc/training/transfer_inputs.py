@@ -125,6 +125,8 @@ def _model(
         model=declared.name,
         model_settings=declared.changed_settings(model.config),
         centre=text.mean is not None,
+        first_words=processor.word_changes.first_words,
+        shuffle_words=processor.word_changes.shuffle_words,
     )
     weights = hashlib.sha256((checkpoint_folder(recipe.init_from) / WEIGHTS).read_bytes()).hexdigest()
     return named, model.config, processor, {"file of word vectors": text.sha256, "checkpoint": weights}

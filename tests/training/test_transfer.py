@@ -203,6 +203,18 @@ def test_a_checkpoint_replaces_pretraining(recipe, fine_tuning, tmp_path):
 
 
 @pytest.mark.slow
+def test_fine_tuning_changes_words_as_the_pretraining_did(recipe, fine_tuning, tmp_path):
+    args = recipe(first_words=2, epochs=0.1)
+    done = transfer(args, fine_tuning, targets=["vqa_orig"])
+    assert done["rows"][0]["fine_tuned"]["questions"]
+    again = replace(args, init_from=done["checkpoint"], first_words=None, model_settings={}, output=tmp_path / "again")
+    assert transfer(again, fine_tuning, targets=["vqa_orig"])["rows"] == done["rows"]
+    path = tmp_path / "again" / "fine_tuned" / "vqa_orig" / "best" / "training.json"
+    assert json.loads(path.read_text())["settings"]["first_words"] == 2
+    with pytest.raises(InputError, match="also_test visual7w_orig: a transfer tests --targets"):
+        transfer(replace(args, also_test=("visual7w_orig",)), fine_tuning, targets=["vqa_orig"])
+
+
 def test_the_same_word_vectors_are_required(recipe, fine_tuning, tmp_path):
     args = recipe()
     done = transfer(args, fine_tuning, targets=TARGETS[:1])
