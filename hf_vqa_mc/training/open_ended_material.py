@@ -16,7 +16,6 @@ from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.model import answers_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa
 from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.text.word_vectors import WordVectors
@@ -57,7 +56,7 @@ def open_ended(
         sizes = {name: size for name, (_, size) in texts.sizes.items()}
         model = new_model(settings, declared, images, **sizes, **labels)
         _take_first_layers(settings, model, texts, images)
-        if settings.word_vectors is not None and isinstance(model, QuestionLstmForOpenEndedVqa):
+        if settings.word_vectors is not None and texts.vectors is None:
             questions = [[data.texts[number]] for number in train.texts]
             _take_word_vectors(model, run_word_vectors(settings, questions, progress), texts.words)
     else:
@@ -84,7 +83,8 @@ def open_ended(
 def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
     """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
     name = settings.model
-    reads_vectors, reads_words = (f"question_{what}" in declared.inputs for what in ("vectors", "indices"))
+    reads_vectors = "question_vectors" in declared.inputs
+    reads_words = "question_indices" in declared.inputs and not issubclass(declared.model_class, FittedModel)
     separate = bool(declared.preset.get("separate"))
     for option, is_given, is_used in (
         ("--word-vectors", settings.word_vectors is not None, reads_vectors or reads_words),
@@ -132,17 +132,19 @@ def _texts(
     return texts
 
 
-def _take_word_vectors(model: QuestionLstmForOpenEndedVqa, vectors: WordVectors, words: QuestionWords) -> None:
-    """Initialise the vectors of a model's words; words without a vector keep random ones."""
-    if vectors.dim != model.config.word_size:
+def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:
+    """Initialise the vectors of a model's words, or those that it does not train; other words keep theirs."""
+    name, setting = ("fixed_words", "fixed_word_size") if hasattr(model, "fixed_words") else ("words", "word_size")
+    size = getattr(model.config, setting)
+    if vectors.dim != size:
         raise InputError(
-            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {model.config.word_size}; "
-            f"set --model-settings word_size={vectors.dim}"
+            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {size}; set "
+            f"--model-settings {setting}={vectors.dim}"
         )
     rows, found = vectors.rows(list(words.words))
     with torch.no_grad():
         at = torch.from_numpy(np.flatnonzero(found)) + (words.size - len(words.words))
-        model.words.weight[at] = torch.from_numpy(rows[found])
+        model.get_submodule(name).weight[at] = torch.from_numpy(rows[found])  # type: ignore[operator]
 
 
 def _vocabulary(texts: OpenEndedTexts, name: str) -> QuestionWords | None:

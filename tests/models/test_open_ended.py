@@ -15,7 +15,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models import OpenEndedVqaProcessor
+from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, QuestionLstmForOpenEndedVqa
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.fitted import FittedModel
@@ -27,6 +27,7 @@ from hf_vqa_mc.models.nearest_neighbour import (
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, QuestionWords
 from tests.models.checkpoints import picture
+from tests.models.plain_open_ended import PLAIN
 
 ANSWERS = ["yes", "no", "red", "two"]
 QUESTIONS = ["what colour is the cat", "is the cat red", "what is on the mat", "is the dog on the mat"]
@@ -41,7 +42,16 @@ TEXTS = OpenEndedTexts(
 )
 NAMES = [name for name, model in MODELS.items() if model.open_ended]
 TRAINED = [name for name in NAMES if not issubclass(MODELS[name].model_class, FittedModel)]
-SMALL = {"hidden_sizes": [6, 5], "lstm_size": 16}
+SMALL = {
+    "hidden_sizes": [6, 5],
+    "lstm_size": 16,
+    "size": 16,
+    "sketch_size": 64,
+    "attention_size": 8,
+    "word_size": 16,
+    "fixed_word_size": 3,
+}
+GRID, CELLS = "image_grid", 4
 
 
 def model_of(name, image_size=4, **settings):
@@ -57,10 +67,16 @@ def model_of(name, image_size=4, **settings):
 
 
 def inputs_of(name, questions=QUESTIONS, image_size=4):
-    images = torch.randn(len(questions), image_size, generator=torch.Generator().manual_seed(0))
+    grid = GRID in MODELS[name].inputs
+    shape = (len(questions), CELLS, image_size) if grid else (len(questions), image_size)
+    images = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     captions, groups = (list(islice(cycle(texts), len(questions))) for texts in (CAPTIONS, GROUPS))
     found = TEXTS.tensors(MODELS[name].inputs, questions=questions, captions=captions, groups=groups)
-    return found | ({"image_features": images} if MODELS[name].sees_image else {})
+    return found | ({GRID if grid else "image_features": images} if MODELS[name].sees_image else {})
+
+
+def doubled(given):
+    return {key: one.double() if one.is_floating_point() else one for key, one in given.items()}
 
 
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": functional.elu}
@@ -117,16 +133,21 @@ def plain_lstm(model, question_indices, image_features=None):
 @pytest.mark.parametrize("name", TRAINED)
 def test_logits_equal_a_plain_formulation(name):
     model = model_of(name)
-    plain = plain_lstm if "question_indices" in MODELS[name].inputs else plain_mlp
+    plain = {AnswerMlpForOpenEndedVqa: plain_mlp, QuestionLstmForOpenEndedVqa: plain_lstm, **PLAIN}[type(model)]
+    given = inputs_of(name)
+    if "mcb" in name:  # signed square roots magnify the rounding of values near 0
+        model, given = model.double(), doubled(given)
     with torch.no_grad():
-        logits = model(**inputs_of(name)).logits
-        torch.testing.assert_close(logits, plain(model, **inputs_of(name)), atol=1e-6, rtol=1e-5)
+        logits = model(**given).logits
+        torch.testing.assert_close(logits, plain(model, **given).to(logits.dtype), atol=1e-6, rtol=1e-5)
     assert logits.shape == (4, 4)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_do_not_depend_on_the_other_questions_of_a_batch(name):
     model, given = model_of(name), inputs_of(name)
+    if "mcb" in name:
+        model, given = model.double(), doubled(given)
     with torch.no_grad():
         together = model(**given).logits
         for row in range(4):
@@ -200,6 +221,8 @@ def test_any_text_has_indices_and_a_bag(texts):
 
 
 def checkpoint(folder, name, backbone=None):
+    if backbone and GRID in MODELS[name].inputs:
+        backbone = find_backbone("pixels", 2, device="cpu")
     kind = backbone.kind if backbone and MODELS[name].sees_image else None
     model = model_of(name, image_size=kind.dim if kind else 4)
     model.save_pretrained(folder)

@@ -172,3 +172,35 @@ def test_first_layers_must_be_of_each_input_and_of_one_size(toy, captions, tmp_p
     ):
         with pytest.raises(InputError, match=message):
             run(toy, tmp_path / "run", "concat-q-c", captions=captions, first_layers=layers)
+
+
+@pytest.fixture(scope="session")
+def toy_grid(toy, tmp_path_factory):
+    return toy_dataset.features(toy, tmp_path_factory.mktemp("grid") / "vqa_mc_features", grid=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "least"),
+    [
+        # linear in the colours, of which one lies between others
+        ("mcb-a", {"lstm_size": 16, "sketch_size": 512, "attention_size": 16, "fixed_word_size": 3}, 0.85),
+        ("bottom-up", {"size": 32}, 0.95),
+        ("mac", {"size": 32, "steps": 2}, 0.95),
+    ],
+)
+def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid, tmp_path, name, settings, least):
+    given = {"features": toy_grid, "model_settings": settings, "learning_rate": 0.003, "epochs": 15}
+    result = run(toy, tmp_path / "run", name, **given)
+    assert result.record["results"]["test"]["accuracy"] > least  # 0.6 without the image
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=toy_grid)
+    assert found.results == result.record["results"]["test"]
+
+
+def test_word_vectors_that_mcb_does_not_train_stay_as_given(toy, toy_features, vectors, tmp_path):
+    settings = {"lstm_size": 8, "sketch_size": 64, "fixed_word_size": toy_dataset.DIM}
+    given = {"features": toy_features, "model_settings": settings, "word_vectors": str(vectors), "epochs": 1}
+    model, processor = load_checkpoint(run(toy, tmp_path / "run", "mcb", **given).model_folder)
+    rows = dict(line.rstrip().split(" ", 1) for line in vectors.read_text().splitlines() if line.count(" ") > 1)
+    for at, word in enumerate(processor.texts.words.words, 2):
+        expected = [float(one) for one in rows[word].split()] if word in rows else [0.0] * toy_dataset.DIM
+        assert model.fixed_words.weight[at].tolist() == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,124 @@
+"""Bottom-Up (Anderson et al. 2018; Teney et al. 2018): top-down attention over the regions or cells of an image."""
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.rnn import pack_padded_sequence
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.answer_mlp import answer_output
+from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.recipe import Recipe
+
+
+@strict
+class BottomUpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """Sizes; the defaults are those of Teney et al. 2018 (section 3), with attention by a product."""
+
+    model_type = "vqa_bottom_up"
+
+    image_size: int = 2048
+    """dimensions of a region or cell"""
+    vocabulary_size: int = 10000
+    """number of word indices"""
+    word_size: int = 300
+    """dimensions of a word vector; the paper's start as GloVe's (``--word-vectors``)"""
+    size: int = 1024
+    """dimensions of the question and of the joint representation"""
+    attention_dropout: float | int = 0.2
+    dropout: float | int = 0.5
+    """of the classifier"""
+
+    def validate_sizes(self) -> None:
+        """Raise InputError unless sizes are positive, and dropouts in [0, 1)."""
+        check_sizes(self, "image_size", "vocabulary_size", "word_size", "size")
+        for name in ("attention_dropout", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}, expected 0 or more, and less than 1")
+
+
+class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """GRU on the question -> attention over L2-normalised cells -> product of both sides -> classifier."""
+
+    config_class = BottomUpVqaConfig
+    base_model_prefix = "bottom_up"
+
+    def __init__(self, config: BottomUpVqaConfig) -> None:
+        super().__init__(config)
+        size = config.size
+        self.words = nn.Embedding(config.vocabulary_size, config.word_size, PADDING)
+        self.gru = nn.GRU(config.word_size, size, batch_first=True)
+        self.attended_image, self.attending_question = _Gated(config.image_size, size), _Gated(size, size)
+        self.score = weight_norm(nn.Linear(size, 1))
+        self.attention_dropout = nn.Dropout(config.attention_dropout)
+        self.image, self.question = _Gated(config.image_size, size), _Gated(size, size)
+        self.hidden = _Gated(size, 2 * size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.answers = weight_norm(nn.Linear(2 * size, config.num_labels or 0))
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.GRU | nn.Embedding):
+            module.reset_parameters()
+
+    def forward(
+        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+    ) -> SequenceClassifierOutput:
+        """Score all answers of the vocabulary.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_grid: (batch, cells, image_size).
+            labels: see `answer_output`.
+
+        Returns:
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells, (batch, 1, cells).
+
+        Raises:
+            InputError: image_grid has another shape.
+        """
+        check_grid(image_grid, self.config.image_size)
+        cells = functional.normalize(image_grid, dim=-1)
+        lengths = (question_indices != PADDING).sum(1).cpu()
+        vectors = self.words(question_indices[:, : int(lengths.max())])
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        question = self.gru(packed)[1][0]
+        both = self.attended_image(cells) * self.attending_question(question)[:, None]
+        image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), None)
+        joint = self.image(image) * self.question(question)
+        output = answer_output(self.answers(self.dropout(self.hidden(joint))), labels)
+        output.attentions = (attention[:, None],)
+        return output
+
+
+class _Gated(nn.Module):
+    """Gated tanh, tanh(W x + b) times sigmoid(W' x + b'), with weight normalisation (Teney et al. 2018, 3.7)."""
+
+    def __init__(self, size: int, output_size: int) -> None:
+        super().__init__()
+        self.value, self.gate = (weight_norm(nn.Linear(size, output_size)) for _ in range(2))
+
+    def forward(self, given: Tensor) -> Tensor:
+        """(..., output_size)."""
+        found: Tensor = torch.tanh(self.value(given)) * self.gate(given).sigmoid()
+        return found
+
+
+BOTTOM_UP = Model(
+    name="bottom-up",
+    title="Bottom-Up",
+    description="attention of the question over regions or cells of the image",
+    source="Anderson et al. 2018; Teney et al. 2018",
+    config_class=BottomUpVqaConfig,
+    model_class=BottomUpForOpenEndedVqa,
+    inputs=frozenset(("question_indices", "image_grid")),
+    recipe=Recipe("adam", 1e-3, 512, 13.0),
+    open_ended=True,
+)
+"""Trained by Adam where the paper uses Adadelta and its successors Adamax; soft targets are ``--targets soft``."""

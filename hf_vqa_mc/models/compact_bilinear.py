@@ -1,0 +1,198 @@
+"""Multimodal compact bilinear pooling: MCB, and MCB-A with attention (Fukui et al. 2016)."""
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.answer_mlp import answer_output, needed
+from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.recipe import Recipe
+
+LEAST = 1e-12
+"""Added below the square root, whose gradient at 0 is infinite."""
+
+
+class CompactBilinear(nn.Module):
+    """The count sketch of the outer product of two vectors, by FFT (Pham and Pagh 2013; Gao et al. 2016).
+
+    It is the circular convolution of the sketches of both vectors. Computed in float32 at least, as half precision
+    loses the small products.
+    """
+
+    def __init__(self, sizes: tuple[int, int], output_size: int, seed: int) -> None:
+        super().__init__()
+        self.output_size = output_size
+        rng = torch.Generator().manual_seed(seed)
+        for name, size in zip(("first", "second"), sizes, strict=True):
+            self.register_buffer(f"{name}_index", torch.randint(output_size, (size,), generator=rng))
+            self.register_buffer(f"{name}_sign", torch.randint(0, 2, (size,), generator=rng).float() * 2 - 1)
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """The sketch of first (..., size) and second (..., size), which broadcast: (..., output_size)."""
+        with torch.autocast(first.device.type, enabled=False):
+            product = self._spectrum(first, "first") * self._spectrum(second, "second")
+            found: Tensor = torch.fft.irfft(product, n=self.output_size)
+        return found.to(first.dtype)
+
+    def _spectrum(self, given: Tensor, name: str) -> Tensor:
+        index, sign = getattr(self, f"{name}_index"), getattr(self, f"{name}_sign")
+        kind = torch.promote_types(given.dtype, torch.float32)
+        sketch = torch.zeros(*given.shape[:-1], self.output_size, device=given.device, dtype=kind)
+        found: Tensor = torch.fft.rfft(sketch.index_add(-1, index, given.to(kind) * sign.to(kind)))
+        return found
+
+
+def signed_root(given: Tensor) -> Tensor:
+    """Signed square root and L2 norm 1 of the last dimension."""
+    return functional.normalize(given.sign() * (given.abs() + LEAST).sqrt(), dim=-1)
+
+
+@strict
+class McbVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """Sizes of MCB; the defaults are those of Fukui et al. 2016 (sections 3 and 4.2)."""
+
+    model_type = "vqa_mcb"
+
+    sees_grid: bool = False
+    """whether a grid of the image is attended to (MCB-A)"""
+    image_size: int = 2048
+    """dimensions of image features"""
+    vocabulary_size: int = 10000
+    """number of word indices"""
+    word_size: int = 300
+    """dimensions of a learned word vector (tanh)"""
+    fixed_word_size: int = 300
+    """dimensions of the given word vectors, which are not trained (the paper's are GloVe's); 0: none"""
+    lstm_size: int = 1024
+    lstm_layers: int = 2
+    """layers whose last states are concatenated"""
+    lstm_dropout: float | int = 0.3
+    sketch_size: int = 16000
+    sketch_seed: int = 0
+    """seed of the random hashes and signs"""
+    attention_size: int = 512
+    glimpses: int = 2
+    """attention maps"""
+    dropout: float | int = 0.1
+
+    def validate_sizes(self) -> None:
+        """Raise InputError unless sizes are positive, and dropouts in [0, 1)."""
+        names = ("word_size", "lstm_size", "lstm_layers", "sketch_size", "attention_size", "glimpses")
+        check_sizes(self, "image_size", "vocabulary_size", *names)
+        for name in ("lstm_dropout", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}, expected 0 or more, and less than 1")
+
+
+class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """Words -> LSTMs; question and image (with attention: a weighted sum of its cells) -> compact bilinear -> answers.
+
+    Image features are L2-normalised. Each pooling is followed by signed square root, L2 norm and dropout.
+    """
+
+    config_class = McbVqaConfig
+    base_model_prefix = "mcb"
+
+    def __init__(self, config: McbVqaConfig) -> None:
+        super().__init__(config)
+        self.words = nn.Embedding(config.vocabulary_size, config.word_size, PADDING)
+        self.fixed_words = nn.Embedding(config.vocabulary_size, config.fixed_word_size, PADDING)
+        self.fixed_words.requires_grad_(False)
+        word_size, layers = config.word_size + config.fixed_word_size, config.lstm_layers
+        self.lstm = nn.LSTM(
+            word_size, config.lstm_size, layers, batch_first=True, dropout=config.lstm_dropout if layers > 1 else 0.0
+        )
+        question = layers * config.lstm_size
+        size, sketch = config.image_size, config.sketch_size
+        if config.sees_grid:
+            self.attending = CompactBilinear((question, size), sketch, config.sketch_seed + 1)
+            self.attention = nn.Sequential(
+                nn.Linear(sketch, config.attention_size), nn.ReLU(), nn.Linear(config.attention_size, config.glimpses)
+            )
+            size *= config.glimpses
+        self.pooling = CompactBilinear((question, size), sketch, config.sketch_seed)
+        self.dropout = nn.Dropout(config.dropout)
+        self.lstm_dropout = nn.Dropout(config.lstm_dropout)
+        self.classifier = nn.Linear(sketch, config.num_labels or 0)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.LSTM):
+            module.reset_parameters()
+        elif isinstance(module, nn.Embedding):
+            module.reset_parameters()
+            if module is self.fixed_words:
+                nn.init.zeros_(module.weight)  # words without a given vector
+
+    def forward(
+        self,
+        question_indices: Tensor,
+        image_features: Tensor | None = None,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+    ) -> SequenceClassifierOutput:
+        """Score all answers of the vocabulary.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_features: (batch, image_size), without attention.
+            image_grid: (batch, cells, image_size), with attention.
+            labels: see `answer_output`.
+
+        Returns:
+            ``logits`` (batch, answers); with labels also ``loss``; with attention also ``attentions``: the maps,
+            (batch, glimpses, cells).
+
+        Raises:
+            InputError: the image is missing or has another shape.
+        """
+        question = self._question(question_indices)
+        attentions = None
+        if self.config.sees_grid:
+            cells = functional.normalize(needed(image_grid, "image_grid", self.config), dim=-1)
+            check_grid(cells, self.config.image_size)
+            joint = self.dropout(signed_root(self.attending(question[:, None], cells)))
+            maps = [average(cells, scores, None) for scores in self.attention(joint).unbind(-1)]
+            image = torch.cat([attended for attended, _ in maps], -1)
+            attentions = (torch.stack([weights for _, weights in maps], 1),)
+        else:
+            image = functional.normalize(needed(image_features, "image_features", self.config), dim=-1)
+        output = answer_output(self.classifier(self.dropout(signed_root(self.pooling(question, image)))), labels)
+        output.attentions = attentions
+        return output
+
+    def _question(self, indices: Tensor) -> Tensor:
+        """The last hidden states of all layers, (batch, layers x size)."""
+        lengths = (indices != PADDING).sum(1).cpu()
+        indices = indices[:, : int(lengths.max())]
+        vectors = torch.cat([self.words(indices).tanh(), self.fixed_words(indices)], -1)
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        _, (hidden, _) = self.lstm(packed)
+        found: Tensor = self.lstm_dropout(torch.cat([*hidden], -1))
+        return found
+
+
+def _declared(name: str, title: str, description: str, image: str) -> Model:
+    return Model(
+        name=name,
+        title=title,
+        description=description,
+        source="Fukui et al. 2016",
+        config_class=McbVqaConfig,
+        model_class=McbForOpenEndedVqa,
+        inputs=frozenset(("question_indices", image)),
+        preset={"sees_grid": image == "image_grid"},
+        recipe=Recipe("adam", 7e-4, 128, 20.0),
+        open_ended=True,
+    )
+
+
+MCB = _declared("mcb", "MCB", "compact bilinear pooling of question and image", "image_features")
+MCB_A = _declared("mcb-a", "MCB-A", "compact bilinear pooling, with attention over a grid of the image", "image_grid")

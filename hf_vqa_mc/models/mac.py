@@ -1,0 +1,150 @@
+"""MAC: memory, attention and composition (Hudson and Manning 2018), the best model in GQA's paper."""
+
+from math import isqrt
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.answer_mlp import answer_output
+from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.recipe import Recipe
+
+
+@strict
+class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """Sizes of MAC; the defaults are those of Hudson and Manning 2018 (supplement A), with GQA's four cells."""
+
+    model_type = "vqa_mac"
+
+    image_size: int = 2048
+    """dimensions of an image cell"""
+    vocabulary_size: int = 10000
+    """number of word indices"""
+    word_size: int = 300
+    """dimensions of a word vector"""
+    size: int = 512
+    """dimensions of control, memory and all else; even"""
+    steps: int = 4
+    """MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)"""
+    dropout: float | int = 0.15
+    """of words, image, read and classifier; also of the memory, with the same mask in all steps"""
+
+    def validate_sizes(self) -> None:
+        """Raise InputError unless sizes are positive, the size is even, and dropout is in [0, 1)."""
+        check_sizes(self, "image_size", "vocabulary_size", "word_size", "size", "steps")
+        if self.size % 2:
+            raise InputError(f"size is {self.size}, expected an even number, half for each direction of the LSTM")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+
+
+class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """Bidirectional LSTM and two convolutions -> steps of control, read and write -> classifier."""
+
+    config_class = MacVqaConfig
+    base_model_prefix = "mac"
+
+    def __init__(self, config: MacVqaConfig) -> None:
+        super().__init__(config)
+        size, answers = config.size, config.num_labels or 0
+        self.words = nn.Embedding(config.vocabulary_size, config.word_size, PADDING)
+        self.lstm = nn.LSTM(config.word_size, size // 2, batch_first=True, bidirectional=True)
+        self.image = nn.Sequential(
+            nn.Conv2d(config.image_size, size, 3, padding=1), nn.ELU(), nn.Conv2d(size, size, 3, padding=1), nn.ELU()
+        )
+        self.first_control, self.first_memory = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))
+        self.question_of_step = nn.ModuleList(nn.Linear(size, size) for _ in range(config.steps))
+        self.control, self.word_score = nn.Linear(2 * size, size), nn.Linear(size, 1)
+        self.read_memory, self.read_image = nn.Linear(size, size), nn.Linear(size, size)
+        self.read_both, self.cell_score = nn.Linear(2 * size, size), nn.Linear(size, 1)
+        self.write = nn.Linear(2 * size, size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Sequential(
+            nn.Linear(2 * size, size), nn.ELU(), nn.Dropout(config.dropout), nn.Linear(size, answers)
+        )
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding | nn.Conv2d):
+            module.reset_parameters()
+        elif module is self:
+            for first in (self.first_control, self.first_memory):
+                nn.init.normal_(first)
+
+    def forward(
+        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+    ) -> SequenceClassifierOutput:
+        """Score all answers of the vocabulary.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_grid: (batch, cells, image_size), a square grid in row-major order.
+            labels: see `answer_output`.
+
+        Returns:
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells in each step,
+            (batch, steps, cells).
+
+        Raises:
+            InputError: image_grid has another shape.
+        """
+        check_grid(image_grid, self.config.image_size)
+        words, question, mask = self._encoded(question_indices)
+        cells = self._cells(image_grid)
+        control = self.first_control.expand(len(question), -1)
+        memory = self.first_memory.expand(len(question), -1)
+        kept = self.dropout(torch.ones_like(memory))  # the same in all steps (Gal and Ghahramani 2016)
+        seen, attentions = self.read_image(self.dropout(cells)), []
+        for of_step in self.question_of_step:
+            wanted = self.control(torch.cat([control, of_step(question)], -1))
+            control, _ = average(words, self.word_score(wanted[:, None] * words).squeeze(-1), mask)
+            joint = self.read_memory(memory * kept)[:, None] * seen
+            joint = functional.elu(self.read_both(torch.cat([joint, cells], -1)))
+            scores = self.cell_score(self.dropout(functional.elu(control[:, None] * joint))).squeeze(-1)
+            found, attention = average(cells, scores, None)
+            memory = self.write(torch.cat([found, memory], -1))
+            attentions.append(attention)
+        output = answer_output(self.classifier(torch.cat([memory, question], -1)), labels)
+        output.attentions = (torch.stack(attentions, 1),)
+        return output
+
+    def _encoded(self, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Words in context (batch, words, size), the question (batch, size), and the mask of the words."""
+        lengths = (indices != PADDING).sum(1).cpu()
+        indices = indices[:, : int(lengths.max())]
+        vectors = self.dropout(self.words(indices))
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        outputs, (hidden, _) = self.lstm(packed)
+        words, _ = pad_packed_sequence(outputs, batch_first=True)
+        return words, torch.cat([*hidden], -1), indices != PADDING
+
+    def _cells(self, image_grid: Tensor) -> Tensor:
+        """The image's cells after two convolutions, (batch, cells, size)."""
+        side = isqrt(image_grid.shape[1])
+        if side**2 != image_grid.shape[1]:
+            raise InputError(f"image_grid has {image_grid.shape[1]} cells, expected a square grid")
+        grid = self.dropout(image_grid).transpose(1, 2).unflatten(2, (side, side))
+        cells: Tensor = self.image(grid).flatten(2).transpose(1, 2)
+        return cells
+
+
+MAC = Model(
+    name="mac",
+    title="MAC",
+    description="steps of attention to words and to a grid of the image, with a memory",
+    source="Hudson and Manning 2018",
+    config_class=MacVqaConfig,
+    model_class=MacForOpenEndedVqa,
+    inputs=frozenset(("question_indices", "image_grid")),
+    recipe=Recipe("adam", 3e-4, 128, 15.0),
+    open_ended=True,
+)
+"""Without the moving average of the weights and the clipped gradients of its code."""

@@ -1,0 +1,96 @@
+"""Plain formulations of the open-ended models that attend to the image: question by question, cell by cell."""
+
+import torch
+from torch.nn import functional
+
+from hf_vqa_mc.models.bottom_up import BottomUpForOpenEndedVqa
+from hf_vqa_mc.models.compact_bilinear import LEAST, McbForOpenEndedVqa
+from hf_vqa_mc.models.mac import MacForOpenEndedVqa
+from hf_vqa_mc.models.question_words import PADDING
+
+
+def sketch_of_outer_product(pooling, first, second):
+    """Entry (i, j) of the outer product is added, with both signs, at the sum of both indices."""
+    found = torch.zeros(pooling.output_size, dtype=first.dtype)
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            at = (pooling.first_index[i] + pooling.second_index[j]) % pooling.output_size
+            found[at] += one * other * pooling.first_sign[i] * pooling.second_sign[j]
+    return found
+
+
+def root(given):
+    value = given.sign() * (given.abs() + LEAST).sqrt()
+    return value / value.norm()
+
+
+def linear(layer, value):
+    return layer.weight @ value + layer.bias
+
+
+def plain_mcb(model, question_indices, image_features=None, image_grid=None):
+    rows = []
+    for number, indices in enumerate(question_indices):
+        indices = indices[indices != PADDING]
+        words = torch.cat([model.words.weight[indices].tanh(), model.fixed_words.weight[indices]], -1)
+        question = torch.cat([*model.lstm(words[None])[1][0][:, 0]])
+        if image_grid is None:
+            image = image_features[number] / image_features[number].norm()
+        else:
+            cells = [cell / cell.norm() for cell in image_grid[number]]
+            first, _, second = model.attention
+            scores = torch.stack(
+                [
+                    linear(second, linear(first, root(sketch_of_outer_product(model.attending, question, one))).relu())
+                    for one in cells
+                ]
+            )
+            image = torch.cat([torch.stack(cells).T @ one.softmax(0) for one in scores.T])
+        rows.append(linear(model.classifier, root(sketch_of_outer_product(model.pooling, question, image))))
+    return torch.stack(rows)
+
+
+def plain_bottom_up(model, question_indices, image_grid):
+    def gated(layer, value):
+        return linear(layer.value, value).tanh() * linear(layer.gate, value).sigmoid()
+
+    rows = []
+    for indices, grid in zip(question_indices, image_grid, strict=True):
+        question = model.gru(model.words.weight[indices[indices != PADDING]][None])[1][0, 0]
+        cells = [cell / cell.norm() for cell in grid]
+        guide = gated(model.attending_question, question)
+        scores = [linear(model.score, gated(model.attended_image, cell) * guide) for cell in cells]
+        image = torch.stack(cells).T @ torch.cat(scores).softmax(0)
+        joint = gated(model.image, image) * gated(model.question, question)
+        rows.append(linear(model.answers, gated(model.hidden, joint)))
+    return torch.stack(rows)
+
+
+def plain_mac(model, question_indices, image_grid):
+    rows = []
+    for indices, grid in zip(question_indices, image_grid, strict=True):
+        outputs, (hidden, _) = model.lstm(model.words.weight[indices[indices != PADDING]][None])
+        words, question = outputs[0], torch.cat([*hidden[:, 0]])
+        cells = model.image(grid.T.reshape(1, -1, 2, 2))[0].flatten(1).T
+        control, memory = model.first_control, model.first_memory
+        for of_step in model.question_of_step:
+            wanted = linear(model.control, torch.cat([control, linear(of_step, question)]))
+            attention = torch.cat([linear(model.word_score, wanted * word) for word in words]).softmax(0)
+            control = words.T @ attention
+            scores = []
+            for cell in cells:
+                joint = linear(model.read_memory, memory) * linear(model.read_image, cell)
+                joint = functional.elu(linear(model.read_both, torch.cat([joint, cell])))
+                scores.append(linear(model.cell_score, functional.elu(control * joint)))
+            found = cells.T @ torch.cat(scores).softmax(0)
+            memory = linear(model.write, torch.cat([found, memory]))
+        first, _, _, last = model.classifier
+        rows.append(linear(last, functional.elu(linear(first, torch.cat([memory, question])))))
+    return torch.stack(rows)
+
+
+PLAIN = {
+    McbForOpenEndedVqa: plain_mcb,
+    BottomUpForOpenEndedVqa: plain_bottom_up,
+    MacForOpenEndedVqa: plain_mac,
+}
