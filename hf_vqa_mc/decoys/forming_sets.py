@@ -28,7 +28,10 @@ DISTANCES = (0.3, 1.0, np.inf)
 _ESTIMATED = 1e-6
 """Minimum estimated leak; only that of sets of a single question is exactly 0."""
 _TASKS = 64
-_NEVER = np.iinfo(np.int64).max
+BLOCK = 8
+"""Dimensions after which the distance is compared with the best one."""
+_FARTHEST = np.iinfo(np.int32).max
+"""Squared distances are below 49 * 2 * SCALE**2, since those of Hellinger are at most 2."""
 
 Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows sorted by group, and the start of each group."""
@@ -225,8 +228,12 @@ def _form_sets(
     remaining = np.bincount(number, minlength=len(distinct))  # free rows of each target
     untried = remaining.copy()
     tried = np.zeros(len(live), np.bool_)
-    coordinates = rows.coordinates[live]
-    costs = np.empty(len(live), np.int64)
+    free = np.ones(len(live), np.bool_)
+    in_set = np.zeros(len(distinct), np.bool_)  # targets
+    dimensions = rows.coordinates.shape[1]
+    coordinates = np.zeros((len(live), -(-dimensions // BLOCK) * BLOCK), np.int32)
+    for axis in range(dimensions):  # the last one, with the largest variance, comes first
+        coordinates[:, axis] = rows.coordinates[live, dimensions - 1 - axis]
     taken = np.empty(size, np.int64)
     while True:
         best = -1
@@ -241,13 +248,15 @@ def _form_sets(
         tried[start] = True
         untried[best] -= 1
         taken[0] = start
-        if not _complete(taken, size, most, live, coordinates, costs, rows, partners, tables):
+        is_complete = _complete(taken, size, most, live, number, coordinates, free, in_set, rows, tables)
+        in_set[:] = False
+        if not is_complete:
             continue
         for i in range(size):
             at = taken[i]
             remaining[number[at]] -= 1
             untried[number[at]] -= not tried[at]
-            tried[at] = True
+            tried[at], free[at] = True, False
             position = 0
             for j in range(size):
                 if j != i:
@@ -261,43 +270,48 @@ def _complete(
     size: int,
     most: float,
     live: NDArray[np.int64],
-    coordinates: NDArray[np.int16],
-    costs: NDArray[np.int64],
+    number: NDArray[np.int64],
+    coordinates: NDArray[np.int32],
+    free: NDArray[np.bool_],
+    in_set: NDArray[np.bool_],
     rows: Rows,
-    partners: NDArray[np.int32],
     tables: FilterTables,
 ) -> bool:
     """Fill ``taken``, indices into ``live``, with the nearest rows that may join the first; False if there are none.
 
-    ``coordinates`` are those of ``live``. ``costs`` are sums of squared distances to the taken rows, _NEVER for rows
-    that cannot join.
+    The nearest row has the smallest sum of squared distances to the n taken rows, at most ``most`` per row. Times n,
+    that sum is the squared distance of n times the row to the sum of the taken rows, and a constant.
     """
-    costs[:] = 0
-    costs[taken[0]] = _NEVER
+    total = coordinates[taken[0]].copy()
+    squares = np.sum(total.astype(np.int64) ** 2)
+    in_set[number[taken[0]]] = True
     for n_taken in range(1, size):
-        start = taken[n_taken - 1]
-        last = live[start]
+        constant = n_taken * squares - np.sum(total.astype(np.int64) ** 2)
+        bound = min(most * n_taken**2 - constant + 1, float(_FARTHEST))
+        nearest, best = -1, np.int32(max(bound, 0))
         for at in range(len(live)):
-            if costs[at] == _NEVER:
-                continue
-            if partners[live[at], 0] != MISSING or rows.targets[live[at]] == rows.targets[last]:
-                costs[at] = _NEVER
+            if not free[at] or in_set[number[at]]:
                 continue
             distance = np.int32(0)
-            for axis in range(coordinates.shape[1]):
-                difference = np.int32(coordinates[start, axis]) - np.int32(coordinates[at, axis])
-                distance += difference * difference
-            costs[at] += distance
-        joins = False
-        while not joins:
-            nearest = int(np.argmin(costs))
-            if costs[nearest] == _NEVER or costs[nearest] > most * n_taken:
-                return False
+            for first in range(0, coordinates.shape[1], BLOCK):
+                for axis in range(BLOCK):
+                    difference = np.int32(n_taken * coordinates[at, first + axis] - total[first + axis])
+                    distance += difference * difference
+                if distance >= best:
+                    break
+            if distance >= best:
+                continue
             joins = True
             for i in range(n_taken):
-                joins = joins and may_share(live[taken[i]], live[nearest], rows, tables)
-            taken[n_taken] = nearest
-            costs[nearest] = _NEVER
+                joins = joins and may_share(live[taken[i]], live[at], rows, tables)
+            if joins:
+                nearest, best = at, distance
+        if nearest < 0:
+            return False
+        taken[n_taken] = nearest
+        in_set[number[nearest]] = True
+        total += coordinates[nearest]
+        squares += np.sum(coordinates[nearest].astype(np.int64) ** 2)
     return True
 
 
