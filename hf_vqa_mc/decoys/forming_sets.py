@@ -230,10 +230,7 @@ def _form_sets(
     tried = np.zeros(len(live), np.bool_)
     free = np.ones(len(live), np.bool_)
     in_set = np.zeros(len(distinct), np.bool_)  # targets
-    dimensions = rows.coordinates.shape[1]
-    coordinates = np.zeros((len(live), -(-dimensions // BLOCK) * BLOCK), np.int32)
-    for axis in range(dimensions):  # the last one, with the largest variance, comes first
-        coordinates[:, axis] = rows.coordinates[live, dimensions - 1 - axis]
+    coordinates = _in_blocks(rows.coordinates[live])
     taken = np.empty(size, np.int64)
     while True:
         best = -1
@@ -292,13 +289,7 @@ def _complete(
         for at in range(len(live)):
             if not free[at] or in_set[number[at]]:
                 continue
-            distance = np.int32(0)
-            for first in range(0, coordinates.shape[1], BLOCK):
-                for axis in range(BLOCK):
-                    difference = np.int32(n_taken * coordinates[at, first + axis] - total[first + axis])
-                    distance += difference * difference
-                if distance >= best:
-                    break
+            distance = _squared_distance(n_taken, coordinates[at], total, best)
             if distance >= best:
                 continue
             joins = True
@@ -313,6 +304,29 @@ def _complete(
         total += coordinates[nearest]
         squares += np.sum(coordinates[nearest].astype(np.int64) ** 2)
     return True
+
+
+@njit(cache=True, nogil=True)
+def _in_blocks(coordinates: NDArray[np.int16]) -> NDArray[np.int32]:
+    """Coordinates with the axis of the largest variance, the last one, first; padded to whole blocks."""
+    rows, dimensions = coordinates.shape
+    found = np.zeros((rows, -(-dimensions // BLOCK) * BLOCK), np.int32)
+    for axis in range(dimensions):
+        found[:, axis] = coordinates[:, dimensions - 1 - axis]
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int32], best: np.int32) -> np.int32:
+    """The squared distance of ``times`` a row to ``total``; a part of it once that is ``best`` or more."""
+    distance = np.int32(0)
+    for first in range(0, len(row), BLOCK):
+        for axis in range(first, first + BLOCK):
+            difference = np.int32(times * row[axis] - total[axis])
+            distance += difference * difference
+        if distance >= best:
+            break
+    return distance
 
 
 def _dissolve(
