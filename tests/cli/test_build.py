@@ -57,6 +57,7 @@ def build(vqa_mc, inputs):
     return build
 
 
+@pytest.mark.slow
 def test_orig_decoys_can_be_made_and_change_no_other_variant(build, inputs, tmp_path):
     assert build("--variants", "qou,iou_qou", "--output", "plain")[0] == 0
     assert build("--variants", "qou,iou_qou,orig,all", "--orig", "made", "--output", "made")[0] == 0

@@ -51,6 +51,7 @@ def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_audits_remedies_exports_and_previews_of_a_file(secret: Path) -> None:
     rows, pool, out = secret / "rows.csv", secret / "pool.csv", secret / "out"
     write_rows(rows)

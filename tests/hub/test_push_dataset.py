@@ -39,6 +39,7 @@ def sent(hub, name=NAME):
     return {path: content for path, content in hub.repositories["dataset", name].files.items() if path[0] != "."}
 
 
+@pytest.mark.slow
 def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc, process):
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
     assert done.returncode == 0, done.stderr

@@ -54,6 +54,7 @@ def page(folder, name=NAME):
     return {README: card.content, **{path: (folder / path).read_bytes() for path in FILES}}
 
 
+@pytest.mark.slow
 def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, best, vqa_mc, process):
     done = vqa_mc("push", "model", NAME, "--folder", best)
     assert done.returncode == 0, done.stderr

@@ -92,6 +92,7 @@ def test_a_path_over_another_ancestor_is_shorter_than_the_way_up_in_12944_cases(
     assert shorter == 12_944
 
 
+@pytest.mark.slow
 def test_every_word_has_the_synsets_that_nltk_gives_it(reader, ranked, real_glove):
     wordnet = load_wordnet()
     ids = {synset.name(): number for number, synset in enumerate(ranked)}

@@ -91,6 +91,7 @@ def test_answers_outside_the_vocabulary_are_not_trained_on(answered, tmp_path):
     assert record["results"]["validation"]["answerable"] == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lstm-q-i", "bow-q-i"])
 def test_models_that_see_images_answer_multiple_choice_rows(toy, toy_features, tmp_path, name):
     run = train(settings_of(toy, toy_dataset.CONFIG, tmp_path / "run", model=name, features=toy_features, epochs=12))

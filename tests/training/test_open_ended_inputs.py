@@ -78,6 +78,7 @@ def test_a_caption_tells_what_the_image_shows(toy, captions, tmp_path):
     assert found.results == joined.record["results"]["test"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_with_taken_layers_resumes(toy, captions, tmp_path):
     layers = tuple(
         str(run(toy, tmp_path / name, name, epochs=1, captions=path).model_folder)
