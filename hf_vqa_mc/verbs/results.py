@@ -1,9 +1,9 @@
 """``hf_vqa_mc.results`` and ``vqa-mc results``: the results of several runs in one table."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -12,7 +12,8 @@ from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
 
     from hf_vqa_mc.hub.run_results import RunResult
 
@@ -23,6 +24,10 @@ PLAIN = ("split", "metric")
 """Columns of text that are not code in Markdown."""
 IN_TABLE = {"run", "model", "%", "± s.e."}
 """Columns that are printed even if all rows share their content."""
+ROW_NAMES = ("run", "tested")
+"""Columns that name a row, in each table of a narrow terminal; the second if a run has several rows."""
+FOLDED = 16
+"""Width above which a text may be folded before columns move to a further table."""
 
 
 @settings
@@ -45,6 +50,51 @@ class ResultsSettings(ReadOptions):
             _format(self.output, "--output")
 
 
+class _Tables(NamedTuple):
+    """Columns as a table; those for which a terminal is too narrow follow in further tables, with the rows' names."""
+
+    columns: Mapping[str, list[str]]
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        if self._width(self.columns) <= options.max_width:
+            yield self._table(self.columns)
+            return
+        is_unique = len(set(self.columns["run"])) == len(self.columns["run"])
+        row_names = [name for name in ROW_NAMES[: 1 if is_unique else 2] if name in self.columns]
+        names = row_names
+        for name in [name for name in self.columns if name not in row_names]:
+            if len(names) > len(row_names) and self._width([*names, name]) > options.max_width:
+                yield self._table(names)
+                names = row_names
+            names = [*names, name]
+        yield self._table(names)
+
+    def _width(self, names: Iterable[str]) -> int:
+        """Width of a table with padding and borders, in which texts are folded."""
+        from rich.cells import cell_len
+
+        width = {name: max(map(cell_len, [*_heading(name).split("\n"), *self.columns[name]])) for name in names}
+        return sum(3 + (min(width[name], FOLDED) if name in TEXTS else width[name]) for name in names) + 1
+
+    def _table(self, names: Iterable[str]) -> "Table":
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table()
+        for name in names:
+            is_text = name in TEXTS
+            table.add_column(
+                _heading(name), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
+            )
+        for cells in zip(*(self.columns[name] for name in names), strict=True):
+            table.add_row(*map(Text, cells))
+        return table
+
+
+def _heading(name: str) -> str:
+    return name if name in TEXTS else name.replace(" ", "\n")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultsResult(Result):
     """The results of runs."""
@@ -55,21 +105,10 @@ class ResultsResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """The table in percent, without empty columns; what all rows share is above it."""
-        from rich.table import Table
-        from rich.text import Text
-
         columns = self._columns()
         shared = {name for name, column in columns.items() if len(set(column)) == 1} - IN_TABLE
         yield from (f"{name}: {columns[name][0]}" for name in columns if name in shared)
-        columns = {name: column for name, column in columns.items() if name not in shared}
-        table = Table()
-        for name in columns:
-            is_text = name in TEXTS
-            heading = name if is_text else name.replace(" ", "\n")
-            table.add_column(heading, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
-        for cells in zip(*columns.values(), strict=True):
-            table.add_row(*map(Text, cells))
-        yield table
+        yield _Tables({name: column for name, column in columns.items() if name not in shared})
         if unfinished := sum(row.score is None for row in self.rows):
             yield f"without a result, since the run is not finished: {unfinished:,} of {len(self.rows):,} rows"
         if self.output is not None:
@@ -132,8 +171,8 @@ class ResultsResult(Result):
                 "tested": row.tested if any(one.tested != one.config for one in self.rows) else "",
                 "settings": _settings_text(row),
                 "train rows": "" if row.train_rows is None else f"{row.train_rows:,}",
-                "metric": row.metric or row.status,
-                "%": percent(row.score),
+                "metric": row.metric or "",
+                "%": row.status if row.score is None else percent(row.score),
                 "± s.e.": percent(row.stderr),
                 "chance": percent(row.chance),
                 **{name: percent((row.other_metrics or {}).get(name)) for name in others},

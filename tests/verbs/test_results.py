@@ -134,6 +134,25 @@ def test_what_all_rows_share_is_printed_once(runs):
     assert [row["score"] for row in rows] == [0.62752, 0.5, 0.5187]
 
 
+@pytest.mark.parametrize("width", [40, 80, 140, 400])
+def test_a_narrow_terminal_shows_every_column_with_the_runs(runs, width):
+    lines = CliRunner().invoke(app, ["results", str(runs)], env={"COLUMNS": str(width)}).stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    tables = "\n".join(lines).split("┏")[1:]
+    assert (len(tables) == 1) == (width == 400)
+    assert all("runs/mc" in table for table in tables)
+    cells = {cell.strip() for line in lines for cell in line.split("│")}
+    assert {"62.8", "51.9", "50.0", "14.3", "89.1", "79.0", "72,710", "40,893"} <= cells
+
+
+def test_an_unfinished_run_is_named_in_the_column_of_scores(runs):
+    write_record(runs / "mc" / "best", finished=False)
+    lines = vm.results(runs).to_markdown().splitlines()
+    heads, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    row = dict(zip(heads, rows[-1], strict=True))
+    assert (row["metric"], row["%"]) == ("", "unfinished")
+
+
 def test_damaged_runs_and_folders_without_runs_are_refused(runs, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="empty: found no runs"):
