@@ -66,7 +66,11 @@ class VqaPipeline(Pipeline):
             raise model
         if not isinstance(processor, self.processor_class):
             name = self.processor_class.__name__
-            raise InputError(f"processor is {shown(processor)}; expected the {name} of the model's checkpoint")
+            found = type(processor).__name__
+            raise InputError(
+                f"the processor is {found}; expected the {name} of the model's checkpoint. Pipelines: "
+                "multiple-choice-vqa for multiple-choice models, open-ended-vqa for open-ended models"
+            )
         check_fit(model.config, processor, model.name_or_path or type(model).__name__)
         processor = processor.with_options(**options)
         model.eval()  # type: ignore[no-untyped-call]

@@ -74,7 +74,9 @@ class PredictResult(Result):
             yield best_of_the_choices(results["multiple_choice"])
         if self.output and not self.skipped:
             words = f"{self.output} {self.dataset} {self.config} --split {self.split}"
-            yield f"to see which decoys were chosen: vqa-mc score {words}"
+            is_open = "multiple_choice" not in results and "answerable" in results
+            seen = "the score in detail" if is_open else "which decoys were chosen"
+            yield f"to see {seen}: vqa-mc score {words}"
 
     def to_dict(self) -> dict[str, Any]:
         """Checkpoint, data and results, as in training.json; ``word_changes`` of the questions, null if none."""

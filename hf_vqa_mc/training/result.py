@@ -57,11 +57,14 @@ class TrainResult(Result):
         else:
             yield f"{self.settings.config} has no other split to report"
         for config, by_split in record.get("also_tested", {}).items():
-            yield from (f"{config}, {split}: {scored(results)}" for split, results in by_split.items())
+            for split, found in by_split.items():
+                choices = f"; {best_of_the_choices(found['multiple_choice'])}" if "multiple_choice" in found else ""
+                yield f"{config}, {split}: {scored(found)}{choices}"
         if self.settings.word_changes:
             yield f"words of each question, in training and tests: {self.settings.word_changes}"
         chosen_on = "held-out training images" if self.validated_on == "held_out" else self.validated_on
-        yield f"best step {record['best_step']:,}: {results[self.validated_on]['accuracy']:.1%} on {chosen_on}"
+        step = f"best step {record['best_step']:,}" if record["best_step"] else "fitted in one pass"
+        yield f"{step}: {results[self.validated_on]['accuracy']:.1%} on {chosen_on}"
         if record["skipped"]:
             yield f"left out: {record['skipped']:,} questions of all splits whose images have no features"
         yield f"checkpoint: {self.model_folder}"

@@ -58,10 +58,10 @@ def defaults() -> dict[str, Any]:
 class TrainingSettings(ReadOptions):
     """Train a model, validate it on schedule, keep the best checkpoint and test it once.
 
-    The same call resumes an interrupted run from its last validation. The recipe is that of Chao et al. 2018
-    (supplement, A.4), except for learning rate and epochs, which the paper does not report; ours were tuned on
-    held-out training images of COCO-QA. With several processes (torchrun, accelerate launch) each computes its share
-    of a batch, and batch normalisation sees that share.
+    The same call resumes an interrupted run from its last validation. The recipe of multiple-choice models
+    is that of Chao et al. 2018 (supplement, A.4), except for learning rate and epochs, which the paper does not
+    report; ours were tuned on held-out training images of COCO-QA. With several processes (torchrun, accelerate
+    launch) each computes its share of a batch, and batch normalisation sees that share.
     """
 
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
@@ -182,7 +182,7 @@ class TrainingSettings(ReadOptions):
         "Gradient accumulation steps: micro-batches per batch.", default=1, check=_COUNT, panel=RUNNING
     )
     mixed_precision: Literal["no", "bf16", "fp16"] = option(
-        "no, bf16, fp16; bf16 and fp16 are for GPUs.", default="no", panel=RUNNING
+        "no, bf16, fp16; bf16 is for GPUs and CPUs with AVX512-BF16, fp16 for GPUs.", default="no", panel=RUNNING
     )
     track: tuple[str, ...] = option(
         "Tracker of accelerate, such as tensorboard; may be repeated.", default=(), panel=RUNNING

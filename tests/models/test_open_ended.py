@@ -282,6 +282,13 @@ def test_the_pipeline_names_what_is_wrong(tmp_path, given, message):
         answering({"question": "what"}, top_k=0)
 
 
+def test_a_pipeline_of_the_other_kind_of_model_names_the_right_one(tmp_path):
+    folder = checkpoint(tmp_path / "run", "lstm-q")
+    message = r"the processor is OpenEndedVqaProcessor; expected the VqaMcProcessor .* open-ended-vqa for open-ended"
+    with pytest.raises(InputError, match=message):
+        pipeline("multiple-choice-vqa", model=str(folder), device="cpu")
+
+
 def test_words_that_do_not_fit_the_model_are_refused(tmp_path):
     folder = checkpoint(tmp_path / "run", "lstm-q")
     path = folder / "processor_config.json"

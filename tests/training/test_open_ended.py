@@ -74,6 +74,15 @@ def test_a_model_learns_answers_and_is_measured_by_consensus_accuracy(answered, 
     assert {one["answer"] for one in predictions} == set(COLOURS)
 
 
+def test_a_model_that_is_fitted_has_no_best_step(answered, tmp_path):
+    run = train(settings_of(answered, "open", tmp_path / "run", model="popular-answer"))
+    score = run.record["results"]["held_out"]["accuracy"]
+    assert f"fitted in one pass: {score:.1%} on held-out training images" in list(run.report())
+    found = vm.predict(run.model_folder, str(answered), "open", output=tmp_path / "answers.json")
+    command = f"vqa-mc score {tmp_path / 'answers.json'} {answered} open --split validation"
+    assert list(found.report())[-1] == f"to see the score in detail: {command}"
+
+
 def test_questions_whose_answers_are_not_published_are_predicted(answered, tmp_path):
     run = train(settings_of(answered, "open", tmp_path / "run"))
     found = vm.predict(run.model_folder, str(answered), "hidden", output=tmp_path / "submission.json")
@@ -99,7 +108,10 @@ def test_models_that_see_images_answer_multiple_choice_rows(toy, toy_features, t
     assert found["metric"] == "accuracy"
     assert found["accuracy"] > 0.85
     assert found["multiple_choice"]["accuracy"] >= found["accuracy"]
-    again = vm.predict(run.model_folder, str(toy), toy_dataset.CONFIG, features=toy_features)
+    again = vm.predict(
+        run.model_folder, str(toy), toy_dataset.CONFIG, features=toy_features, output=tmp_path / "answers.json"
+    )
+    assert "to see which decoys were chosen: vqa-mc score" in "\n".join(again.report())
     assert again.results == found
     frame = again.to_pandas()
     assert (frame["answer"] == frame["target"]).mean() == pytest.approx(found["accuracy"])
