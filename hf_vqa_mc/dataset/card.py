@@ -64,7 +64,7 @@ def _card_yaml(inventory: Inventory) -> str:
         pretty_name=title(inventory),
         task_categories=["visual-question-answering", *choices],
         size_categories=[_SIZE_NAMES[bisect.bisect_right(_SIZES, largest)]],
-        tags=["vqa", *choices, "hf_vqa_mc", *sorted(inventory["sources"])],
+        tags=list(dict.fromkeys(["vqa", *choices, "hf_vqa_mc", *sorted(inventory["sources"])])),
     )
     DatasetInfosDict({name: dataset_info(name, config) for name, config in configs.items()}).to_dataset_card_data(data)
     MetadataConfigs(

@@ -107,6 +107,12 @@ def test_the_hub_knows_its_licence_task_and_size(card):
     assert card.data.size_categories == ["n<1K"]
 
 
+def test_no_tag_is_listed_twice(tmp_path):
+    write_folder(tmp_path / "vqa_mc", "vqa", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    tags = DatasetCard.load(tmp_path / "vqa_mc" / "README.md").data.tags
+    assert sorted(tags) == ["hf_vqa_mc", "multiple-choice", "vqa"]
+
+
 def test_the_page_describes_content_and_creation(card):
     for expected in [
         "| `made_iou_qou` (default) | 40 |  | 20 | 7 | 26.6% | 14.3% |",

@@ -113,6 +113,21 @@ def test_a_dataset_on_the_hub_is_linked_and_a_local_one_is_not(card):
         assert "dataset `vqa_mc`" in on_disk.text
 
 
+def test_a_short_training_is_given_in_seconds(card):
+    assert "Trained on cpu in 1 process for 4.2 seconds." in card(seconds=4.2).text
+
+
+def test_the_metric_of_an_open_ended_model_is_described(card):
+    answers = {"size": 9, "questions": 1.0, "human_answers": 1.0}
+    of_metric = {
+        "accuracy": "Accuracy is the share of questions that are answered with the dataset's answer.",
+        "consensus accuracy": "The metric is the dataset's own: consensus accuracy.",
+    }
+    for metric, sentence in of_metric.items():
+        result = {"metric": metric, "accuracy": 0.5, "questions": 9, "answerable": 1.0}
+        assert sentence in card(model="bow-q", answers=answers, results={"test": result}).text
+
+
 def test_the_initial_checkpoint_is_named(card):
     for name, shown in (("ada/mlp-qavg", "ada/mlp-qavg"), ("/home/ada/runs/qavg", "qavg"), ("runs/best", "runs/best")):
         text = card(init_from={"name": name, "config": "qavg_iou_qou"}).text
