@@ -1,6 +1,7 @@
 """Load a dataset's splits with ``load_dataset``; check names, shorten errors, and hide its progress bars."""
 
 import contextlib
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -36,6 +37,8 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         builder = load_dataset_builder(dataset, config)
         _check_files(dataset, builder)
+        if Path(dataset).is_dir():
+            builder = load_dataset_builder(dataset, config, cache_dir=_cache_of(builder))
         builder.download_and_prepare()
         return config, builder.as_dataset()
 
@@ -108,6 +111,18 @@ def _texts(value: object, depth: int = 5) -> Iterator[str]:
     elif isinstance(value, Mapping | list) and depth:
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(one, depth - 1)
+
+
+def _cache_of(builder: "DatasetBuilder") -> str:
+    """The cache folder of a local dataset, another one whenever its files change.
+
+    ``datasets`` (5.2.0) identifies a folder by its name and its card, not by its path or the content of its files.
+    """
+    from datasets import config
+
+    files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
+    states = [(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file in files for one in [Path(file).stat()]]
+    return str(Path(config.HF_DATASETS_CACHE, "local", hashlib.sha256(repr(states).encode()).hexdigest()[:16]))
 
 
 def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
