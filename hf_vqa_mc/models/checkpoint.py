@@ -25,12 +25,12 @@ def load_checkpoint(
     name: str | Path,
     **options: Any,  # noqa: ANN401  as with_options has them
 ) -> tuple[PreTrainedModel, Any]:
-    """The model, in evaluation mode and on the CPU, and its processor, with options of its ``with_options``.
+    """The model, in evaluation mode, float32 and on the CPU, and its processor, with options of its ``with_options``.
 
     Raises InputError if there is no such checkpoint, it is damaged or pickled, or its files do not match.
     """
     folder = checkpoint_folder(name)
-    model = load_model(folder)
+    model = load_model(folder, dtype=torch.float32)
     processor = model_of(model.config).processor_class.from_pretrained(folder, **options)
     check_fit(model.config, processor, str(name))
     return model, processor

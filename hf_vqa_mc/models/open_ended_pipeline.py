@@ -10,6 +10,7 @@ from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
+from hf_vqa_mc.models.open_ended_texts import checked_texts
 from hf_vqa_mc.models.pipeline import VqaPipeline
 
 OPEN_ENDED_TASK = "open-ended-vqa"
@@ -97,6 +98,8 @@ class OpenEndedVqaPipeline(VqaPipeline):
             None if input_.get(name) is None else [input_[name]] for name in ("image", "caption", "group")
         )
         features = self.processor(["" if question is None else question], images, captions=captions, groups=groups)
+        if choices is not None and not checked_texts(choices, "choices"):
+            raise InputError("choices: expected one text or more, found none")
         return {**features, "choices": None if choices is None else list(choices)}
 
     def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]

@@ -98,7 +98,14 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"{what.removesuffix('s')} {number} is {shown(text)}; expected a string")
+        if not is_unicode(text):
+            raise InputError(f"{what.removesuffix('s')} {number} has half a surrogate pair: {shown(text)}; correct it")
     return texts
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text is valid Unicode, without halves of surrogate pairs."""
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _vectors(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:

@@ -59,8 +59,8 @@ class SentenceEncoder:
         """The opposite of `as_json`; raises InputError if it is not valid."""
         try:
             name, dim, sample = given["name"], given["dim"], given["sample"]  # type: ignore[index]
-            if isinstance(name, str) and isinstance(dim, int) and dim > 0:
+            if isinstance(name, str) and isinstance(dim, int) and dim > 0 and len(sample) == min(dim, COMPARED):
                 return cls(name, dim, tuple(map(float, sample)))
         except (KeyError, TypeError, ValueError):
             pass
-        raise InputError(f"question_encoder is {shown(given)}; expected name, dim and sample")
+        raise InputError(f"question_encoder is {shown(given)}; expected name, dim and sample, {COMPARED} numbers")

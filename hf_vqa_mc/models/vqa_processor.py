@@ -180,7 +180,7 @@ class VqaProcessor(ProcessorMixin):
             inputs, image_features = list(map(str, about["inputs"])), about["image_features"]
             kind = None if image_features is None else FeatureKind.from_json(image_features, "image_features")
             made = cls.stored(folder, about, kind, inputs)
-            made.word_changes = WordChanges.of(dict(about.get("word_changes") or {}))
+            made.word_changes = WordChanges.from_json(about.get("word_changes"))
             return made
         except InputError as error:
             raise InputError(f"{path}: {error}") from error

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from hf_vqa_mc.errors import InputError, shown
+
 _WORD = re.compile(r"\w(?:\S*\w)?")
 
 
@@ -28,6 +30,19 @@ class WordChanges:
             shuffled is True,
             seed if isinstance(seed, int) else 0,
         )
+
+    @classmethod
+    def from_json(cls, given: object) -> Self:
+        """The opposite of `as_json`; raises InputError if it is not valid."""
+        if given is None:
+            return cls()
+        found = cls.of(given) if isinstance(given, Mapping) else cls()
+        if asdict(found) != given:
+            raise InputError(
+                f"word_changes is {shown(given)}; expected first_words (1 or more, or null), shuffle_words (true or "
+                "false) and seed (a whole number)"
+            )
+        return found
 
     def __bool__(self) -> bool:
         return self.first_words is not None or self.shuffle_words

@@ -47,7 +47,7 @@ class AnsweredQuestions(SplitQuestions):
     def hashed(self) -> Iterator[bytes | memoryview]:
         """The content that a checksum covers, in addition to ids."""
         yield from super().hashed()
-        for texts in [self.targets, *self.answers, self.groups or [], self.captions or []]:
+        for texts in [self.targets, *self.answers, self.groups or []]:
             yield "\n".join(texts).encode("utf-8", "surrogatepass")
 
 
@@ -119,7 +119,10 @@ def _groups(rows: Any, location: str, group: str) -> list[str]:  # noqa: ANN401 
     column = rows.select_columns([name]).with_format("arrow")[:][name]
     if member and not (pa.types.is_struct(column.type) and column.type.get_field_index(member) >= 0):
         raise InputError(f"{location}: column {name!r} holds {column.type}, expected records with {member!r}")
-    texts = pc.fill_null(pc.cast(pc.struct_field(column, member) if member else column, pa.string()), "").to_pylist()
+    column = pc.struct_field(column, member) if member else column
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        raise InputError(f"{location}: column {group!r} holds {column.type}, expected one text or number per question")
+    texts = pc.fill_null(pc.cast(column, pa.string()), "").to_pylist()
     if not any(texts):
         raise InputError(f"{location}: column {group!r}, by which the model groups questions, is empty")
     return [str(text) for text in texts]

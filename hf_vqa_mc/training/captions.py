@@ -1,9 +1,11 @@
 """Captions of images, for models that read a caption instead of seeing the image."""
 
+import hashlib
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items
+from hf_vqa_mc.models.open_ended_texts import is_unicode
 
 
 class Captions(dict[str, str]):
@@ -28,7 +30,17 @@ class Captions(dict[str, str]):
                     raise InputError(
                         f"{path}, annotations, record {number}: {shown(record)}; expected image_id and caption"
                     )
+                if not is_unicode(caption):
+                    raise InputError(
+                        f"{path}, annotations, record {number}: the caption has half a surrogate pair: "
+                        f"{shown(caption)}; correct or remove it"
+                    )
                 self.setdefault(str(image), caption)
                 number += 1
         if not self:
             raise InputError(f"{path} has no captions; expected annotations with image_id and caption")
+
+    @property
+    def checksum(self) -> str:
+        """Checksum of the captions and their image ids."""
+        return hashlib.sha256(repr(list(self.items())).encode()).hexdigest()

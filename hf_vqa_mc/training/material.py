@@ -17,6 +17,7 @@ from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.training.ablations import added, check_types, sampled, with_changed_words, without_types
+from hf_vqa_mc.training.captions import Captions
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.new_model import Made, check_checkpoint, new_model
 from hf_vqa_mc.training.open_ended_material import open_ended
@@ -57,6 +58,7 @@ class Material:
     questions: str
     """checksum of all questions"""
     images: ImageFeatures | None
+    captions: Captions | None
     skipped: int
     """number of questions on images without features or captions"""
 
@@ -74,6 +76,7 @@ class Material:
             **self.texts,
             "image_features": self.images.kind.as_json() if self.images else None,
             "images_sha256": self.images.checksum if self.images else None,
+            **({"captions_sha256": self.captions.checksum} if self.captions else {}),
         }
 
 
@@ -99,6 +102,8 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     kept = {split: usable(questions) for split, questions in data.splits.items()}
     skipped = sum(lost for _, lost in kept.values())
     data = Splits(data.texts, {split: questions for split, (questions, _) in kept.items() if questions.has_answers})
+    if "train" in kept and "train" not in data.splits:
+        raise InputError(f"{kept['train'][0].location} has no answers to train on; choose another config")
     train, validation, validated_on = _divided(data, settings)
     train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(data, validated_on)
     also_tested = {}
@@ -119,6 +124,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
         also_tested=also_tested,
         questions=checksums[0] if len(checksums) == 1 else hashlib.sha256("".join(checksums).encode()).hexdigest(),
         images=images,
+        captions=captions,
         skipped=skipped,
     )
 

@@ -16,14 +16,14 @@ from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.model import answers_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
 from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions, coverage, most_frequent_answers
 from hf_vqa_mc.training.new_model import Made, check_checkpoint, check_same_features, new_model
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.questions import Splits
-from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.settings import TrainingSettings, defaults
 from hf_vqa_mc.training.word_vectors import run_word_vectors
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def open_ended(
     _check_settings(settings, declared)
     if settings.init_from is None:
         texts = _texts(settings, declared, data, train, progress)
+        _check_words(declared, texts, train)
         vocabulary = most_frequent_answers(train.targets, settings.answers)
         labels = {
             "id2label": dict(enumerate(vocabulary)),
@@ -62,8 +63,10 @@ def open_ended(
     else:
         model, processor = load_checkpoint(settings.init_from)
         check_checkpoint(settings, model.config, images, processor)
-        texts, vocabulary = processor.texts, answers_of(model)
-    known = np.array([text in set(vocabulary) for text in train.targets])
+        texts = processor.with_options(question_encoder=settings.question_encoder).texts
+        vocabulary = answers_of(model)
+    in_vocabulary = set(vocabulary)
+    known = np.array([text in in_vocabulary for text in train.targets])
     if not known.any():
         raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
     about = {"answers": {"size": len(vocabulary), **coverage(vocabulary, train)}}
@@ -83,21 +86,30 @@ def open_ended(
 def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
     """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
     name = settings.model
+    is_fitted = issubclass(declared.model_class, FittedModel)
     reads_vectors = "question_vectors" in declared.inputs
-    reads_words = "question_indices" in declared.inputs and not issubclass(declared.model_class, FittedModel)
+    reads_words = "question_indices" in declared.inputs and not is_fitted
     separate = bool(declared.preset.get("separate"))
     for option, is_given, is_used in (
         ("--word-vectors", settings.word_vectors is not None, reads_vectors or reads_words),
         ("--question-encoder", settings.question_encoder is not None, reads_vectors),
         ("--captions", settings.captions is not None, "caption_bags" in declared.inputs),
         ("--first-layers", bool(settings.first_layers), separate),
-        ("--init-from", settings.init_from is not None, not issubclass(declared.model_class, FittedModel)),
+        ("--init-from", settings.init_from is not None, not is_fitted),
+        ("--targets", settings.targets != defaults()["targets"], not is_fitted),
     ):
         if is_given and not is_used:
             raise InputError(f"{option}: {name} does not use it; remove it")
     if settings.word_vectors is not None and settings.question_encoder is not None:
         raise InputError("--word-vectors and --question-encoder: expected one of them")
     if settings.init_from is not None:
+        for option, is_given in (
+            ("--answers", settings.answers != defaults()["answers"]),
+            ("--word-vectors", settings.word_vectors is not None),
+            ("--first-layers", bool(settings.first_layers)),
+        ):
+            if is_given:
+                raise InputError(f"{option}: --init-from {settings.init_from} has its own; remove {option}")
         return
     if reads_vectors and settings.word_vectors is None and settings.question_encoder is None:
         raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE or --question-encoder NAME")
@@ -130,6 +142,16 @@ def _texts(
     if train.groups is not None:
         texts = replace(texts, groups=tuple(sorted(set(train.groups) - {""})))
     return texts
+
+
+def _check_words(declared: "Model", texts: OpenEndedTexts, train: AnsweredQuestions) -> None:
+    """Raise InputError if a bag of words would be empty."""
+    for name, what, words in (("question_bags", "question", texts.words), ("caption_bags", "caption", texts.captions)):
+        if name in declared.inputs and words is not None and not words.words:
+            raise InputError(
+                f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
+                f"{declared.name} counts only such words; train on more questions, or choose another model"
+            )
 
 
 def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:

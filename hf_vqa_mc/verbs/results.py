@@ -1,6 +1,6 @@
 """``hf_vqa_mc.results`` and ``vqa-mc results``: the results of several runs in one table."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -125,8 +125,9 @@ class ResultsResult(Result):
         records = []
         for row in self.rows:
             fields = row.as_json()
-            more = [fields.pop(name) or {} for name in ("other_metrics", "per_answer_type")]
-            records.append(fields | {"settings": _settings_text(row)} | more[0] | more[1])
+            fields |= {"settings": _settings_text(row)} | (fields.pop("other_metrics") or {})
+            types = fields.pop("per_answer_type") or {}
+            records.append(fields | {_own_name(name, fields): score for name, score in types.items()})
         return pd.DataFrame(records)
 
     def to_markdown(self) -> str:
@@ -152,7 +153,7 @@ class ResultsResult(Result):
         suffix = _format(path, "path")
         check_output_file(path, "path", overwrite=overwrite)
         content: dict[str, Callable[[], bytes]] = {
-            ".csv": lambda: self.to_pandas().to_csv(index=False).encode(),
+            ".csv": lambda: self.to_pandas().rename(columns=_no_formula).map(_no_formula).to_csv(index=False).encode(),
             ".json": lambda: json_bytes(self.to_dict(), 1),
             ".md": lambda: self.to_markdown().encode(),
         }
@@ -165,6 +166,7 @@ class ResultsResult(Result):
 
         others = list(dict.fromkeys(name for row in self.rows for name in row.other_metrics or {}))
         types = list(dict.fromkeys(name for row in self.rows for name in row.per_answer_type or {}))
+        taken = {*TEXTS, *others, "train rows", "%", "± s.e.", "chance", "questions"}
         cells = [
             {
                 **{name: getattr(row, name) for name in ("run", "dataset", "config", "tested", "split", "model")},
@@ -176,13 +178,23 @@ class ResultsResult(Result):
                 "± s.e.": percent(row.stderr),
                 "chance": percent(row.chance),
                 **{name: percent((row.other_metrics or {}).get(name)) for name in others},
-                **{name: percent((row.per_answer_type or {}).get(name)) for name in types},
+                **{_own_name(name, taken): percent((row.per_answer_type or {}).get(name)) for name in types},
                 "questions": "" if row.questions is None else f"{row.questions:,}",
             }
             for row in self.rows
         ]
         columns = {name: [str(row[name]) for row in cells] for name in cells[0]}
         return {name: column for name, column in columns.items() if any(column)}
+
+
+def _no_formula(value: Any) -> Any:  # noqa: ANN401  any cell
+    """A cell of CSV; a text that spreadsheets would take for a formula gets an apostrophe in front."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def _own_name(answer_type: str, taken: Collection[str]) -> str:
+    """The column of an answer type, which must not replace another column."""
+    return f"{answer_type} (answer type)" if answer_type in taken else answer_type
 
 
 def _settings_text(row: "RunResult") -> str:

@@ -272,6 +272,10 @@ def test_the_pipeline_ranks_answers_and_picks_a_choice(tmp_path, name, pixels):
         ({"choices": ["red"]}, "expected .*question"),
         ({"question": "what", "choices": ["blue", "green"]}, "none of the choices is in the model's vocabulary"),
         ({"question": 3}, "question 0 is 3; expected a string"),
+        ({"question": "\ud800"}, "question 0 has half a surrogate pair"),
+        ({"question": "what", "choices": "red"}, "choices: expected a list of texts, found 'red'"),
+        ({"question": "what", "choices": []}, "choices: expected one text or more, found none"),
+        ({"question": "what", "choices": [1, 2]}, "choice 0 is 1; expected a string"),
     ],
 )
 def test_the_pipeline_names_what_is_wrong(tmp_path, given, message):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.training import loop as training_loop
 from hf_vqa_mc.training.answered_questions import most_frequent_answers, read_answered
@@ -162,6 +163,48 @@ def test_settings_that_do_not_fit_the_model_are_refused(answered, tmp_path, chan
 def test_rows_without_answers_cannot_be_trained_on(answered, tmp_path):
     with pytest.raises(InputError, match="has no split train"):
         train(settings_of(answered, "hidden", tmp_path / "run"))
+
+
+def edited(folder, change):
+    for split in ("train", "validation"):
+        path = folder / "open" / f"{split}.parquet"
+        pq.write_table(pa.Table.from_pylist([change(row) for row in pq.read_table(path).to_pylist()]), path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "message"),
+    [
+        (
+            "bow-q",
+            lambda row: row | {"question": ""},
+            "no word occurs in 2 or more of the .* training questions",
+        ),
+        ("bow-q", lambda row: row | {"answer": ""}, "train has no answers to train on"),
+        (
+            "popular-per-type",
+            lambda row: row | {"question_type": ["a"]},
+            "holds list.*expected one text or number",
+        ),
+    ],
+)
+def test_rows_that_a_model_cannot_be_trained_on_are_refused(answered, tmp_path, model, change, message):
+    with pytest.raises(InputError, match=message):
+        train(settings_of(edited(answered, change), "open", tmp_path / "run", model=model))
+
+
+def test_a_checkpoint_in_half_precision_predicts(answered, tmp_path):
+    run = train(settings_of(answered, "open", tmp_path / "run", epochs=1))
+    load_checkpoint(run.model_folder)[0].half().save_pretrained(run.model_folder)
+    assert vm.predict(run.model_folder, str(answered), "open", split="validation").results["questions"] == 60
+
+
+def test_changes_of_words_that_are_not_valid_are_refused(answered, tmp_path):
+    folder = train(settings_of(answered, "open", tmp_path / "run", epochs=1, first_words=2)).model_folder
+    path = folder / "processor_config.json"
+    path.write_text(path.read_text().replace('"first_words": 2', '"first_words": "2"'))
+    with pytest.raises(InputError, match=r"word_changes is .*expected first_words"):
+        vm.predict(folder, str(answered), "open", split="validation")
 
 
 def test_transfer_refuses_open_ended_models(answered, toy, tmp_path):

@@ -111,6 +111,36 @@ def test_another_encoder_than_in_training_is_refused(toy, tmp_path, small_encode
         vm.predict(folder, str(toy), toy_dataset.CONFIG, question_encoder=small_encoder)
 
 
+@pytest.mark.parametrize("sample", [[0.5], [], "abc"])
+def test_an_encoders_sample_of_another_size_is_refused(toy, tmp_path, small_encoder, sample):
+    folder = run(toy, tmp_path / "run", "linear-q", question_encoder=small_encoder, epochs=0.1).model_folder
+    path = folder / "processor_config.json"
+    stored = json.loads(path.read_text())
+    stored["question_encoder"]["sample"] = sample
+    path.write_text(json.dumps(stored))
+    with pytest.raises(InputError, match="expected name, dim and sample, 16 numbers"):
+        vm.predict(folder, str(toy), toy_dataset.CONFIG, question_encoder=small_encoder)
+
+
+def test_a_checkpoint_with_the_encoder_of_a_folder_is_trained_further(toy, tmp_path, small_encoder):
+    first = run(toy, tmp_path / "first", "linear-q", question_encoder=small_encoder, epochs=0.1).model_folder
+    second = run(
+        toy, tmp_path / "second", "linear-q", question_encoder=small_encoder, init_from=str(first), epochs=0.1
+    )
+    assert second.record["results"]["test"]["questions"] > 0
+
+
+def test_a_run_is_not_resumed_with_other_captions_but_with_the_same_in_another_file(toy, captions, tmp_path):
+    path, moved = tmp_path / "captions.json", tmp_path / "moved.json"
+    path.write_text(captions.read_text())
+    before = run(toy, tmp_path / "run", "caption", captions=path, epochs=1).record
+    path.rename(moved)
+    assert run(toy, tmp_path / "run", "caption", captions=moved, epochs=1).record["results"] == before["results"]
+    moved.write_text(captions.read_text().replace("picture", "drawing"))
+    with pytest.raises(InputError, match="is a run whose captions_sha256 is"):
+        run(toy, tmp_path / "run", "caption", captions=moved, epochs=1)
+
+
 def test_word_vectors_initialise_an_lstm(toy, vectors, tmp_path):
     given = {"model_settings": {"lstm_size": 4, "word_size": toy_dataset.DIM}, "learning_rate": 1e-9, "epochs": 1}
     found, _ = load_checkpoint(run(toy, tmp_path / "run", "lstm-q", word_vectors=str(vectors), **given).model_folder)
@@ -133,6 +163,9 @@ def test_word_vectors_initialise_an_lstm(toy, vectors, tmp_path):
         ("bow-q", {"question_encoder": "x"}, "--question-encoder: bow-q does not use it; remove it"),
         ("concat-q-i", {}, "concat-q-i needs --first-layers CHECKPOINT of each of bow-q, image"),
         ("popular-answer", {"init_from": "x"}, "--init-from: popular-answer does not use it; remove it"),
+        ("popular-answer", {"targets": "soft"}, "--targets: popular-answer does not use it; remove it"),
+        ("bow-q", {"init_from": "x", "answers": 2}, "--answers: --init-from x has its own; remove --answers"),
+        ("lstm-q", {"init_from": "x", "word_vectors": "corpus"}, "--word-vectors: --init-from x has its own; remove"),
         ("mlp-qa", {"first_layers": ("x",)}, "--first-layers: mlp-qa is a multiple-choice model"),
     ],
 )
@@ -148,6 +181,7 @@ def test_options_that_a_model_lacks_or_does_not_use_are_named(toy, toy_features,
         ({"annotations": [{"image_id": 1}]}, r"annotations, record 0: .* expected image_id and caption"),
         ({"annotations": []}, "has no captions"),
         ({"images": []}, "expected a field 'annotations'"),
+        ({"annotations": [{"image_id": 1, "caption": "\ud800"}]}, "record 0: the caption has half a surrogate pair"),
         ({"annotations": [{"image_id": 1, "caption": "a"}]}, "questions are on images without a caption in"),
     ],
 )

@@ -124,6 +124,14 @@ def test_files_are_written_by_suffix(runs, tmp_path):
         vm.results(runs, output="table.txt")
 
 
+def test_names_of_answer_types_replace_no_column_and_are_no_formulas(runs, tmp_path):
+    results = {**CONSENSUS, "per_answer_type": {"score": 0.25, "=1+1": 0.5}}
+    write_record(runs / "deep" / "open" / "best", **{**OPEN, "results": {"validation": results}})
+    vm.results(runs / "deep").save(tmp_path / "results.csv")
+    first, _ = csv.DictReader((tmp_path / "results.csv").read_text().splitlines())
+    assert (first["score"], first["score (answer type)"], first["'=1+1"]) == ("0.62752", "0.25", "0.5")
+
+
 def test_what_all_rows_share_is_printed_once(runs):
     done = CliRunner().invoke(app, ["results", str(runs / "deep"), str(runs / "deep" / "open")])
     assert done.exit_code == 0
