@@ -68,7 +68,8 @@ class OpenEndedVqaPipeline(VqaPipeline):
             question: its text; not needed for a model that does not see it.
             choices: its choices.
             caption: of the image, for a model that reads one.
-            group: question type or other group, for a prior; by default unknown.
+            group: question type or other group, for a prior; by default that of the dictionary's column that the model
+                groups questions by, such as ``question_type``, else unknown.
             kwargs: ``top_k`` (number of answers, 5 by default), ``batch_size``, ``num_workers``.
 
         Returns:
@@ -94,13 +95,20 @@ class OpenEndedVqaPipeline(VqaPipeline):
         if not isinstance(input_, Mapping) or model_of(self.model.config).sees_question:
             self._check(input_, "question")
         question, choices = input_.get("question"), input_.get("choices")
+        given = {**input_, "group": input_.get("group", self._group(input_))}
         images, captions, groups = (
-            None if input_.get(name) is None else [input_[name]] for name in ("image", "caption", "group")
+            None if given.get(name) is None else [given[name]] for name in ("image", "caption", "group")
         )
         features = self.processor(["" if question is None else question], images, captions=captions, groups=groups)
         if choices is not None and not checked_texts(choices, "choices"):
             raise InputError("choices: expected one text or more, found none")
         return {**features, "choices": None if choices is None else list(choices)}
+
+    def _group(self, question: Mapping[str, Any]) -> Any:  # noqa: ANN401  any value
+        """The question's group in a row of a dataset: the column that the model groups questions by, or its field."""
+        name, _, member = (getattr(self.model.config, "group", None) or "").partition(".")
+        value = question.get(name)
+        return value.get(member) if member and isinstance(value, Mapping) else value
 
     def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         choices = input_tensors.pop("choices")

@@ -397,6 +397,7 @@ def test_the_pipeline_takes_captions_and_groups(tmp_path):
     prior = pipeline("open-ended-vqa", model=str(checkpoint(tmp_path / "two", "popular-per-type")), device="cpu")
     assert prior({"question": "is it", "group": "is"})[0]["answer"] == "no"
     assert prior({"question": "is it"})[0]["answer"] == "red"
+    assert prior({"question": "is it", "question_type": "is"})[0]["answer"] == "no"  # as a row of the dataset has it
     assert [one[0]["answer"] for one in prior([{"group": "is"}, {"group": "what"}])] == ["no", "red"]
 
 
