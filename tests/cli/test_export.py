@@ -14,11 +14,12 @@ from tests.exports import small
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(monkeypatch, tmp_path, tmp_path_factory):
     """Runs a command line in an empty folder; gives the result."""
     import datasets
 
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    cache = tmp_path_factory.mktemp("cache")  # outside of the folder of the benchmark
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
