@@ -51,6 +51,7 @@ MODELS = ModelListing(
         "deeper-lstm-q-norm-i": "hf_vqa_mc.models.question_lstm:DEEPER_LSTM_Q_NORM_I",
         "mcb": "hf_vqa_mc.models.compact_bilinear:MCB",
         "mcb-a": "hf_vqa_mc.models.compact_bilinear:MCB_A",
+        "hiecoatt-answers": "hf_vqa_mc.models.open_ended_co_attention:HIE_CO_ATTENTION",
         "bottom-up": "hf_vqa_mc.models.bottom_up:BOTTOM_UP",
         "mac": "hf_vqa_mc.models.mac:MAC",
         "lstm": "hf_vqa_mc.models.question_lstm:LSTM",

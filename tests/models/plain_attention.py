@@ -63,8 +63,13 @@ def averaged(places, scores):
 
 def joint(model, grid, tokens):
     """h_s of one image (cells, channels) and one question (words, text), without dropout."""
+    return joint_of(model, grid, [linear(model.words, token) for token in tokens])
+
+
+def joint_of(model, grid, embedded):
+    """h_s of one image (cells, channels) and embedded words."""
     cells = [torch.tanh(linear(model.cells, cell)) for cell in grid]
-    words = [torch.tanh(linear(model.words, token)) for token in tokens]
+    words = [torch.tanh(word) for word in embedded]
     phrases = [torch.tanh(phrase(model.phrases, words, t)) for t in range(len(words))]
     below = ()
     for level, places in (("word", words), ("phrase", phrases), ("question", lstm(model.question, phrases))):

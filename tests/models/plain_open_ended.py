@@ -6,7 +6,9 @@ from torch.nn import functional
 from hf_vqa_mc.models.bottom_up import BottomUpForOpenEndedVqa
 from hf_vqa_mc.models.compact_bilinear import LEAST, McbForOpenEndedVqa
 from hf_vqa_mc.models.mac import MacForOpenEndedVqa
+from hf_vqa_mc.models.open_ended_co_attention import CoAttentionForOpenEndedVqa
 from hf_vqa_mc.models.question_words import PADDING
+from tests.models.plain_attention import joint_of
 
 
 def sketch_of_outer_product(pooling, first, second):
@@ -89,7 +91,16 @@ def plain_mac(model, question_indices, image_grid):
     return torch.stack(rows)
 
 
+def plain_hie_co_attention(model, question_indices, image_grid):
+    rows = [
+        joint_of(model, grid, model.words.weight[indices[indices != PADDING]])
+        for indices, grid in zip(question_indices, image_grid, strict=True)
+    ]
+    return torch.stack([linear(model.classifier, row) for row in rows])
+
+
 PLAIN = {
+    CoAttentionForOpenEndedVqa: plain_hie_co_attention,
     McbForOpenEndedVqa: plain_mcb,
     BottomUpForOpenEndedVqa: plain_bottom_up,
     MacForOpenEndedVqa: plain_mac,

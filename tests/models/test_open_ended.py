@@ -46,6 +46,8 @@ SMALL = {
     "hidden_sizes": [6, 5],
     "lstm_size": 16,
     "size": 16,
+    "level_size": 8,
+    "joint_size": 8,
     "sketch_size": 64,
     "attention_size": 8,
     "word_size": 16,
