@@ -78,7 +78,7 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             labels: see `answer_output`.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells, (batch, 1, cells).
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: one of (batch, cells).
 
         Raises:
             InputError: image_grid has another shape.
@@ -93,7 +93,7 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), None)
         joint = self.image(image) * self.question(question)
         output = answer_output(self.answers(self.dropout(self.hidden(joint))), labels)
-        output.attentions = (attention[:, None],)
+        output.attentions = (attention,)
         return output
 
 

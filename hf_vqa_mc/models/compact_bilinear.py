@@ -147,8 +147,8 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             labels: see `answer_output`.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; with attention also ``attentions``: the maps,
-            (batch, glimpses, cells).
+            ``logits`` (batch, answers); with labels also ``loss``; with attention also ``attentions``: of each
+            glimpse, (batch, cells).
 
         Raises:
             InputError: the image is missing or has another shape.
@@ -161,7 +161,7 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             joint = self.dropout(signed_root(self.attending(question[:, None], cells)))
             maps = [average(cells, scores, None) for scores in self.attention(joint).unbind(-1)]
             image = torch.cat([attended for attended, _ in maps], -1)
-            attentions = (torch.stack([weights for _, weights in maps], 1),)
+            attentions = tuple(weights for _, weights in maps)
         else:
             image = functional.normalize(needed(image_features, "image_features", self.config), dim=-1)
         output = answer_output(self.classifier(self.dropout(signed_root(self.pooling(question, image)))), labels)

@@ -90,8 +90,8 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             labels: see `answer_output`.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells in each step,
-            (batch, steps, cells).
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells, of each step,
+            (batch, cells).
 
         Raises:
             InputError: image_grid has another shape.
@@ -113,7 +113,7 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             memory = self.write(torch.cat([found, memory], -1))
             attentions.append(attention)
         output = answer_output(self.classifier(torch.cat([memory, question], -1)), labels)
-        output.attentions = (torch.stack(attentions, 1),)
+        output.attentions = tuple(attentions)
         return output
 
     def _encoded(self, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:

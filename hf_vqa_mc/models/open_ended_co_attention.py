@@ -67,8 +67,8 @@ class CoAttentionForOpenEndedVqa(CoAttentionModel):
             labels: see `answer_output`.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the image at each level,
-            (batch, cells) each.
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells, of each level,
+            (batch, cells).
 
         Raises:
             InputError: image_grid has another shape.

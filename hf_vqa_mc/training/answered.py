@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
@@ -18,6 +20,9 @@ from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_o
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DECIMALS = 6
+"""Decimals of attention in files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +35,8 @@ class Answered:
     """(questions,): index of the answer with the highest score"""
     picked: NDArray[np.int64] | None
     """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
+    attention: NDArray[np.float32] | None = None
+    """(questions, cells): attention to each cell of the image, the mean of all maps; None without attention"""
 
     @property
     def score(self) -> float:
@@ -81,6 +88,18 @@ class Answered:
         else:
             rows = [{"question_id": name, "answer": text} for name, text in zip(ids, self.texts(), strict=True)]
         write_json(path, rows, None, overwrite)
+
+
+def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
+    """Write the attention maps as ``vqa-mc score --attentions`` reads them: square lists of lists, by question."""
+    if found.attention is None:
+        raise InputError("--attentions: the model does not attend to a grid of the image; remove it")
+    side = isqrt(found.attention.shape[1])
+    maps = found.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side).tolist()
+    names = found.questions.question_ids
+    write_json(
+        path, [{"questionId": name, "attention": one} for name, one in zip(names, maps, strict=True)], None, overwrite
+    )
 
 
 Measured = tuple[float, Mapping[str, Any]]

@@ -15,6 +15,7 @@ from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.ablations import with_changed_words
+from hf_vqa_mc.training.answered import Answered, write_attentions
 from hf_vqa_mc.training.material import open_images
 from hf_vqa_mc.training.metric import ACCURACY
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
@@ -29,6 +30,8 @@ from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from hf_vqa_mc.models.model import Model
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,6 +113,7 @@ def predict(
     captions: Path | None = None,
     question_encoder: str | None = None,
     output: Path | None = None,
+    attentions: Path | None = None,
     overwrite: bool = False,
     skip_missing: bool = False,
     progress: Progress = silent,
@@ -122,10 +126,11 @@ def predict(
     if output is not None:
         paths = [Path(one) for one in (dataset, checkpoint, features, word_vectors, captions) if one is not None]
         check_output_file(output, "--output", paths, overwrite)
+    if attentions is not None:
+        check_output_file(attentions, "--attentions", [] if output is None else [output], overwrite)
     model, processor = load_checkpoint(checkpoint)
+    _check_use(model_of(model.config), str(checkpoint), word_vectors, question_encoder, attentions)
     if question_encoder is not None:
-        if not model_of(model.config).open_ended:
-            raise InputError(f"--question-encoder: {checkpoint} is a multiple-choice model; remove it")
         processor = processor.with_options(question_encoder=question_encoder)
     images = open_images(features, model.config, str(checkpoint))
     if images is not None:
@@ -140,11 +145,23 @@ def predict(
         text = with_word_vectors(processor.text, word_vectors)
         task = MultipleChoice(Inputs(data.texts, questions.used_texts(), text, processor.inputs, images))
     else:
-        if word_vectors is not None:
-            raise InputError(f"--word-vectors: {checkpoint} is an open-ended model, which has its own; remove it")
         task = OpenEnded(AnswerInputs(data.texts, processor.texts, processor.inputs, images), answers_of(model))
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if output is not None and processes.is_main_process:
         found.write(output, overwrite)
+    if attentions is not None and processes.is_main_process and isinstance(found, Answered):
+        write_attentions(found, attentions, overwrite)
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)
+
+
+def _check_use(
+    model: "Model", checkpoint: str, word_vectors: str | None, question_encoder: str | None, attentions: Path | None
+) -> None:
+    """Raise InputError if an option is given that a model does not use."""
+    if word_vectors is not None and model.open_ended:
+        raise InputError(f"--word-vectors: {checkpoint} is an open-ended model, which has its own; remove it")
+    if question_encoder is not None and not model.open_ended:
+        raise InputError(f"--question-encoder: {checkpoint} is a multiple-choice model; remove it")
+    if attentions is not None and not (model.open_ended and "image_grid" in model.inputs):
+        raise InputError(f"--attentions: {checkpoint} is not an open-ended model that attends to a grid; remove it")

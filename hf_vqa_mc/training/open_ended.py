@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
-AT_ONCE = 1024
-"""Questions per forward pass."""
+AT_ONCE, GRIDS_AT_ONCE = 1024, 64
+"""Questions per forward pass, without and with a grid of the image."""
 NO_ANSWER = -1
 """Answer index of a question whose answer is not in the vocabulary."""
 
@@ -44,6 +44,11 @@ class AnswerInputs:
         self._vectors = None
         if "question_vectors" in needed:
             self._vectors = texts.tensors(["question_vectors"], questions=questions)["question_vectors"]
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether the model sees a grid of the image."""
+        return "image_grid" in self._needed
 
     def tensors(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
@@ -106,10 +111,11 @@ class OpenEnded(Task[AnsweredQuestions]):
         model.train(False)
         of_choices = self._of_choices(questions)
 
-        def answered(block: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        def answered(block: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
             rows = np.arange(block.start, block.stop)
             tensors = self._inputs.tensors(questions, rows)
-            logits = model(**{name: tensor.to(accelerator.device) for name, tensor in tensors.items()}).logits
+            output = model(**{name: tensor.to(accelerator.device) for name, tensor in tensors.items()})
+            logits, maps = output.logits, output.attentions
             if not logits.isfinite().all():
                 raise InputError(
                     f"{questions.location}: the model's scores are not all finite; check its weights and the image "
@@ -120,11 +126,21 @@ class OpenEnded(Task[AnsweredQuestions]):
                 scores = logits.float().cpu().numpy()
                 known = np.take_along_axis(scores, of_choices[rows].clip(0), 1)
                 picked = np.where(of_choices[rows] == NO_ANSWER, -np.inf, known).argmax(1)
-            return logits.argmax(1).cpu().numpy(), picked
+            attention = np.empty((len(rows), 0), np.float32)
+            if maps is not None:
+                attention = torch.stack(maps).mean(0).float().cpu().numpy()
+            return logits.argmax(1).cpu().numpy(), picked, attention
 
-        found = by_blocks(len(questions), AT_ONCE, answered, accelerator, progress)
-        best, picked = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return Answered(questions, self._vocabulary, best, None if of_choices is None else picked)
+        at_once = GRIDS_AT_ONCE if self._inputs.has_grid else AT_ONCE
+        found = by_blocks(len(questions), at_once, answered, accelerator, progress)
+        best, picked, attention = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Answered(
+            questions,
+            self._vocabulary,
+            best,
+            None if of_choices is None else picked,
+            attention if attention.size else None,
+        )
 
     def _of_choices(self, questions: AnsweredQuestions) -> NDArray[np.int64] | None:
         """(questions, choices): answer index of each choice, padded with NO_ANSWER; None without choices."""

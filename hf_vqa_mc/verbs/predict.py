@@ -42,6 +42,10 @@ class PredictSettings(ReadOptions):
         default=None,
         cli_default=default_output,
     )
+    attentions: Path | None = option(
+        "File to write the attention maps of an open-ended model to, as vqa-mc score --attentions reads them.",
+        default=None,
+    )
     overwrite: bool = overwrite_option()
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
 

@@ -228,8 +228,20 @@ def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid,
     given = {"features": toy_grid, "model_settings": settings, "learning_rate": 0.003, "epochs": 15}
     result = run(toy, tmp_path / "run", name, **given)
     assert result.record["results"]["test"]["accuracy"] > least  # 0.6 without the image
-    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=toy_grid)
+    maps = tmp_path / "maps.json"
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=toy_grid, attentions=maps)
     assert found.results == result.record["results"]["test"]
+    written = json.loads(maps.read_text())
+    assert [one["questionId"] for one in written] == found.to_pandas()["question_id"].tolist()
+    for one in written:
+        assert [len(line) for line in one["attention"]] == [2, 2]
+        assert sum(map(sum, one["attention"])) == pytest.approx(1, abs=1e-4)
+
+
+def test_only_models_with_a_grid_have_attention_maps(toy, tmp_path):
+    folder = run(toy, tmp_path / "run", "bow-q", epochs=0.1).model_folder
+    with pytest.raises(InputError, match="is not an open-ended model that attends to a grid"):
+        vm.predict(folder, str(toy), toy_dataset.CONFIG, attentions=tmp_path / "maps.json")
 
 
 def test_word_vectors_that_mcb_does_not_train_stay_as_given(toy, toy_features, vectors, tmp_path):
