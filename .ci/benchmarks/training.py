@@ -2,7 +2,7 @@
 
 MLP-IQA, BoW Q and LSTM Q in the papers' sizes, from a dataset on the disk, features of images in a memory-mapped store
 and word vectors of 300 numbers, all made up; the trainer's own figures, the medians of several validations. Then steps
-of BoW Q and LSTM Q beside plain formulations, which take turns; the medians of several turns count.
+of BoW Q and LSTM Q and of plain formulations, which take turns; the medians of several turns count.
 """
 
 import logging

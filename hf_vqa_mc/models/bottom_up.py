@@ -5,14 +5,13 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.parametrizations import weight_norm
-from torch.nn.utils.rnn import pack_padded_sequence
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, check_sizes
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import average, check_grid
 from hf_vqa_mc.recipe import Recipe
 
@@ -85,10 +84,7 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         """
         check_grid(image_grid, self.config.image_size)
         cells = functional.normalize(image_grid, dim=-1)
-        lengths = (question_indices != PADDING).sum(1).cpu()
-        vectors = self.words(question_indices[:, : int(lengths.max())])
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        question = self.gru(packed)[1][0]
+        question = self.gru(packed(self.words(question_indices), question_indices))[1][0]
         both = self.attended_image(cells) * self.attending_question(question)[:, None]
         image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), None)
         joint = self.image(image) * self.question(question)

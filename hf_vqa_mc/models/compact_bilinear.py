@@ -4,14 +4,13 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.model import Model, check_sizes
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import average, check_grid
 from hf_vqa_mc.recipe import Recipe
 
@@ -170,11 +169,8 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
 
     def _question(self, indices: Tensor) -> Tensor:
         """The last hidden states of all layers, (batch, layers x size)."""
-        lengths = (indices != PADDING).sum(1).cpu()
-        indices = indices[:, : int(lengths.max())]
         vectors = torch.cat([self.words(indices).tanh(), self.fixed_words(indices)], -1)
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        _, (hidden, _) = self.lstm(packed)
+        _, (hidden, _) = self.lstm(packed(vectors, indices))
         found: Tensor = self.lstm_dropout(torch.cat([*hidden], -1))
         return found
 

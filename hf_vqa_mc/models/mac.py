@@ -6,14 +6,14 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pad_packed_sequence
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, check_sizes
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import average, check_grid
 from hf_vqa_mc.recipe import Recipe
 
@@ -118,13 +118,9 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
 
     def _encoded(self, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Words in context (batch, words, size), the question (batch, size), and the mask of the words."""
-        lengths = (indices != PADDING).sum(1).cpu()
-        indices = indices[:, : int(lengths.max())]
-        vectors = self.dropout(self.words(indices))
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        outputs, (hidden, _) = self.lstm(packed)
+        outputs, (hidden, _) = self.lstm(packed(self.dropout(self.words(indices)), indices))
         words, _ = pad_packed_sequence(outputs, batch_first=True)
-        return words, torch.cat([*hidden], -1), indices != PADDING
+        return words, torch.cat([*hidden], -1), (indices != PADDING)[:, : words.shape[1]]
 
     def _cells(self, image_grid: Tensor) -> Tensor:
         """The image's cells after two convolutions, (batch, cells, size)."""

@@ -7,14 +7,13 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden, classifier, needed
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.prefix_lstm import last_states
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
 
 
@@ -106,10 +105,7 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
         """Hidden and cell states after the last word, each (layers, batch, lstm_size)."""
         if question_indices.device.type == "cpu":
             return last_states(self.lstm, self.words, question_indices)
-        lengths = (question_indices != PADDING).sum(1).cpu()
-        vectors = self.words(question_indices[:, : int(lengths.max())]).tanh()
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        states: tuple[Tensor, Tensor] = self.lstm(packed)[1]
+        states: tuple[Tensor, Tensor] = self.lstm(packed(self.words(question_indices).tanh(), question_indices))[1]
         return states
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.text.many_texts import word_lists
@@ -106,6 +108,12 @@ class QuestionWords:
         if len(set(words)) < len(words) or not set(words).issuperset(chain.from_iterable(starts)):
             raise InputError("question_words: a word occurs twice, or one of starts is not in words")
         return cls(words, tuple(starts))
+
+
+def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:
+    """Vectors of the words of questions for recurrent networks: (batch, words, size), whose ``indices`` are padded."""
+    lengths = (indices != PADDING).sum(1).cpu()
+    return pack_padded_sequence(vectors[:, : int(lengths.max())], lengths, batch_first=True, enforce_sorted=False)
 
 
 def _words(questions: Sequence[str]) -> list[list[str]]:

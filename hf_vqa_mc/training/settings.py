@@ -161,7 +161,7 @@ class TrainingSettings(ReadOptions):
     )
     seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
     train_rows: int | None = option(
-        "Train on a random sample of this many questions; balanced pairs and closed answer sets are kept whole.",
+        "Train on a random sample of this many questions; balanced pairs and closed answer sets are not split.",
         default=None,
         check=AT_LEAST_ONE,
         panel=ABLATIONS,
