@@ -91,11 +91,12 @@ class Answered:
 
 
 def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
-    """Write the attention maps as ``vqa-mc score --attentions`` reads them: square lists of lists, by question."""
+    """Write the attention maps as ``vqa-mc score --attentions`` reads them: ``map[column][row]``, by question."""
     if found.attention is None:
         raise InputError("--attentions: the model does not attend to a grid of the image; remove it")
     side = isqrt(found.attention.shape[1])
-    maps = found.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side).tolist()
+    rows = found.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side)
+    maps = rows.swapaxes(1, 2).tolist()  # GQA's program reads x first
     names = found.questions.question_ids
     write_json(
         path, [{"questionId": name, "attention": one} for name, one in zip(names, maps, strict=True)], None, overwrite

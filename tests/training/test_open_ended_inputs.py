@@ -2,12 +2,16 @@
 
 import json
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.scoring.gqa import gqa_score
+from hf_vqa_mc.training.answered import Answered, write_attentions
+from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
@@ -236,6 +240,30 @@ def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid,
     for one in written:
         assert [len(line) for line in one["attention"]] == [2, 2]
         assert sum(map(sum, one["attention"])) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(("cell", "score"), [(1, 100), (2, 0)])
+def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path, cell, score):
+    questions = AnsweredQuestions("toy", ["q"], ["n"], np.array([0]), ["red"], [["red"]], None)
+    attention = np.zeros((1, 4), np.float32)
+    attention[0, cell] = 1.0
+    found = Answered(questions, ["red"], np.array([0]), None, attention)
+    write_attentions(found, tmp_path / "maps.json", overwrite=False)
+    top_right = {"x": 50, "y": 0, "w": 50, "h": 50}
+    record = {
+        "isBalanced": True,
+        "imageId": "n",
+        "question": "What color is it?",
+        "answer": "red",
+        "types": {"structural": "query", "semantic": "attr", "detailed": "colorQuery"},
+        "groups": {"global": "color"},
+        "semantic": [],
+        "annotations": {"question": {"0": "a"}, "fullAnswer": {}},
+    }
+    graphs = {"n": {"width": 100, "height": 100, "objects": {"a": top_right}}}
+    maps = json.loads((tmp_path / "maps.json").read_text())
+    scores = gqa_score({"q": "red"}, {"q": record}, attentions=maps, scene_graphs=graphs, consistency=False)
+    assert scores["grounding"] == score
 
 
 def test_only_models_with_a_grid_have_attention_maps(toy, tmp_path):
