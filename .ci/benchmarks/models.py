@@ -1,21 +1,31 @@
-"""How fast the MLP trains and scores beside its plain formulation: `python .ci/benchmarks/models.py`.
+"""How fast models train and score next to their plain formulations: `python .ci/benchmarks/models.py`.
 
 MLP-IQA in the paper's size on made-up vectors; the plain one concatenates each candidate's inputs, as the paper says.
-Both take turns, the medians of several turns count.
+The models that attend to a grid next to the tests' plain formulations, which go question by question and cell by cell;
+compact bilinear pooling next to the explicit outer product. They take turns, the medians of several turns count.
 """
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
-from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from hf_vqa_mc.model_listing import MODELS  # noqa: E402
+from hf_vqa_mc.models.candidate_scores import Table, candidate_scores  # noqa: E402
+from hf_vqa_mc.models.compact_bilinear import CompactBilinear  # noqa: E402
+from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig  # noqa: E402
+from tests.models import plain_open_ended  # noqa: E402
 
 T = TypeVar("T")
 Row = tuple[str, float, str, str]
@@ -26,6 +36,17 @@ DIFFERENT = 140  # of a batch's 400 answers
 ASKED, OFFERED, ANSWERS = 4_000, 7, 2_000
 QUESTIONS_AN_IMAGE = 14  # as Visual Genome has in the mean
 STEPS, RUNS = 12, 3
+ATTENDING: dict[str, dict[str, Any]] = {
+    "mcb-a": {"lstm_size": 256, "fixed_word_size": 0, "sketch_size": 4096},
+    "mac": {},
+    "bottom-up": {},
+    "hiecoatt-answers": {},
+}
+"""Models to settings; MCB-A is smaller than in the paper, as the explicit outer products would not fit into memory."""
+GRID, GRID_SIZE, GRID_QUESTIONS, GRID_TURNS = 16, 512, 8, 5
+"""Cells, dimensions of a cell, questions per step, turns."""
+SKETCHED, SKETCH_SIZE = 2048, 16_000
+"""Dimensions of question, image and sketch of Fukui et al. 2016."""
 
 
 class Plain(nn.Module):
@@ -52,7 +73,13 @@ class Plain(nn.Module):
 def rows() -> list[Row]:
     """The figures."""
     torch.manual_seed(0)
-    return [*training_rows(), *scoring_rows(QUESTIONS_AN_IMAGE, ">= 20 x"), *scoring_rows(1, "")]
+    return [
+        *training_rows(),
+        *scoring_rows(QUESTIONS_AN_IMAGE, ">= 20 x"),
+        *scoring_rows(1, ""),
+        *(row for name in ATTENDING for row in attending_rows(name)),
+        *sketch_rows(),
+    ]
 
 
 def training_rows() -> list[Row]:
@@ -135,6 +162,59 @@ def scoring_rows(on_image: int, required: str) -> list[Row]:
         ("largest difference of a logit", float(np.abs(found - expected).max()), "", "<= 0.000002"),
         ("of 4,000 answers differ", float((winners[0] != winners[1]).sum()), "answers", "<= 0"),
     ]
+
+
+def attending_rows(name: str) -> Iterator[Row]:
+    """Forward and backward pass of a model that attends to a grid of the image."""
+    sizes = {"vocabulary_size": 1000, "image_size": GRID_SIZE, "num_labels": 1000}
+    model = MODELS[name].model_class(MODELS[name].config(ATTENDING[name], **sizes)).train()
+    plain = plain_open_ended.PLAIN[type(model)]
+    words = torch.randint(1, 1000, (GRID_QUESTIONS, 8))
+    grid, labels = torch.randn(GRID_QUESTIONS, GRID, GRID_SIZE), torch.randint(1000, (GRID_QUESTIONS,))
+    given = {"question_indices": words, "image_grid": grid}
+
+    def ours() -> None:
+        model(**given, labels=labels).loss.backward()
+        model.zero_grad()
+
+    def theirs() -> None:
+        functional.cross_entropy(plain(model, **given), labels).backward()
+        model.zero_grad()
+
+    with patch.object(plain_open_ended, "sketch_of_outer_product", explicit_sketch):
+        fast, slow = in_turns(ours, theirs, GRID_TURNS)
+    what = f"{name}, forward and backward, {GRID_QUESTIONS} questions, {GRID} cells"
+    yield f"{what}, plain", 1000 * slow, "ms", ""
+    yield f"{what}, ours", 1000 * fast, "ms", ""
+    yield f"{name}, ours to plain", slow / fast, "x", ">= 1.5"
+
+
+def explicit_sketch(pooling: CompactBilinear, first: Tensor, second: Tensor) -> Tensor:
+    """The sketch of the outer product of two vectors, whose entries are added one by one."""
+    index = (pooling.first_index[:, None] + pooling.second_index) % pooling.output_size
+    product = (first * pooling.first_sign)[:, None] * (second * pooling.second_sign)
+    return torch.zeros(pooling.output_size).index_add(0, index.flatten(), product.flatten())
+
+
+def sketch_rows() -> Iterator[Row]:
+    """Compact bilinear pooling of one question and image in the paper's size, forward and backward."""
+    pooling = CompactBilinear((SKETCHED, SKETCHED), SKETCH_SIZE, 0)
+    first, second = (torch.randn(SKETCHED, requires_grad=True) for _ in range(2))
+    fast, slow = in_turns(
+        lambda: pooling(first, second).square().sum().backward(),
+        lambda: explicit_sketch(pooling, first, second).square().sum().backward(),
+        STEPS,
+    )
+    yield "compact bilinear pooling, 2,048 x 2,048 to 16,000, outer product", 1000 * slow, "ms", ""
+    yield "compact bilinear pooling, 2,048 x 2,048 to 16,000, FFT", 1000 * fast, "ms", ""
+    yield "compact bilinear pooling, FFT to outer product", slow / fast, "x", ">= 10"
+
+
+def in_turns(ours: Callable[[], object], theirs: Callable[[], object], turns: int) -> tuple[float, float]:
+    """Median seconds of both, which take turns after one that does not count."""
+    took = [(timed(ours)[0], timed(theirs)[0]) for _ in range(turns + 1)][1:]
+    fast, slow = (median(seconds) for seconds in zip(*took, strict=True))
+    return fast, slow
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:

@@ -1,5 +1,7 @@
 """Plain formulations of the open-ended models that attend to the image: question by question, cell by cell."""
 
+from math import isqrt
+
 import torch
 from torch.nn import functional
 
@@ -73,7 +75,8 @@ def plain_mac(model, question_indices, image_grid):
     for indices, grid in zip(question_indices, image_grid, strict=True):
         outputs, (hidden, _) = model.lstm(model.words.weight[indices[indices != PADDING]][None])
         words, question = outputs[0], torch.cat([*hidden[:, 0]])
-        cells = model.image(grid.T.reshape(1, -1, 2, 2))[0].flatten(1).T
+        side = isqrt(len(grid))
+        cells = model.image(grid.T.reshape(1, -1, side, side))[0].flatten(1).T
         control, memory = model.first_control, model.first_memory
         for of_step in model.question_of_step:
             wanted = linear(model.control, torch.cat([control, linear(of_step, question)]))
