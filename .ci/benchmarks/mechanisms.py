@@ -75,25 +75,16 @@ class Trained:
     model: str
     sees: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    rate: float = 1e-3
-    label: str = ""
-
-    @property
-    def name(self) -> str:
-        """Of its run and its row."""
-        return self.label or self.model
 
 
-def _grid(word_size: int = 64, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {"word_size": word_size, **settings}
-
-
-MAC = _grid(size=64, dropout=0.0)
+WORDS = {"word_size": 64}
+MCB = {**WORDS, "fixed_word_size": 0, "lstm_size": 128, "sketch_size": 512, "attention_size": 128}
+MAC = {**WORDS, "size": 64, "dropout": 0.0}
 POPULAR = Trained("popular-answer", "none")
 LSTM_Q = Trained("lstm-q", "none", {"lstm_size": 128})
 CNN_LSTM = Trained("cnn-lstm", "vector")
-MCB_A = Trained("mcb-a", "grid", _grid(fixed_word_size=0, lstm_size=128, sketch_size=512, attention_size=128))
-BOTTOM_UP = Trained("bottom-up", "grid", _grid(size=256))
+MCB_A = Trained("mcb-a", "grid", MCB)
+BOTTOM_UP = Trained("bottom-up", "grid", {**WORDS, "size": 256})
 TASKS = {
     "find": [
         POPULAR,
@@ -110,11 +101,11 @@ TASKS = {
         LSTM_Q,
         Trained("cnn-lstm", "vector", {"lstm_size": 128}),
         MCB_A,
-        Trained("mac", "grid", MAC | {"size": 128, "steps": 1}, label="mac, one step"),
         Trained("mac", "grid", MAC | {"size": 128}),
     ],
 }
 """Small models, and one recipe for all: the sizes of the papers take hours on two cores."""
+BATCH_SIZE, LEARNING_RATE = 128, 1e-3
 EPOCHS = {"find": 10, "compose": 16}
 MAC_FINDS, SMALL_EPOCHS = TASKS["find"][-1], 12
 LABEL_DISTANCE = 4.5
@@ -284,16 +275,24 @@ def prepare(folder: Path, images: Mapping[str, int] = IMAGES, tasks: Sequence[st
         vqa_mc("features", folder / "worlds", "images", *given, *grid)
 
 
-def run(folder: Path, task: str, one: Trained, epochs: float, also: Sequence[str] = (), seed: int = 0) -> Path:
+def run(folder: Path, task: str, one: Trained, epochs: float, also: Sequence[str] = ()) -> Path:
     """Train a model, unless it is there, and write its attention on the test images; returns the run's folder."""
-    output = folder / "runs" / task / one.name.replace(", ", "-").replace(" ", "-")
+    output = folder / "runs" / task / one.model
     words: list[object] = [folder / "worlds", task, "--model", one.model, "--output", output]
     features: list[object] = []
     if one.sees in FEATURES:
         features = ["--features", folder / "features" / FEATURES[one.sees] / "worlds-images"]
     if one.model != "popular-answer":
-        words += ["--epochs", epochs, "--batch-size", 128, "--optimizer", "adam", "--learning-rate", one.rate]
-        words += ["--seed", seed]
+        words += [
+            "--epochs",
+            epochs,
+            "--batch-size",
+            BATCH_SIZE,
+            "--optimizer",
+            "adam",
+            "--learning-rate",
+            LEARNING_RATE,
+        ]
         words += [word for name, value in one.settings.items() for word in ("--model-settings", f"{name}={value}")]
     words += [word for config in also for word in ("--also-test", config)]
     vqa_mc("train", *words, *features)
@@ -353,7 +352,7 @@ def table(task: str, found: Sequence[tuple[Trained, Mapping[str, Any]]]) -> Iter
         cells = [f"{100 * value:.1f}" for value in values]
         cells[0] += f" ± {100 * test['stderr']:.1f}"
         cells.append("" if record["attention"] is None else f"{100 * record['attention']:.1f}")
-        yield f"| `{one.model}`{one.name.removeprefix(one.model)} | {' | '.join(cells)} |"
+        yield f"| `{one.model}` | {' | '.join(cells)} |"
 
 
 def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path: Path) -> None:
@@ -372,7 +371,7 @@ def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path
             epochs = [point["epoch"] for point in curve]
             (drawn_line,) = axis.plot(epochs, [100 * point["accuracy"] for point in curve], line, linewidth=1.5)
             axis.annotate(
-                one.name,
+                one.model,
                 (1.01, end),
                 xycoords=("axes fraction", "data"),
                 color=drawn_line.get_color(),

@@ -125,7 +125,13 @@ def test_the_metric_of_an_open_ended_model_is_described(card):
     }
     for metric, sentence in of_metric.items():
         result = {"metric": metric, "accuracy": 0.5, "questions": 9, "answerable": 1.0}
-        assert sentence in card(model="bow-q", answers=answers, results={"test": result}).text
+        text = card(model="bow-q", answers=answers, results={"test": result}).text
+        assert sentence in text
+        assert "choices" not in text.partition("## Results")[2].partition("##")[0]
+        chosen = {**result, "multiple_choice": {"accuracy": 0.75, "chance": 0.25}}
+        text = card(model="bow-q", answers=answers, results={"test": chosen}).text
+        assert "With choices, the answer is the best of them." in text
+        assert "| test | 50.0% |  | 75.0% | 25.0% | 100.0% | 9 |" in text
 
 
 def test_the_initial_checkpoint_is_named(card):
