@@ -53,6 +53,8 @@ MODELS = ModelListing(
         "mcb-a": "hf_vqa_mc.models.compact_bilinear:MCB_A",
         "hiecoatt-answers": "hf_vqa_mc.models.open_ended_co_attention:HIE_CO_ATTENTION",
         "bottom-up": "hf_vqa_mc.models.bottom_up:BOTTOM_UP",
+        "nmn": "hf_vqa_mc.models.module_network:NMN",
+        "rau": "hf_vqa_mc.models.answering_units:RAU",
         "mac": "hf_vqa_mc.models.mac:MAC",
         "lstm": "hf_vqa_mc.models.question_lstm:LSTM",
         "cnn-lstm": "hf_vqa_mc.models.question_lstm:CNN_LSTM",

@@ -2,16 +2,24 @@
 
 from typing import Literal, NamedTuple
 
-Optimizer = Literal["sgd", "rmsprop", "adam"]
+Optimizer = Literal["sgd", "rmsprop", "adam", "adamax", "adadelta"]
+QuestionForm = Literal["text", "programs"]
+"""What open-ended models read as the question: its text, or GQA's functional program as a line of text."""
 
 
 class Recipe(NamedTuple):
-    """Optimizer, initial learning rate, questions per step, and passes over the training questions."""
+    """Optimizer, initial learning rate, questions per step, passes over the training questions; and of gradients."""
 
     optimizer: Optimizer
     learning_rate: float
     batch_size: int
     epochs: float
+    clip_norm: float | None = None
+    """largest L2 norm of all gradients together; None or 0: not clipped"""
+    clip_value: float | None = None
+    """largest absolute value of each gradient; None or 0: not clipped"""
+    gradient_noise: float | None = None
+    """eta of the variance eta / (1 + step)^0.55 of normal noise added to gradients; None or 0: none"""
 
 
 CHAO = Recipe("sgd", 0.1, 100, 40.0)
@@ -19,5 +27,5 @@ CHAO = Recipe("sgd", 0.1, 100, 40.0)
 images, as the paper does not report them."""
 OPEN_ENDED = Recipe("adam", 1e-3, 500, 8.0)
 """Of open-ended models whose paper reports none; ours, on VQA v1's training questions."""
-ANTOL = Recipe("rmsprop", 3e-4, 500, 10.0)
+ANTOL = Recipe("rmsprop", 3e-4, 500, 10.0, clip_value=10.0)
 """Antol et al. 2015, of deeper LSTM Q + norm I, as published with its code; the number of epochs is ours."""

@@ -140,7 +140,7 @@ MAC = Model(
     config_class=MacVqaConfig,
     model_class=MacForOpenEndedVqa,
     inputs=frozenset(("question_indices", "image_grid")),
-    recipe=Recipe("adam", 3e-4, 128, 15.0),
+    recipe=Recipe("adam", 3e-4, 128, 15.0, clip_norm=8.0),
     open_ended=True,
 )
-"""Without the moving average of the weights and the clipped gradients of its code."""
+"""Gradients are clipped as in its code; the moving average of the weights is left out."""

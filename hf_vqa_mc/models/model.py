@@ -28,15 +28,17 @@ GIVEN = {
     "question_indices": "questions",
     "question_bags": "questions",
     "question_vectors": "questions",
+    "question_layouts": "questions",
     "caption_bags": "captions",
     "question_groups": "groups",
 }
 """Inputs of open-ended models and what they are made of: words as indices, or counted; vectors of whole questions;
-counted words of captions; indices of question types or other groups."""
+layouts of modules; counted words of captions; indices of question types or other groups."""
 SIZES = (
     "image_size",
     "text_size",
     "vocabulary_size",
+    "layout_words",
     "bag_size",
     "caption_size",
     "group_count",

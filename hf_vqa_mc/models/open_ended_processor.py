@@ -67,9 +67,9 @@ class OpenEndedVqaProcessor(VqaProcessor):
 
         Returns:
             Of the model's inputs ``question_indices`` int64 (batch, words), ``question_bags`` float32 (batch, bag
-            size), ``question_vectors`` float32 (batch, text dim), ``caption_bags`` float32 (batch, words),
-            ``question_groups`` int64 (batch,), ``image_features`` float32 (batch, image dim) or ``image_grid`` (batch,
-            cells, image dim).
+            size), ``question_vectors`` float32 (batch, text dim), ``question_layouts`` int64 (batch, nodes, 5),
+            ``caption_bags`` float32 (batch, words), ``question_groups`` int64 (batch,), ``image_features`` float32
+            (batch, image dim) or ``image_grid`` (batch, cells, image dim).
 
         Raises:
             InputError: something is no text, lengths do not match, or an image cannot be read.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import torch
@@ -11,9 +11,11 @@ from torch import Tensor
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.models.layouts import Layouts
 from hf_vqa_mc.models.model import GIVEN
 from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
+from hf_vqa_mc.recipe import QuestionForm
 
 OTHER_GROUP = 0
 """Index of questions whose group does not occur in training; the groups follow."""
@@ -31,6 +33,10 @@ class OpenEndedTexts:
     """of the captions of the training images"""
     groups: tuple[str, ...] = ()
     """groups of the training questions, such as question types"""
+    form: QuestionForm = "text"
+    """what is read as the question"""
+    layouts: Layouts | None = None
+    """of modules, for the questions"""
 
     def tensors(self, inputs: Collection[str], **given: Sequence[str] | None) -> dict[str, Tensor]:
         """The tensors of a model's ``inputs`` for a batch.
@@ -63,6 +69,8 @@ class OpenEndedTexts:
             found["text_size"] = ("dimensions of a question's vector", self.vectors.dim)
         if self.captions is not None:
             found["caption_size"] = ("words of captions", self.captions.bag_size)
+        if self.layouts is not None:
+            found["layout_words"] = ("words of layouts", self.layouts.size)
         return found
 
     def as_json(self) -> dict[str, Any]:
@@ -74,6 +82,10 @@ class OpenEndedTexts:
             found["word_vectors"] = self.vectors.as_json()
         if self.captions is not None:
             found["caption_words"] = self.captions.as_json()
+        if self.form != "text":
+            found["questions"] = self.form
+        if self.layouts is not None:
+            found["layouts"] = self.layouts.as_json()
         return found | ({"groups": list(self.groups)} if self.groups else {})
 
     @classmethod
@@ -88,7 +100,11 @@ class OpenEndedTexts:
         groups = given.get("groups", [])
         if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
             raise InputError(f"groups is {shown(groups)}; expected a list of text")
-        return cls(QuestionWords.from_json(given["question_words"]), vectors, captions, tuple(groups))
+        form = given.get("questions", "text")
+        if form not in get_args(QuestionForm):
+            raise InputError(f"questions is {shown(form)}; expected {' or '.join(get_args(QuestionForm))}")
+        layouts = Layouts.from_json(given["layouts"], form) if "layouts" in given else None
+        return cls(QuestionWords.from_json(given["question_words"]), vectors, captions, tuple(groups), form, layouts)
 
 
 def checked_texts(texts: object, what: str) -> Sequence[str]:
@@ -114,6 +130,12 @@ def _vectors(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:
     return torch.from_numpy(of.vectors.encode(questions))
 
 
+def _layouts(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:
+    if of.layouts is None:
+        raise InputError("the processor has no layouts of questions; use that of the same checkpoint")
+    return torch.from_numpy(of.layouts.tensor(questions)).long()
+
+
 def _captions(of: OpenEndedTexts, captions: Sequence[str]) -> Tensor:
     if of.captions is None:
         raise InputError("the processor has no words of captions; use that of the same checkpoint")
@@ -129,6 +151,7 @@ _CONVERTED: Mapping[str, Callable[[OpenEndedTexts, Sequence[str]], Tensor]] = {
     "question_indices": lambda of, questions: torch.from_numpy(of.words.indices(questions)),
     "question_bags": lambda of, questions: torch.from_numpy(of.words.bags(questions).toarray()),
     "question_vectors": _vectors,
+    "question_layouts": _layouts,
     "caption_bags": _captions,
     "question_groups": _groups,
 }

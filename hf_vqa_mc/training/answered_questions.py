@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
 from hf_vqa_mc.training.balanced_pairs import PAIR, questions_of_pairs
 from hf_vqa_mc.training.metric import ACCURACY, filled_texts, human_answers, metric_of
@@ -51,13 +52,22 @@ class AnsweredQuestions(SplitQuestions):
             yield "\n".join(texts).encode("utf-8", "surrogatepass")
 
 
-def read_answered(dataset: str, config: str, group: str | None = None) -> Splits[AnsweredQuestions]:
+PROGRAM = "semantic_str"
+"""Column of GQA's programs."""
+_OBJECTS = r" \((?:\d[\d,]*|-)\)"
+"""Ids of the objects that a step of a program finds, which give the answer away."""
+
+
+def read_answered(
+    dataset: str, config: str, group: str | None = None, form: QuestionForm = "text"
+) -> Splits[AnsweredQuestions]:
     """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is.
 
     Args:
         dataset: folder, or name on the Hub.
         config: name of the config.
         group: column with the groups of questions, or RECORD.FIELD; None: the model needs no groups.
+        form: what is read as the question.
 
     Raises:
         InputError: columns are missing or not valid.
@@ -67,7 +77,7 @@ def read_answered(dataset: str, config: str, group: str | None = None) -> Splits
     splits = {}
     for split, rows in loaded.items():
         location, rows = f"{dataset}, {config}, {split}", questions_of_pairs(rows)
-        found = _answered(rows, location, number_of)
+        found = _answered(rows, location, number_of, form)
         splits[str(split)] = found if group is None else replace(found, groups=_groups(rows, location, group))
     return Splits(list(number_of), splits)
 
@@ -76,6 +86,7 @@ def _answered(
     rows: Any,  # noqa: ANN401  a Dataset
     location: str,
     number_of: dict[str, int],
+    form: QuestionForm,
 ) -> AnsweredQuestions:
     names = rows.column_names
     if "answer" not in names and "choices" not in names:
@@ -100,7 +111,7 @@ def _answered(
         location,
         ids,
         images,
-        numbers_of(table["question"], number_of),
+        numbers_of(table["question"] if form == "text" else _programs(rows, location), number_of),
         targets,
         answers,
         filled_texts(rows, "question_type"),
@@ -110,6 +121,17 @@ def _answered(
         metric_of(names, answers),
         together=filled_texts(rows, PAIR) or filled_texts(rows, "set_id"),
     )
+
+
+def _programs(rows: Any, location: str) -> pa.ChunkedArray:  # noqa: ANN401  a Dataset
+    """The programs without the ids of objects."""
+    remedy = "build gqa_balanced or gqa_all with their programs, or remove --questions programs"
+    if PROGRAM not in rows.column_names:
+        raise InputError(f"{location}: no column {PROGRAM!r} with programs; {remedy}")
+    table = checked_columns(rows.select_columns([PROGRAM]).with_format("arrow")[:], location, {PROGRAM: "text"})
+    if (missing := pc.index(table[PROGRAM], "").as_py()) >= 0:
+        raise InputError(f"{location}, row {missing}: the program is empty; {remedy}")
+    return pc.replace_substring_regex(table[PROGRAM], _OBJECTS, "")
 
 
 def _groups(rows: Any, location: str, group: str) -> list[str]:  # noqa: ANN401  a Dataset

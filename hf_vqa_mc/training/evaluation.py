@@ -12,6 +12,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.ablations import with_changed_words
@@ -136,7 +137,8 @@ def predict(
     if images is not None:
         check_same_features(images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
-    data = with_changed_words(read_questions(dataset, config, model.config), processor.word_changes)
+    form: QuestionForm = "text" if isinstance(processor, VqaMcProcessor) else processor.texts.form
+    data = with_changed_words(read_questions(dataset, config, model.config, form), processor.word_changes)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = with_inputs(data.splits[chosen], images, open_captions(captions, model.config), skip_missing)

@@ -21,6 +21,7 @@ from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.training.gradients import change_gradients
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
 from hf_vqa_mc.training.result import TrainResult
@@ -188,6 +189,7 @@ class _Run:
                 loss = self.model(**tensors).loss * (part.weight * accelerator.num_processes)
                 accelerator.backward(loss)
             total += loss.detach()
+        change_gradients(accelerator, self.optimizer, self.settings, number)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return total

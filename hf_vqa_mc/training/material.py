@@ -88,8 +88,9 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     images = open_images(settings.features, config, settings.model)
     captions = open_captions(settings.captions, config)
     progress("reading questions", 0, 1)
-    data = read_questions(settings.dataset, settings.config, config)
-    others = {other: read_questions(settings.dataset, other, config) for other in settings.also_test}
+    form = settings.questions
+    data = read_questions(settings.dataset, settings.config, config, form)
+    others = {other: read_questions(settings.dataset, other, config, form) for other in settings.also_test}
     progress("reading questions", 1, 1)
     checksums = [one.sha256() for one in (data, *others.values())]
     check_types(data, settings.without_types, f"{settings.dataset}, {settings.config}")

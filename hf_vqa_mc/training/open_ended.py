@@ -1,5 +1,6 @@
 """Training and evaluation of models that answer from a vocabulary of answers."""
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_words import PADDING, UNKNOWN
 from hf_vqa_mc.training.answered import Answered
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.questions import Order
@@ -30,6 +31,8 @@ AT_ONCE, GRIDS_AT_ONCE = 1024, 64
 NO_ANSWER = -1
 """Answer index of a question whose answer is not in the vocabulary."""
 
+logger = logging.getLogger(__name__)
+
 
 class AnswerInputs:
     """Converts questions to a model's tensors; all distinct questions are converted once."""
@@ -44,6 +47,14 @@ class AnswerInputs:
         self._vectors = None
         if "question_vectors" in needed:
             self._vectors = texts.tensors(["question_vectors"], questions=questions)["question_vectors"]
+        self._layouts = (
+            texts.layouts.tensor(questions) if texts.layouts else np.zeros((len(questions), 0, 5), np.int32)
+        )
+        self.unknown_words = (self._layouts[:, :, 1] == UNKNOWN).any(1)
+        """whether the layout of a question has a word that training layouts lack"""
+        if self.unknown_words.any():
+            count = f"{self.unknown_words.sum():,} of {len(questions):,} distinct questions"
+            logger.info("layouts of %s have words that are rare in training or new; these share a vector", count)
 
     @property
     def has_grid(self) -> bool:
@@ -64,6 +75,9 @@ class AnswerInputs:
             found["question_indices"] = torch.from_numpy(self._indices[texts, : self._lengths[texts].max()])
         if self._bags is not None:
             found["question_bags"] = torch.from_numpy(self._bags[texts].toarray())
+        if "question_layouts" in self._needed:
+            layouts = self._layouts[texts]
+            found["question_layouts"] = torch.from_numpy(layouts[:, layouts[:, :, 0].any(0)]).long()
         if self._vectors is not None:
             found["question_vectors"] = self._vectors[torch.from_numpy(texts)]
         if self._images is not None:

@@ -13,6 +13,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.models.layouts import Layouts, rules
 from hf_vqa_mc.models.model import answers_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
@@ -64,16 +65,22 @@ def open_ended(
         model, processor = load_checkpoint(settings.init_from)
         check_checkpoint(settings, model.config, images, processor)
         texts = processor.with_options(question_encoder=settings.question_encoder).texts
+        if texts.form != settings.questions:
+            raise InputError(f"--init-from {settings.init_from} reads {texts.form}: give --questions {texts.form}")
         vocabulary = answers_of(model)
     in_vocabulary = set(vocabulary)
     known = np.array([text in in_vocabulary for text in train.targets])
     if not known.any():
         raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
     about = {"answers": {"size": len(vocabulary), **coverage(vocabulary, train)}}
+    inputs = AnswerInputs(data.texts, texts, declared.inputs, images)
+    if texts.layouts is not None:
+        unknown = inputs.unknown_words[train.texts].sum()
+        about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": int(unknown)}
     if texts.vectors is not None:
         name = "question_encoder" if isinstance(texts.vectors, SentenceEncoder) else "word_vectors"
         about[name] = texts.vectors.as_json()
-    task = OpenEnded(AnswerInputs(data.texts, texts, declared.inputs, images), vocabulary)
+    task = OpenEnded(inputs, vocabulary)
     processor = OpenEndedVqaProcessor(texts, images.kind if images else None, declared.inputs)
     train = train.take(np.flatnonzero(known))
     if isinstance(model, FittedModel):
@@ -130,7 +137,9 @@ def _texts(
     progress: Progress,
 ) -> OpenEndedTexts:
     questions = [data.texts[number] for number in train.texts]
-    texts = OpenEndedTexts(QuestionWords.of(questions))
+    texts = OpenEndedTexts(QuestionWords.of(questions), form=settings.questions)
+    if "question_layouts" in declared.inputs:
+        texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
     if "question_vectors" in declared.inputs:
         if settings.question_encoder is not None:
             texts = replace(texts, vectors=SentenceEncoder.of(settings.question_encoder))

@@ -44,6 +44,10 @@ def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.op
         return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
     if settings.recipe.optimizer == "rmsprop":
         return torch.optim.RMSprop(weights, rate, weight_decay=decay)  # alpha 0.99: Lu et al. 2016's decay
+    if settings.recipe.optimizer == "adamax":
+        return torch.optim.Adamax(weights, rate, weight_decay=decay)
+    if settings.recipe.optimizer == "adadelta":
+        return torch.optim.Adadelta(weights, rate, rho=0.95, eps=1e-6, weight_decay=decay)  # Zeiler 2012, section 4.1
     return torch.optim.Adam(weights, rate, weight_decay=decay, fused=True)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.models.model import model_of
+from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.training.answered_questions import read_answered
 from hf_vqa_mc.training.captions import Captions
 from hf_vqa_mc.training.questions import Splits, on_images, read_splits
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 
-def read_questions(dataset: str, config: str, model: "PreTrainedConfig") -> Splits[Any]:
+def read_questions(dataset: str, config: str, model: "PreTrainedConfig", form: QuestionForm = "text") -> Splits[Any]:
     """The questions of a config, as a model needs them; raises InputError if columns are missing or not valid."""
     if model_of(model).open_ended:
-        return read_answered(dataset, config, getattr(model, "group", None))
+        return read_answered(dataset, config, getattr(model, "group", None), form)
     return read_splits(dataset, config)
 
 

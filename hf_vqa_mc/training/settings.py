@@ -23,17 +23,23 @@ from hf_vqa_mc.options import (
     settings,
     spec_of,
 )
-from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, Optimizer, Recipe
+from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, Optimizer, QuestionForm, Recipe
 from hf_vqa_mc.text.word_changes import WordChanges
 
-RATES: Mapping[Optimizer, float] = {"sgd": CHAO.learning_rate, "rmsprop": 4e-4, "adam": 1e-3}
-"""Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, adam's of torch."""
+RATES: Mapping[Optimizer, float] = {
+    "sgd": CHAO.learning_rate,
+    "rmsprop": 4e-4,
+    "adam": 1e-3,
+    "adamax": 2e-3,
+    "adadelta": 1.0,
+}
+"""Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, the others' of torch."""
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
 RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
     True: {"decoys_per_question", "centre"},
-    False: {"answers", "targets", "captions", "question_encoder", "first_layers"},
+    False: {"answers", "targets", "questions", "captions", "question_encoder", "first_layers"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
 
@@ -92,6 +98,10 @@ class TrainingSettings(ReadOptions):
         "of an annotator, drawn anew in each epoch.",
         default="answer",
     )
+    questions: QuestionForm = option(
+        "What open-ended models read as the question: its text, or GQA's functional program (programs).",
+        default="text",
+    )
     captions: Path | None = option(
         "COCO captions file, for models that read captions; the first caption of each image is used.", default=None
     )
@@ -146,6 +156,24 @@ class TrainingSettings(ReadOptions):
     )
     momentum: float = option("Momentum of sgd.", default=0.9, check=_SHARE, panel=RECIPE)
     weight_decay: float = option("Weight decay.", default=0.0, check=_NOT_NEGATIVE, panel=RECIPE)
+    clip_norm: float | None = option(
+        "Scale gradients down to this L2 norm of all together; 0: never; by default the model's own.",
+        default=None,
+        check=_NOT_NEGATIVE,
+        panel=RECIPE,
+    )
+    clip_value: float | None = option(
+        "Limit each gradient to this absolute value; 0: never; by default the model's own.",
+        default=None,
+        check=_NOT_NEGATIVE,
+        panel=RECIPE,
+    )
+    gradient_noise: float | None = option(
+        "Add normal noise of variance NOISE / (1 + step)^0.55 to gradients; 0: none; by default the model's own.",
+        default=None,
+        check=_NOT_NEGATIVE,
+        panel=RECIPE,
+    )
     centre: bool = option("Subtract the vocabulary's mean from the word vectors.", default=False, panel=RECIPE)
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
@@ -196,6 +224,10 @@ class TrainingSettings(ReadOptions):
             raise InputError(
                 f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.recipe.batch_size}"
             )
+        if self.questions != "text" and self.word_changes:
+            raise InputError(
+                f"--questions {self.questions}: --first-words and --shuffle-words change the text; remove them"
+            )
         for number, config in enumerate(self.also_test):
             if config in (self.config, *self.also_test[:number]):
                 raise InputError(f"--also-test {config}: this config is tested already; remove it")
@@ -221,7 +253,8 @@ class TrainingSettings(ReadOptions):
             rate = FINE_TUNING_RATE
         if rate is None:
             rate = own.learning_rate if optimizer == own.optimizer else RATES[optimizer]
-        return Recipe(optimizer, rate, self.batch_size or own.batch_size, self.epochs or own.epochs)
+        changed = {name: getattr(self, name) for name in own._fields if getattr(self, name) is not None}
+        return own._replace(**{**changed, "learning_rate": rate})
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of a run of ``steps`` steps."""

@@ -5,9 +5,12 @@ from math import isqrt
 import torch
 from torch.nn import functional
 
+from hf_vqa_mc.models.answering_units import AnsweringUnitsForOpenEndedVqa
 from hf_vqa_mc.models.bottom_up import BottomUpForOpenEndedVqa
 from hf_vqa_mc.models.compact_bilinear import LEAST, McbForOpenEndedVqa
+from hf_vqa_mc.models.layouts import MODULES
 from hf_vqa_mc.models.mac import MacForOpenEndedVqa
+from hf_vqa_mc.models.module_network import ModuleNetworkForOpenEndedVqa
 from hf_vqa_mc.models.open_ended_co_attention import CoAttentionForOpenEndedVqa
 from hf_vqa_mc.models.question_words import PADDING
 from tests.models.plain_attention import joint_of
@@ -102,7 +105,77 @@ def plain_hie_co_attention(model, question_indices, image_grid):
     return torch.stack([linear(model.classifier, row) for row in rows])
 
 
+def plain_module_network(model, question_indices, question_layouts, image_grid):
+    """Question by question, node by node from the root."""
+    rows = []
+    for indices, layout, grid in zip(question_indices, question_layouts.tolist(), image_grid, strict=True):
+        line = torch.linspace(-1, 1, int(len(grid) ** 0.5)).to(grid.dtype)
+        at = [torch.stack([x, y]) for y in line for x in line]
+        cells = [linear(model.cells, torch.cat([cell, one])) for cell, one in zip(grid, at, strict=True)]
+        joint = result_of(model, layout, cells, max(number for number, node in enumerate(layout) if node[0]))
+        if model.config.reads_question:
+            words = model.words.weight[indices[indices != PADDING]]
+            joint = joint + linear(model.question, model.lstm(words[None])[1][0][0, 0])
+        rows.append(linear(model.classifier, joint.relu()))
+    return torch.stack(rows)
+
+
+def result_of(model, layout, cells, number):
+    """The scores or the answer of a node."""
+    module, word, *inputs, _ = layout[number]
+    name = MODULES[module - 1]
+    weights = linear(model.weights[name], model.layout_words.weight[word])
+    count = {"find": 0, "combine": 2, "compare": 2}.get(name, 1)
+    first, other = (*[result_of(model, layout, cells, one) for one in inputs[:count]], None, None)[:2]
+    if name == "find":
+        return torch.stack([weights @ cell for cell in cells])
+    if name in ("transform", "describe"):
+        seen = torch.stack(cells).T @ first.softmax(0)
+    if name == "transform":
+        guide = linear(model.attended, seen)
+        return torch.stack([weights @ (linear(model.near, cell) + guide).relu() for cell in cells])
+    if name == "combine":
+        of_first, of_second, of_least, of_most = weights + model.combining
+        pairs = list(zip(first, other, strict=True))
+        least, most = (torch.stack([chosen(pair) for pair in pairs]) for chosen in (min, max))
+        return of_first * first + of_second * other + of_least * least + of_most * most
+    if name == "describe":
+        hidden = linear(model.seen, seen)
+    elif name == "measure":
+        hidden = linear(model.counted, torch.stack([first.max(), (1 + first.sigmoid().sum()).log()]))
+    else:
+        hidden = linear(model.first_answer, first) + linear(model.second_answer, other)
+    return linear(model.result[name], hidden.relu() * weights)
+
+
+def plain_answering_units(model, question_indices, image_grid):
+    return torch.stack([units[0] for units in answers_of_units(model, question_indices, image_grid)])
+
+
+def answers_of_units(model, question_indices, image_grid):
+    """The scores of all units, question by question."""
+    for indices, grid in zip(question_indices, image_grid, strict=True):
+        words = model.words.weight[indices[indices != PADDING]].tanh()
+        hidden, cell = model.lstm(words[None])[1]
+        question = linear(model.question, torch.cat([*cell[:, 0], *hidden[:, 0]]))
+        cells = [linear(model.image, one).tanh() for one in grid]
+        memory, state = torch.zeros_like(question), torch.zeros_like(question)
+        found = []
+        for _ in range(model.config.steps):
+            guide = (question + linear(model.from_memory, memory)).tanh()
+            layer = model.attention
+            scores = [
+                layer.score.weight @ (linear(layer.place, one) + layer.guide.weight @ guide).tanh() for one in cells
+            ]
+            seen = torch.stack(cells).T @ torch.cat(scores).softmax(0)
+            memory, state = model.memory(guide + seen, (memory, state))
+            found.append(linear(model.classifier, guide + seen + linear(model.remembered, memory)))
+        yield found
+
+
 PLAIN = {
+    ModuleNetworkForOpenEndedVqa: plain_module_network,
+    AnsweringUnitsForOpenEndedVqa: plain_answering_units,
     CoAttentionForOpenEndedVqa: plain_hie_co_attention,
     McbForOpenEndedVqa: plain_mcb,
     BottomUpForOpenEndedVqa: plain_bottom_up,

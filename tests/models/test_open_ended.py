@@ -19,6 +19,7 @@ from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, Qu
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.models.layouts import Layouts
 from hf_vqa_mc.models.nearest_neighbour import (
     ABSENT,
     NearestNeighbourForOpenEndedVqa,
@@ -39,6 +40,7 @@ TEXTS = OpenEndedTexts(
     TextFeatures("some", "0", 3, ("cat", "red"), np.eye(2, 3, dtype=np.float32), frozenset(), new_words="skip"),
     QuestionWords.of(CAPTIONS, starts=0),
     ("is", "what"),
+    layouts=Layouts.of(QUESTIONS, "text"),
 )
 NAMES = [name for name, model in MODELS.items() if model.open_ended]
 TRAINED = [name for name in NAMES if not issubclass(MODELS[name].model_class, FittedModel)]

@@ -1,0 +1,136 @@
+"""Recurrent answering units (Noh and Han 2016, RAU): each step attends and answers; all steps are trained together."""
+
+from typing import Literal
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.answer_mlp import answer_output, needed
+from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.spatial_attention import GuidedAttention, check_grid
+from hf_vqa_mc.recipe import Recipe
+
+
+@strict
+class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """Sizes of RAU; the defaults are those of the code of Noh and Han 2016, where the paper does not report them.
+
+    The paper stops the training of each unit, the last one first, when it starts to overfit; here all are trained for
+    the whole run, and ``steps`` is chosen on validation. Attention depends on what the image shows and on the memory,
+    not on the index of a cell as in the code, so that the number of cells may differ.
+    """
+
+    model_type = "vqa_answering_units"
+
+    image_size: int = 2048
+    """dimensions of an image cell"""
+    vocabulary_size: int = 10000
+    """number of word indices"""
+    word_size: int = 200
+    """dimensions of a word vector"""
+    lstm_size: int = 512
+    """of each of the two layers that read the question"""
+    size: int = 512
+    """dimensions of question, image and memory"""
+    attention_size: int = 256
+    """units of the attention"""
+    steps: int = 8
+    """answering units, which share their weights"""
+    answers_by: Literal["first", "mean", "last"] = "first"
+    """the units that answer: the first one, as in the paper; the mean of all units' scores; or the last one"""
+    dropout: float | int = 0.5
+    """of words, question, image and classifier"""
+
+    def validate_sizes(self) -> None:
+        """Raise InputError unless sizes are positive, and dropout is in [0, 1)."""
+        names = ("image_size", "vocabulary_size", "word_size", "lstm_size", "size", "attention_size", "steps")
+        check_sizes(self, *names)
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+
+
+class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """Two-layer LSTM on the question -> steps of attention, memory (LSTM) and answer; the sum of their losses."""
+
+    config_class = AnsweringUnitsVqaConfig
+    base_model_prefix = "answering_units"
+
+    def __init__(self, config: AnsweringUnitsVqaConfig) -> None:
+        super().__init__(config)
+        size = config.size
+        self.words = nn.Embedding(config.vocabulary_size, config.word_size, PADDING)
+        self.lstm = nn.LSTM(config.word_size, config.lstm_size, 2, batch_first=True, dropout=config.dropout)
+        self.question, self.from_memory = nn.Linear(4 * config.lstm_size, size), nn.Linear(size, size)
+        self.image = nn.Linear(config.image_size, size)
+        self.attention = GuidedAttention(size, size, config.attention_size)
+        self.memory, self.remembered = nn.LSTMCell(size, size), nn.Linear(size, size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(size, config.num_labels or 0)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.LSTM | nn.LSTMCell | nn.Embedding):
+            module.reset_parameters()
+
+    def forward(
+        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+    ) -> SequenceClassifierOutput:
+        """Score all answers of the vocabulary.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_grid: (batch, cells, image_size).
+            labels: see `answer_output`.
+
+        Returns:
+            ``logits`` (batch, answers) of the units that answer; with labels also ``loss``, the sum over all units;
+            ``attentions``: of the units that answer, each (batch, cells).
+
+        Raises:
+            InputError: image_grid has another shape.
+        """
+        check_grid(image_grid, self.config.image_size)
+        question, cells = self._encoded(question_indices), self.image(self.dropout(image_grid)).tanh()
+        hidden = cell = cells.new_zeros(len(cells), self.config.size)
+        scores, attentions = [], []
+        for _ in range(1 if labels is None and self.config.answers_by == "first" else self.config.steps):
+            guide = (question + self.from_memory(hidden)).tanh()
+            seen, attention = self.attention(cells, guide)
+            joint = guide + seen
+            hidden, cell = self.memory(joint, (hidden, cell))
+            scores.append(self.classifier(self.dropout(joint + self.remembered(hidden))))
+            attentions.append(attention)
+        answering = {"first": slice(1), "last": slice(-1, None), "mean": slice(None)}[self.config.answers_by]
+        output = answer_output(torch.stack(scores[answering]).mean(0), None)
+        if labels is not None:
+            losses = [needed(answer_output(one, labels).loss, "labels", self.config) for one in scores]
+            output.loss = torch.stack(losses).sum()
+        output.attentions = tuple(attentions[answering])
+        return output
+
+    def _encoded(self, indices: Tensor) -> Tensor:
+        """The last cell and hidden states of both layers, projected: (batch, size)."""
+        vectors = self.dropout(self.words(indices)).tanh()
+        hidden, cell = self.lstm(packed(vectors, indices))[1]
+        found: Tensor = self.question(self.dropout(torch.cat([*cell, *hidden], -1)))
+        return found
+
+
+RAU = Model(
+    name="rau",
+    title="RAU",
+    description="recurrent units that each attend to a grid of the image and answer, trained by the sum of losses",
+    source="Noh and Han 2016",
+    config_class=AnsweringUnitsVqaConfig,
+    model_class=AnsweringUnitsForOpenEndedVqa,
+    inputs=frozenset(("question_indices", "image_grid")),
+    recipe=Recipe("adam", 3e-3, 100, 10.0, clip_norm=0.1, gradient_noise=0.01),
+    open_ended=True,
+)
+"""Clipping and noise are those of the code, which trains all but words and LSTM at a tenth of the rate, divides the
+rate by 1.11 in each epoch, clips three groups of weights separately, and stops at 200 epochs; ours are 10."""

@@ -1,0 +1,153 @@
+"""Models that compose: layouts of modules, recurrent units, programs as questions, and what their recipes do."""
+
+import json
+import shutil
+from types import SimpleNamespace
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.training.gradients import change_gradients
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.settings import TrainingSettings
+from tests.training import toy_dataset
+
+SMALL = {
+    "nmn": {"size": 32, "word_size": 16, "lstm_size": 16, "dropout": 0.0},
+    "rau": {"size": 32, "word_size": 16, "lstm_size": 16, "attention_size": 16, "steps": 3, "dropout": 0.0},
+}
+PROGRAMS = {
+    "What colour is it?": "select: picture (17,4)->query: color [0]",
+    "What kind is this one?": "select: picture (-)->query: kind [0]",
+}
+
+
+@pytest.fixture(scope="session")
+def grid(toy, tmp_path_factory):
+    return toy_dataset.features(toy, tmp_path_factory.mktemp("grid") / "vqa_mc_features", grid=2)
+
+
+@pytest.fixture(scope="session")
+def with_programs(toy, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("programs") / "toy"
+    shutil.copytree(toy, folder)
+    for path in (folder / toy_dataset.CONFIG).glob("*.parquet"):
+        table = pq.read_table(path)
+        programs = [PROGRAMS[text] for text in table["question"].to_pylist()]
+        pq.write_table(table.append_column("semantic_str", [programs]), path)
+    return folder
+
+
+def run(dataset, output, model, **changes):
+    given = {"model_settings": SMALL.get(model, {}), "epochs": 6, "batch_size": 20, "optimizer": "adam", **changes}
+    given = {"learning_rate": 3e-3, **given}
+    return train(TrainingSettings(str(dataset), toy_dataset.CONFIG, output=output, model=model, **given))
+
+
+@pytest.mark.parametrize("model", ["nmn", "rau"])
+def test_a_model_learns_and_its_checkpoint_answers_and_attends(toy, grid, tmp_path, model):
+    noise = {"gradient_noise": 0.0} if model == "rau" else {}
+    result = run(toy, tmp_path / "run", model, features=grid, **noise)
+    assert result.record["results"]["test"]["accuracy"] > 0.9
+    maps = tmp_path / "maps.json"
+    found = vm.predict(
+        result.model_folder, str(toy), toy_dataset.CONFIG, features=grid, attentions=maps
+    )  # fmt: skip
+    assert found.results == result.record["results"]["test"]
+    assert maps.exists()
+
+
+def test_an_interrupted_run_with_noise_and_clipping_is_the_same_after_resuming(toy, grid, tmp_path):
+    given = {"features": grid, "epochs": 1, "evaluate_every": 0.5, "gradient_noise": 0.001, "clip_norm": 1.0}
+    given["optimizer"] = "adadelta"
+    whole = run(toy, tmp_path / "whole", "nmn", **given)
+    parts = tmp_path / "parts"
+
+    def stop(step, done, _):
+        if step == "training" and done == 15:
+            raise KeyboardInterrupt
+
+    settings = TrainingSettings(
+        str(toy), toy_dataset.CONFIG, output=parts, model="nmn", model_settings=SMALL["nmn"], batch_size=20,
+        learning_rate=3e-3, **given,
+    )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        train(settings, stop)
+    again = train(settings)
+    assert again.record["results"] == whole.record["results"]
+    one, other = (load_checkpoint(run.model_folder)[0].state_dict() for run in (whole, again))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    stored = json.loads((parts / "best" / "training.json").read_text())["settings"]
+    assert (stored["gradient_noise"], stored["clip_norm"], stored["clip_value"]) == (0.001, 1.0, None)
+
+
+def changed(step=3, **recipe):
+    weight = torch.nn.Parameter(torch.zeros(1000))
+    weight.grad = torch.full((1000,), 2.0)
+    accelerator = SimpleNamespace(device="cpu", unscale_gradients=lambda _: None)
+    settings = TrainingSettings("", "", output="", model="lstm-q", **recipe)
+    change_gradients(accelerator, torch.optim.SGD([weight], 0.1), settings, step)
+    return weight.grad
+
+
+def test_gradients_are_clipped_by_norm_and_by_value_and_left_alone_by_default():
+    assert (changed() == 2).all()
+    assert changed(clip_norm=0.5).norm() == pytest.approx(0.5)
+    assert (changed(clip_value=0.3) == 0.3).all()
+    assert TrainingSettings("", "", output="", model="mac").recipe.clip_norm == 8
+    assert not TrainingSettings("", "", output="", model="mac", clip_norm=0).recipe.clip_norm
+
+
+def test_noise_depends_on_seed_and_step_only_and_falls():
+    first = changed(gradient_noise=1.0)
+    assert (first == changed(gradient_noise=1.0)).all()
+    assert (first != changed(gradient_noise=1.0, seed=1)).any()
+    assert float((first - 2).std()) == pytest.approx(4**-0.275, rel=0.1)
+    assert float((changed(99, gradient_noise=1.0) - 2).std()) == pytest.approx(100**-0.275, rel=0.1)
+
+
+@pytest.mark.parametrize("model", ["lstm-q", "nmn"])
+def test_programs_are_read_instead_of_questions(with_programs, grid, tmp_path, model):
+    given = {"questions": "programs", "epochs": 1, **({"features": grid} if model == "nmn" else {})}
+    result = run(with_programs, tmp_path / "run", model, **given)
+    _, processor = load_checkpoint(result.model_folder)
+    assert processor.texts.form == "programs"
+    assert {"select", "picture", "query", "color"} <= set(processor.texts.words.words)
+    assert not {"seventeen", "17"} & set(processor.texts.words.words)  # ids of objects
+    features = {"features": grid} if model == "nmn" else {}
+    found = vm.predict(result.model_folder, str(with_programs), toy_dataset.CONFIG, **features)
+    assert found.results == result.record["results"]["test"]
+    if model == "nmn":
+        assert set(processor.texts.layouts.words) == {"picture", "color", "kind"}
+        assert result.record["layouts"] == {"rules": 1, "words": 3, "unknown": 0}
+    with pytest.raises(InputError, match="reads programs: give --questions programs"):
+        run(with_programs, tmp_path / "other", model, init_from=str(result.model_folder), **features,
+            model_settings={})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "message"),
+    [
+        ("lstm-q", {"questions": "programs"}, "no column 'semantic_str' with programs; build gqa_balanced"),
+        ("mlp-qa", {"questions": "programs"}, "--questions: mlp-qa is a multiple-choice model"),
+        ("lstm-q", {"questions": "programs", "first_words": 2}, "--first-words and --shuffle-words change the text"),
+    ],
+)
+def test_programs_that_are_missing_or_not_used_are_named(toy, tmp_path, model, changes, message):
+    with pytest.raises(InputError, match=message):
+        run(toy, tmp_path / "run", model, model_settings={}, **changes)
+
+
+def test_an_empty_program_is_named(with_programs, tmp_path):
+    folder = tmp_path / "toy"
+    shutil.copytree(with_programs, folder)
+    path = next((folder / toy_dataset.CONFIG).glob("train*.parquet"))
+    table = pq.read_table(path)
+    programs = ["select: a->query: b [0]", "", *table["semantic_str"].to_pylist()[2:]]
+    pq.write_table(table.drop_columns("semantic_str").append_column("semantic_str", [programs]), path)
+    with pytest.raises(InputError, match="train, row 1: the program is empty"):
+        run(folder, tmp_path / "run", "lstm-q", questions="programs")
