@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -75,39 +75,34 @@ class Trained:
     model: str
     sees: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    epochs: float = 10
 
 
 WORDS = {"word_size": 64}
 MCB = {**WORDS, "fixed_word_size": 0, "lstm_size": 128, "sketch_size": 512, "attention_size": 128}
 MAC = {**WORDS, "size": 64, "dropout": 0.0}
 POPULAR = Trained("popular-answer", "none")
-LSTM_Q = Trained("lstm-q", "none", {"lstm_size": 128})
-CNN_LSTM = Trained("cnn-lstm", "vector")
-MCB_A = Trained("mcb-a", "grid", MCB)
-BOTTOM_UP = Trained("bottom-up", "grid", {**WORDS, "size": 256})
 TASKS = {
     "find": [
         POPULAR,
-        LSTM_Q,
-        Trained("lstm-q-i", "vector"),
-        CNN_LSTM,
-        MCB_A,
+        Trained("lstm-q", "none", {"lstm_size": 128}),
+        Trained("cnn-lstm", "vector"),
+        Trained("bottom-up", "grid", {**WORDS, "size": 256}),
+        Trained("mcb-a", "grid", MCB),
         Trained("hiecoatt-answers", "grid", {"level_size": 128, "joint_size": 256, "encoder_dropout": 0.1}),
-        BOTTOM_UP,
         Trained("mac", "grid", MAC),
     ],
     "compose": [
         POPULAR,
-        LSTM_Q,
-        Trained("cnn-lstm", "vector", {"lstm_size": 128}),
-        MCB_A,
-        Trained("mac", "grid", MAC | {"size": 128}),
+        Trained("lstm-q", "none", {"lstm_size": 128}, 6),
+        Trained("cnn-lstm", "vector", {"lstm_size": 128}, 6),
+        Trained("mcb-a", "grid", MCB, 6),
+        Trained("mac", "grid", MAC | {"size": 128}, 16),
     ],
 }
 """Small models, and one recipe for all: the sizes of the papers take hours on two cores."""
 BATCH_SIZE, LEARNING_RATE = 128, 1e-3
-EPOCHS = {"find": 10, "compose": 16}
-MAC_FINDS, SMALL_EPOCHS = TASKS["find"][-1], 12
+SMALL = [replace(one, epochs=12) for one in TASKS["find"] if one.model in ("cnn-lstm", "mac")]
 LABEL_DISTANCE = 4.5
 """Least distance of two labels of the picture in percent."""
 ALSO = {"find": ("find_new", "find_shuffled"), "compose": ("compose_shuffled",)}
@@ -275,7 +270,7 @@ def prepare(folder: Path, images: Mapping[str, int] = IMAGES, tasks: Sequence[st
         vqa_mc("features", folder / "worlds", "images", *given, *grid)
 
 
-def run(folder: Path, task: str, one: Trained, epochs: float, also: Sequence[str] = ()) -> Path:
+def run(folder: Path, task: str, one: Trained, also: Sequence[str] = ()) -> Path:
     """Train a model, unless it is there, and write its attention on the test images; returns the run's folder."""
     output = folder / "runs" / task / one.model
     words: list[object] = [folder / "worlds", task, "--model", one.model, "--output", output]
@@ -283,16 +278,8 @@ def run(folder: Path, task: str, one: Trained, epochs: float, also: Sequence[str
     if one.sees in FEATURES:
         features = ["--features", folder / "features" / FEATURES[one.sees] / "worlds-images"]
     if one.model != "popular-answer":
-        words += [
-            "--epochs",
-            epochs,
-            "--batch-size",
-            BATCH_SIZE,
-            "--optimizer",
-            "adam",
-            "--learning-rate",
-            LEARNING_RATE,
-        ]
+        words += ["--epochs", one.epochs, "--batch-size", BATCH_SIZE]
+        words += ["--optimizer", "adam", "--learning-rate", LEARNING_RATE]
         words += [word for name, value in one.settings.items() for word in ("--model-settings", f"{name}={value}")]
     words += [word for config in also for word in ("--also-test", config)]
     vqa_mc("train", *words, *features)
@@ -329,10 +316,25 @@ def colors_alone(folder: Path, task: str) -> float:
     return float(np.mean(correct))
 
 
-def measured(folder: Path, task: str, epochs: float | None = None) -> Iterator[tuple[Trained, dict[str, Any]]]:
+def any_direction(folder: Path) -> dict[str, float]:
+    """The accuracy by number of relations of a random shape that as many relations in any directions lead to."""
+    graphs = json.loads((folder / "sceneGraphs.json").read_text())
+    scores: dict[str, list[float]] = {}
+    for row in pq.read_table(folder / "worlds" / "compose" / "test-0.parquet").to_pylist():
+        objects = list(graphs[row["image_id"]]["objects"].values())
+        shapes = [{"column": one["x"] // CELL, "row": one["y"] // CELL} for one in objects]
+        at = {(shape["column"], shape["row"]): number for number, shape in enumerate(shapes)}
+        first = int(row["semantic"][0]["argument"].rpartition("(")[2].rstrip(")"))
+        chains = _chains(int(row["answer_type"].split()[0]), at, shapes)
+        colors = [objects[numbers[-1]]["attributes"][1] for _, numbers in chains if numbers[0] == first]
+        scores.setdefault(row["answer_type"], []).append(colors.count(row["answer"]) / len(colors))
+    return {length: float(np.mean(of_length)) for length, of_length in sorted(scores.items())}
+
+
+def measured(folder: Path, task: str) -> Iterator[tuple[Trained, dict[str, Any]]]:
     """Each model of a task with its training.json and ``attention``, the share on the shape asked for."""
     for one in TASKS[task]:
-        output = run(folder, task, one, epochs or EPOCHS[task], ALSO[task])
+        output = run(folder, task, one, ALSO[task])
         record = json.loads((output / "best" / "training.json").read_text())
         yield one, {**record, "attention": attention_share(folder, task, output)}
 
@@ -342,7 +344,7 @@ def table(task: str, found: Sequence[tuple[Trained, Mapping[str, Any]]]) -> Iter
     names = {f"{task}_new": "new combinations", f"{task}_shuffled": "shuffled images"}
     also = [names[name] for name in ALSO[task]]
     lengths = [f"{length} relations" for length in range(MOST_RELATIONS + 1)] if task == "compose" else []
-    columns = ["`--model`", "accuracy", *lengths, *also, "attention to the shape"]
+    columns = ["`--model`", "epochs", "accuracy", *lengths, *also, "attention to the shape"]
     yield f"| {' | '.join(columns)} |"
     yield f"|---|{'--:|' * (len(columns) - 1)}"
     for one, record in found:
@@ -352,7 +354,8 @@ def table(task: str, found: Sequence[tuple[Trained, Mapping[str, Any]]]) -> Iter
         cells = [f"{100 * value:.1f}" for value in values]
         cells[0] += f" ± {100 * test['stderr']:.1f}"
         cells.append("" if record["attention"] is None else f"{100 * record['attention']:.1f}")
-        yield f"| `{one.model}` | {' | '.join(cells)} |"
+        epochs = "" if one == POPULAR else str(one.epochs)
+        yield f"| {' | '.join([f'`{one.model}`', epochs, *cells])} |"
 
 
 def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path: Path) -> None:
@@ -363,23 +366,20 @@ def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, len(curves), figsize=(4.6 * len(curves), 3.6), sharey=True, squeeze=False)
+    models = dict.fromkeys(one.model for of_task in TASKS.values() for one in of_task if one != POPULAR)
+    color_of = {model: f"C{number}" for number, model in enumerate(models)}
     for axis, (task, found) in zip(axes[0], curves.items(), strict=True):
-        trained = [(one, record["curve"]) for one, record in found if one.model != "popular-answer"]
-        ends = spread([100 * curve[-1]["accuracy"] for _, curve in trained], LABEL_DISTANCE)
-        for (one, curve), end in zip(trained, ends, strict=True):
-            line = "-" if one.sees == "grid" else "--"
-            epochs = [point["epoch"] for point in curve]
-            (drawn_line,) = axis.plot(epochs, [100 * point["accuracy"] for point in curve], line, linewidth=1.5)
-            axis.annotate(
-                one.model,
-                (1.01, end),
-                xycoords=("axes fraction", "data"),
-                color=drawn_line.get_color(),
-                fontsize=7.5,
-                va="center",
-            )
+        trained = [(one.model, one.sees, record["curve"]) for one, record in found if one != POPULAR]
+        ends = spread([100 * curve[-1]["accuracy"] for *_, curve in trained], LABEL_DISTANCE)
+        for (model, sees, curve), end in zip(trained, ends, strict=True):
+            epochs, scores = zip(*((point["epoch"], 100 * point["accuracy"]) for point in curve), strict=True)
+            style = {"color": color_of[model], "linestyle": "-" if sees == "grid" else "--"}
+            axis.plot(epochs, scores, linewidth=1.5, **style)
+            behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+            axis.text(epochs[-1] + 0.2, end, model, color=color_of[model], fontsize=7.5, va="center", bbox=behind)
         axis.axhline(100 / len(COLORS), color="gray", linewidth=0.8, linestyle=":")
-        axis.set(title=f"{task}", xlabel="epoch", ylim=(0, 101), xlim=(1, EPOCHS[task]))
+        axis.set(title=task, xlabel="epoch", ylim=(0, 101), xlim=(1, None))
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("accuracy, percent")
     figure.tight_layout(w_pad=5)
@@ -404,8 +404,8 @@ def rows() -> Iterator[Row]:
         folder = Path(name)
         prepare(folder, {"train": 3_000, "validation": 100, "test": 300}, ["find"])
         scores = {}
-        for one in (CNN_LSTM, MAC_FINDS):
-            output = run(folder, "find", one, SMALL_EPOCHS)
+        for one in SMALL:
+            output = run(folder, "find", one)
             scores[one.model] = json.loads((output / "best" / "training.json").read_text())["results"]["test"]
             share = attention_share(folder, "find", output)
             yield f"finding one shape of ten, {one.model}: accuracy", 100 * scores[one.model]["accuracy"], "%", ""
@@ -426,6 +426,8 @@ def main() -> None:
     for task in given.tasks:
         curves[task] = list(measured(given.folder, task))
         print(f"\n{task}; the most frequent color of the image: {100 * colors_alone(given.folder, task):.1f}\n")
+        if task == "compose":
+            print(f"a random shape, in any direction: {any_direction(given.folder)}\n")
         print("\n".join(table(task, curves[task])), flush=True)
     if given.picture:
         draw(curves, given.picture)
