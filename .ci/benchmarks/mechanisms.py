@@ -279,7 +279,7 @@ def run(folder: Path, task: str, one: Trained, also: Sequence[str] = ()) -> Path
         features = ["--features", folder / "features" / FEATURES[one.sees] / "worlds-images"]
     if one.model != "popular-answer":
         words += ["--epochs", one.epochs, "--batch-size", BATCH_SIZE]
-        words += ["--optimizer", "adam", "--learning-rate", LEARNING_RATE]
+        words += ["--optimizer", "adam", "--learning-rate", LEARNING_RATE, "--clip-norm", 0]
         words += [word for name, value in one.settings.items() for word in ("--model-settings", f"{name}={value}")]
     words += [word for config in also for word in ("--also-test", config)]
     vqa_mc("train", *words, *features)
