@@ -20,9 +20,11 @@ FOLDS = 5
 CLASSES = 2_000
 """Maximum number of answers with a class of their own; rarer ones share a class."""
 FITTED = 300_000
-"""Maximum number of rows that a model is fitted on."""
+"""Maximum number of rows that a model is fitted on; each has a random sample of its own."""
 COORDINATES = 48
 """Principal components of the square roots of the distributions."""
+SAMPLED = 100_000
+"""Of this many rows or more, the principal components are computed from every second, third, ... row."""
 _AT_ONCE = 1 << 14
 Floats = NDArray[np.float32]
 
@@ -70,20 +72,21 @@ class Propensities:
         Square roots of the distributions, whose distance is that of Hellinger, projected on principal components.
         """
         n, classes = len(self.questions), self.bias.shape[1]
+        sample = np.arange(0, n, max(n // SAMPLED, 1))
         total, products = np.zeros(classes), np.zeros((classes, classes))
-        for part in _parts(n):
+        for part in _parts(sample):
             roots = np.sqrt(self.distributions(part))
             total += roots.sum(axis=0, dtype=np.float64)
             products += roots.T @ roots
-        mean = total / n
-        _, vectors = np.linalg.eigh(products / n - np.outer(mean, mean))
+        mean = total / len(sample)
+        _, vectors = np.linalg.eigh(products / len(sample) - np.outer(mean, mean))
         axes = vectors[:, -COORDINATES:].astype(np.float32)
-        parts = [(np.sqrt(self.distributions(part)) - mean.astype(np.float32)) @ axes for part in _parts(n)]
+        parts = [(np.sqrt(self.distributions(part)) - mean.astype(np.float32)) @ axes for part in _parts(np.arange(n))]
         return np.concatenate(parts)
 
 
-def _parts(rows: int) -> Iterator[NDArray[np.int64]]:
-    return (np.arange(first, min(first + _AT_ONCE, rows)) for first in range(0, rows, _AT_ONCE))
+def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
 
 
 def answer_propensities(
@@ -126,11 +129,10 @@ def answer_propensities(
         if not len(own) or not len(others):  # nothing is known about these rows
             return
         of_fold = np.random.default_rng(int(purpose_hash(seed, f"propensity {fold}")))
-        if len(others) > FITTED:
-            others = np.sort(of_fold.choice(others, FITTED, replace=False))
         distinct, back = np.unique(of_row[own], return_inverse=True)
         for first in range(0, MODELS * SIZE, SIZE):
-            found = fitted(bags, of_row[others], classes[keys[others]], n_classes, of_fold)
+            rows = others if len(others) <= FITTED else np.sort(of_fold.choice(others, FITTED, replace=False))
+            found = fitted(bags, of_row[rows], classes[keys[rows]], n_classes, of_fold)
             answers[fold, :, first : first + SIZE] = found.answers.detach().numpy() / MODELS
             bias[fold] += found.bias.detach().numpy() / MODELS
             vectors[own, first : first + SIZE] = found.encode(bags, distinct)[back]
