@@ -24,7 +24,7 @@ FITTED = 300_000
 COORDINATES = 48
 """Principal components of the square roots of the distributions."""
 SAMPLED = 100_000
-"""Of this many rows or more, the principal components are computed from every second, third, ... row."""
+"""The principal components are computed from every n-th row, so that at least this many remain."""
 _AT_ONCE = 1 << 14
 Floats = NDArray[np.float32]
 
