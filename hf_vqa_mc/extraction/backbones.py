@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.extraction.regions import Regions
 
 Precision = Literal["float32", "bfloat16"]
 """Precision of a model's computation and of its stored features."""
@@ -18,6 +19,25 @@ Precision = Literal["float32", "bfloat16"]
 PIXELS = "pixels"
 MOST_CELLS = 64
 """Maximum number of cells per side of ``pixels``."""
+
+
+IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")
+"""A model's input: pooled features, features of grid cells, or features of regions."""
+
+
+@dataclass(frozen=True)
+class RegionKind:
+    """How the regions of images were found."""
+
+    detector: str
+    """a name on the Hub, or the name of a folder; "" if the regions were imported"""
+    revision: str
+    """of the detector, see `FeatureKind`; "" if the regions were imported"""
+    fewest: int
+    most: int
+    """maximum number of regions of an image"""
+    threshold: float
+    """minimum score of a region, if an image has more than ``fewest``"""
 
 
 @dataclass(frozen=True)
@@ -32,21 +52,36 @@ class FeatureKind:
     """cells per side; None for one vector per image"""
     dim: int
     precision: Precision
+    regions: RegionKind | None = None
+    """with regions, the averages of the grid's cells over them; imported ones have no grid"""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one image's features: (dim,), or (cells, dim) with the cells in row-major order."""
+        """Shape of one image's features: (dim,); (cells, dim) in row-major order; or (maximum of regions, dim)."""
+        if self.regions is not None:
+            return (self.regions.most, self.dim)
         return (self.dim,) if self.grid is None else (self.grid**2, self.dim)
+
+    @property
+    def input_name(self) -> str:
+        """The input of a model, one of `IMAGE_INPUTS`."""
+        return IMAGE_INPUTS[2 if self.regions is not None else self.grid is not None]
 
     @property
     def folder_name(self) -> str:
         """The name of the folder of such features."""
-        parts = [file_name(self.backbone), self.revision[:12], f"grid{self.grid}" if self.grid else "", self.precision]
+        parts = [file_name(self.backbone), self.revision[:12], f"grid{self.grid}" if self.grid else ""]
+        if self.regions is not None:
+            of = self.regions
+            limits = f"{of.fewest}to{of.most}at{of.threshold:g}" if of.detector else "regions"
+            parts += [file_name(of.detector) if of.detector else "", of.revision[:12], limits]
+        parts.append(self.precision)
         return "-".join(part for part in parts if part and part != "float32")
 
     def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return asdict(self)
+        """All fields; ``regions`` only of features of regions."""
+        found = asdict(self)
+        return found if self.regions is not None else {name: of for name, of in found.items() if name != "regions"}
 
     @classmethod
     def from_json(cls, fields: object, location: str) -> "FeatureKind":
@@ -54,16 +89,23 @@ class FeatureKind:
         kinds: dict[str, Any] = {"backbone": str, "revision": str, "grid": (int, type(None)), "dim": int}
         if (
             not isinstance(fields, dict)
-            or fields.keys() != {*kinds, "precision"}
+            or fields.keys() - {"regions"} != {*kinds, "precision"}
             or not all(isinstance(fields[name], kind) for name, kind in kinds.items())
             or fields["precision"] not in ("float32", "bfloat16")
         ):
             raise InputError(f"{location}: not a kind of features: {shown(fields)}; run vqa-mc features again")
-        return cls(**fields)
+        try:
+            regions = RegionKind(**fields["regions"]) if "regions" in fields else None
+            return cls(**{**fields, "regions": regions})
+        except TypeError as error:
+            raise InputError(f"{location}: not a kind of regions: {shown(fields['regions'])}") from error
 
 
 class Backbone(ABC):
     """Computes image features; the features of an image do not depend on the rest of its batch."""
+
+    kept = 1.0
+    """the part of a square image that ``prepare`` keeps: the side of the centre crop, as a fraction"""
 
     def __init__(self, kind: FeatureKind) -> None:
         self.kind = kind
@@ -75,6 +117,10 @@ class Backbone(ABC):
     @abstractmethod
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features float32 (batch, *kind.shape) of stacked outputs of ``prepare``."""
+
+    def encode_prepared(self, prepared: Sequence[Any]) -> Sequence[NDArray[np.float32] | Regions]:
+        """Features of each image of a batch, from outputs of ``prepare``."""
+        return list(self.forward(np.stack(prepared)))
 
     def encode(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
         """Features of a batch of images: float32 (batch, *kind.shape)."""

@@ -53,13 +53,7 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     """
     if directory is not None and not directory.is_dir():
         raise InputError(f"--images {directory}: no such folder")
-    _, splits = load_splits(dataset, config)
-    location = f"{dataset}, {config}"
-    image_ids = list(
-        dict.fromkeys(one for name in splits for one in image_ids_of(splits[name], f"{location}, {name}"))
-    )
-    if not image_ids:
-        raise InputError(f"{location} has no rows")
+    location, splits, image_ids = dataset_image_ids(dataset, config)
     if directory is not None:
         return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
     rows = next(iter(splits.values()))
@@ -74,6 +68,18 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     except (InputError, FileNotFoundError) as error:
         reason = str(error).removeprefix("with_images: ")
         raise InputError(f"{reason}; or give the folder with the image files: --images DIR") from error
+
+
+def dataset_image_ids(dataset: str, config: str) -> tuple[str, "DatasetDict", list[str]]:
+    """The name of a dataset for messages, its splits, and its distinct image ids; raises InputError without rows."""
+    _, splits = load_splits(dataset, config)
+    location = f"{dataset}, {config}"
+    image_ids = list(
+        dict.fromkeys(one for name in splits for one in image_ids_of(splits[name], f"{location}, {name}"))
+    )
+    if not image_ids:
+        raise InputError(f"{location} has no rows")
+    return location, splits, image_ids
 
 
 class FolderImages:

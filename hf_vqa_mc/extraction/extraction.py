@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.pictures import decoded
+from hf_vqa_mc.extraction.regions import Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import check_outside
@@ -48,6 +48,8 @@ class FeaturesResult(Result):
         kind = self.kind
         size = f"{kind.dim:,} dimensions"
         shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
+        if kind.regions is not None:
+            shape = f"{kind.regions.fewest} to {kind.regions.most} regions of {size}"
         yield (
             f"{len(self.images):,} images, {self.computed:,} of them encoded now: {shape} each ({kind.precision}), "
             f"{kind.backbone} at revision {kind.revision[:12]}."
@@ -105,7 +107,7 @@ def extract_features(
     found = find_images(dataset, config, images)
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:
-        raise _unusable(found, found.missing, {})
+        raise unusable(found.location, len(found.image_ids), found.missing, {})
     model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
@@ -113,9 +115,9 @@ def extract_features(
     done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
     _encode(found, model, store, done, batch_size, workers or os.cpu_count() or 1, progress)
     if done.broken and not skip_missing:
-        raise _unusable(found, [], done.broken)
+        raise unusable(found.location, len(found.image_ids), [], done.broken)
     if not done.images:
-        raise _unusable(found, done.missing, done.broken)
+        raise unusable(found.location, len(found.image_ids), done.missing, done.broken)
     about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
     write_index(done.folder, model.kind, done.images, about)
     return done
@@ -124,7 +126,7 @@ def extract_features(
 class _Image(NamedTuple):
     image_id: str
     image_hash: bytes = b""
-    prepared: NDArray[np.float32] | None = None
+    prepared: Any = None
     """preprocessed; None if its features are known already"""
     error: str = ""
 
@@ -179,21 +181,22 @@ def _encode(
 
 
 def _add_features(backbone: Backbone, batch: list[_Image], store: FeatureStore) -> None:
-    features = backbone.forward(np.stack([one.prepared for one in batch if one.prepared is not None]))
-    for one, row in zip(batch, features, strict=True):
-        is_shaped = row.shape == backbone.kind.shape
+    for one, found in zip(batch, backbone.encode_prepared([one.prepared for one in batch]), strict=True):
+        row = found.features if isinstance(found, Regions) else found
+        is_shaped = row.shape == (backbone.kind.shape if row is found else (len(row), backbone.kind.dim))
         if not is_shaped or not np.isfinite(row).all():
             what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
             raise InputError(f"{backbone.kind.backbone} gives {what} for image_id {one.image_id!r}; remove the image")
-        store.add(one.image_hash, row)
+        store.add(one.image_hash, found)
 
 
-def _unusable(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
-    total, reasons = len(found.image_ids), []
+def unusable(location: str, total: int, missing: list[str], broken: dict[str, str]) -> InputError:
+    """The error for images that are missing or broken, of so many in all."""
+    reasons = []
     if missing:
         reasons.append(f"{len(missing)} of {total} missing, with image_id {listed(missing, separator='; ')}")
     if broken:
         named = listed([f"{image_id!r} ({reason})" for image_id, reason in broken.items()], separator="; ")
         reasons.append(f"{len(broken)} of {total} broken, with image_id {named}")
     skip = "" if len(missing) + len(broken) == total else "; skip them with --skip-missing"
-    return InputError(f"images in {found.location}: {'; '.join(reasons)}{skip}")
+    return InputError(f"images in {location}: {'; '.join(reasons)}{skip}")

@@ -2,6 +2,10 @@
 
 A store maps an image's sha256 to its features, in append-only safetensors files. Several processes may write to it:
 files are written atomically under its lock, without images that another process has stored meanwhile.
+
+A file has the tensors ``features`` (images, *shape) and ``sha256`` (images, 32). Of regions it has ``features``
+(regions of all images, dim), ``boxes`` float32 (regions, 6) as in `Regions`, and ``counts`` int64 (images,), the
+number of regions of each image; imported regions are identified by the sha256 of their features and boxes.
 """
 
 import contextlib
@@ -13,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +28,7 @@ from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind
+from hf_vqa_mc.extraction.regions import Regions, region_tensors
 from hf_vqa_mc.io.atomic_file import in_plain_words, write_bytes
 from hf_vqa_mc.io.json_stream import parsed, read_json
 
@@ -33,10 +38,19 @@ HASH_BYTES = 32
 INDEX = "index.json"
 
 _NAME = re.compile(r"features-(\d{5,})\.safetensors")
-_KIND, _FEATURES, _HASHES = "kind", "features", "sha256"
+_KIND, _FEATURES, _HASHES, _BOXES, _COUNTS = "kind", "features", "sha256", "boxes", "counts"
 
 Location = tuple[int, int]
 """File number and row of an image's features."""
+
+
+class _File(NamedTuple):
+    features: torch.Tensor
+    """memory-mapped, (images, *shape) or (regions, dim)"""
+    boxes: torch.Tensor | None = None
+    """(regions, 6)"""
+    starts: NDArray[np.int64] | None = None
+    """(images + 1,): index of each image's first region"""
 
 
 class FeatureStore:
@@ -44,21 +58,21 @@ class FeatureStore:
 
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
         self.folder, self.kind = folder, kind
-        self._files: dict[Path, torch.Tensor] = {}
+        self._files: dict[Path, _File] = {}
         self.locations: dict[bytes, Location] = {}
         """sha256 of each stored image to the location of its features"""
-        self._new: dict[bytes, torch.Tensor] = {}
-        self._since = 0.0
+        self._new: dict[bytes, dict[str, torch.Tensor]] = {}
+        self._bytes, self._since = 0, 0.0
         self.refresh()
 
     def refresh(self) -> None:
         """Read files that other processes have added."""
         for path in sorted(self.folder.glob("features-*.safetensors")):
             if path not in self._files and _NAME.fullmatch(path.name):
-                features, hashes = _opened(path, self.kind)
+                file, hashes = _opened(path, self.kind)
                 for row, image_hash in enumerate(hashes):
                     self.locations.setdefault(image_hash, (len(self._files), row))
-                self._files[path] = features
+                self._files[path] = file
 
     def take(self, locations: Sequence[Location]) -> NDArray[np.float32]:
         """The features at these locations: float32 (locations, *kind.shape)."""
@@ -67,14 +81,31 @@ class FeatureStore:
         mapped = list(self._files.values())
         for number in np.unique(files).tolist():
             here = files == number
-            taken[here] = mapped[number][torch.from_numpy(rows[here])].float().numpy()
+            taken[here] = mapped[number].features[torch.from_numpy(rows[here])].float().numpy()
         return taken
 
-    def add(self, image_hash: bytes, features: NDArray[np.float32]) -> None:
-        """Add an image's features, float32 (*kind.shape), to the next file."""
+    def regions(self, locations: Sequence[Location]) -> list[Regions]:
+        """The regions of the images at these locations, of a kind with regions."""
+        files, found = list(self._files.values()), []
+        for number, row in locations:
+            features, boxes, starts = files[number]
+            if boxes is not None and starts is not None:
+                part = slice(starts[row], starts[row + 1])
+                found.append(Regions(features[part].float().numpy(), boxes[part].numpy()))
+        return found
+
+    def add(self, image_hash: bytes, features: NDArray[np.float32] | Regions) -> None:
+        """Add an image's features, float32 (*kind.shape), or its regions, to the next file."""
         self._since = self._since if self._new else time.monotonic()
-        self._new[image_hash] = row = torch.tensor(features, dtype=getattr(torch, self.kind.precision))
-        full = len(self._new) >= SHARD_IMAGES or len(self._new) * row.nbytes >= SHARD_BYTES
+        precision = getattr(torch, self.kind.precision)
+        if isinstance(features, Regions):
+            boxes, count = torch.tensor(features.boxes), torch.tensor([len(features.boxes)])
+            new = {_FEATURES: torch.tensor(features.features, dtype=precision), _BOXES: boxes, _COUNTS: count}
+        else:
+            new = {_FEATURES: torch.tensor(features, dtype=precision)[None]}
+        self._new[image_hash] = new
+        self._bytes += new[_FEATURES].nbytes
+        full = len(self._new) >= SHARD_IMAGES or self._bytes >= SHARD_BYTES
         if full or time.monotonic() - self._since >= SHARD_SECONDS:
             self.commit()
 
@@ -88,11 +119,12 @@ class FeatureStore:
             if new:
                 last = max((int(path.name[9:].partition(".")[0]) for path in self._files), default=-1)
                 hashes = torch.frombuffer(bytearray(b"".join(new)), dtype=torch.uint8).view(len(new), HASH_BYTES)
-                tensors = {_FEATURES: torch.stack(list(new.values())), _HASHES: hashes}
-                content = save(tensors, {_KIND: json.dumps(self.kind.as_json())})
+                names = next(iter(new.values()))
+                tensors = {name: torch.cat([row[name] for row in new.values()]) for name in names}
+                content = save(tensors | {_HASHES: hashes}, {_KIND: json.dumps(self.kind.as_json())})
                 write_bytes(self.folder / f"features-{last + 1:05d}.safetensors", content)
                 self.refresh()
-        self._new = {}
+        self._new, self._bytes = {}, 0
 
 
 class ImageFeatures:
@@ -109,6 +141,8 @@ class ImageFeatures:
         try:
             self.kind = FeatureKind.from_json(index["kind"], str(path))
             self.missing, self.broken = list(index["missing"]), dict(index["broken"])
+            self.labels = [str(label) for label in index.get("labels", [])]
+            """of regions"""
             self.hashes = {image_id: bytes.fromhex(one) for image_id, one in index["images"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
@@ -134,9 +168,24 @@ class ImageFeatures:
         return image_id in self.hashes
 
     def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
-        """Features of images, float32 (images, *kind.shape); raises InputError if an image has none."""
+        """Features of images, float32 (images, *kind.shape); raises InputError without such features."""
+        if self.kind.regions is not None:
+            raise InputError(f"{self.folder} has features of regions; expected one vector or a grid per image")
+        return self._store.take(self._locations(image_ids))
+
+    def regions(self, image_ids: Sequence[str]) -> list[Regions]:
+        """The regions of images, if the features are of regions; raises InputError if an image has none."""
+        return self._store.regions(self._locations(image_ids))
+
+    def tensors(self, image_ids: Sequence[str]) -> dict[str, torch.Tensor]:
+        """The model inputs of images: float32 (images, *kind.shape), or `region_tensors`; raises as `take`."""
+        if self.kind.regions is not None:
+            return region_tensors(self.regions(image_ids))
+        return {self.kind.input_name: torch.from_numpy(self.take(image_ids))}
+
+    def _locations(self, image_ids: Sequence[str]) -> list[Location]:
         try:
-            return self._store.take([self._store.locations[self.hashes[image_id]] for image_id in image_ids])
+            return [self._store.locations[self.hashes[image_id]] for image_id in image_ids]
         except KeyError as error:
             raise self._unknown(error.args[0]) from None
 
@@ -145,9 +194,11 @@ class ImageFeatures:
         store = FeatureStore(folder.parent, self.kind)
         for image_id, image_hash in self.hashes.items():
             if image_hash not in store.locations:
-                store.add(image_hash, self.take([image_id])[0])
+                of = self.regions([image_id]) if self.kind.regions is not None else self.take([image_id])
+                store.add(image_hash, of[0])
         store.commit()
-        write_index(folder, self.kind, self.hashes, {"missing": self.missing, "broken": self.broken})
+        about = {"missing": self.missing, "broken": self.broken, "labels": self.labels}
+        write_index(folder, self.kind, self.hashes, about)
         return [folder / INDEX, *sorted(folder.parent.glob("features-*.safetensors"))]
 
     def _unknown(self, image_id: object) -> InputError:
@@ -162,6 +213,14 @@ class ImageFeatures:
             f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; run vqa-mc features for "
             "this dataset"
         )
+
+
+def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regions]) -> dict[str, torch.Tensor]:
+    """The model inputs of encoded images: float32 (images, *kind.shape), or `region_tensors`."""
+    if kind.regions is not None:
+        return region_tensors([one for one in images if isinstance(one, Regions)])
+    stacked = np.stack([*images]) if images else np.empty((0, *kind.shape), np.float32)
+    return {kind.input_name: torch.from_numpy(stacked)}
 
 
 def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
@@ -185,24 +244,35 @@ def _read_index(folder: Path) -> dict[str, Any]:
     return index
 
 
-def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
-    """The memory-mapped features of a file (rows, *kind.shape), and the sha256 of each row's image."""
+def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:
+    """A file, and the sha256 of each row's image."""
     damaged = f"{path} is damaged; remove it and run vqa-mc features again"
     try:
         with safe_open(path, "pt") as file:
             stored = FeatureKind.from_json(parsed(file.metadata()[_KIND]), str(path))
             features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
+            found = _File(features)
+            if stored.regions is not None:
+                counts: NDArray[np.int64] = file.get_tensor(_COUNTS).numpy()
+                found = _File(features, file.get_tensor(_BOXES), np.concatenate([[0], np.cumsum(counts)]))
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(damaged) from error
-    rows = len(features)
-    if features.shape != (rows, *stored.shape) or features.dtype != getattr(torch, stored.precision):
+    rows, expected = len(hashes), (len(hashes), *stored.shape)
+    if found.boxes is not None and found.starts is not None:
+        regions = np.diff(found.starts)
+        expected = (len(found.boxes), stored.dim)
+        is_counted = found.starts.shape == (rows + 1,) and found.starts[-1] == len(found.boxes)
+        is_shaped = found.boxes.shape[1:] == (6,) and found.boxes.dtype == torch.float32
+        if not is_counted or not is_shaped or (regions < 1).any():
+            raise InputError(damaged)
+    if features.shape != expected or features.dtype != getattr(torch, stored.precision):
         raise InputError(damaged)
     if hashes.shape != (rows, HASH_BYTES) or hashes.dtype != torch.uint8:
         raise InputError(damaged)
     if stored != kind:
         raise InputError(f"{path} has features of {stored}, expected {kind}; move it out of this folder")
     packed = hashes.numpy().tobytes()
-    return features, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
+    return found, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
 
 
 @contextlib.contextmanager

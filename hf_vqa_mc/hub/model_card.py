@@ -88,7 +88,10 @@ _FIELDS: dict[str, object] = {
     "answers": {"size": COUNT, "questions": SHARE, "human_answers": SHARE},
     "word_vectors": {**_FILE, "centred": FLAG},
     "question_encoder": {"name": TEXT, "dim": COUNT},
-    "image_features": {"backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT},
+    "image_features": {
+        "backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT,
+        "regions": {EACH: ANYTHING},
+    },
     "results": {EACH: _RESULT},
     "also_tested": {EACH: {EACH: _RESULT}},
 }  # fmt: skip

@@ -67,7 +67,14 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             module.reset_parameters()
 
     def forward(
-        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+        self,
+        question_indices: Tensor,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
@@ -75,18 +82,26 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
             image_grid: (batch, cells, image_size).
             labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used; the paper's model does not see where a region is.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: one of (batch, cells).
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: one of (batch, cells or regions).
 
         Raises:
-            InputError: image_grid has another shape.
+            InputError: image_grid or image_regions has another shape, or both or none are given.
         """
-        check_grid(image_grid, self.config.image_size)
-        cells = functional.normalize(image_grid, dim=-1)
+        cells = image_grid if image_regions is None else image_regions
+        if cells is None or (image_grid is not None and image_regions is not None):
+            raise InputError("expected one of image_grid and image_regions")
+        check_grid(cells, self.config.image_size, "image_grid" if image_regions is None else "image_regions")
+        if region_mask is not None:
+            cells = cells.masked_fill(~region_mask[..., None], 0)
+        cells = functional.normalize(cells, dim=-1)
         question = self.gru(packed(self.words(question_indices), question_indices))[1][0]
         both = self.attended_image(cells) * self.attending_question(question)[:, None]
-        image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), None)
+        image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), region_mask)
         joint = self.image(image) * self.question(question)
         output = answer_output(self.answers(self.dropout(self.hidden(joint))), labels)
         output.attentions = (attention,)
@@ -113,7 +128,7 @@ BOTTOM_UP = Model(
     source="Anderson et al. 2018; Teney et al. 2018",
     config_class=BottomUpVqaConfig,
     model_class=BottomUpForOpenEndedVqa,
-    inputs=frozenset(("question_indices", "image_grid")),
+    inputs=frozenset(("question_indices", "image_grid", "image_regions")),
     recipe=Recipe("adamax", 2e-3, 512, 13.0, clip_norm=0.25),
     open_ended=True,
 )

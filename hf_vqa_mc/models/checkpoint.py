@@ -82,7 +82,7 @@ def check_fit(config: PreTrainedConfig, processor: VqaProcessor, checkpoint: str
     """Raise InputError unless the processor's outputs are the model's inputs."""
     kind = processor.image_kind
     pairs = [
-        ("inputs", sorted(model_of(config).inputs), sorted(processor.inputs)),
+        ("inputs", sorted(model_of(config).inputs_with(kind)), sorted(processor.inputs)),
         *((what, getattr(config, name, size), size) for name, (what, size) in processor.text_sizes.items()),
     ]
     if kind is not None and "image_size" in config.to_dict():

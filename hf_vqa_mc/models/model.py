@@ -14,14 +14,13 @@ from transformers import (
 )
 
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.recipe import CHAO, Recipe
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
-IMAGE_INPUTS = ("image_features", "image_grid")
-"""Pooled features, or features of grid cells; a model takes at most one of them."""
 QUESTION_INPUTS = ("question_vectors", "question_tokens")
 """The average word vector, or one vector per word (with ``question_mask``)."""
 GIVEN = {
@@ -70,7 +69,8 @@ class Model:
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
-    """inputs of `IMAGE_INPUTS` and of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`"""
+    """inputs of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`, and of `IMAGE_INPUTS`, any one of which it
+    takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `region_tensors`"""
     preset: Mapping[str, Any] = field(default_factory=dict)
     """config arguments that define this model"""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -89,6 +89,12 @@ class Model:
     def sees_question(self) -> bool:
         """Whether it takes the question."""
         return any(name in QUESTION_INPUTS or GIVEN.get(name) == "questions" for name in self.inputs)
+
+    def inputs_with(self, kind: FeatureKind | None) -> frozenset[str]:
+        """Its inputs if the image features are of this kind."""
+        if kind is None:
+            return self.inputs
+        return frozenset(name for name in self.inputs if name not in IMAGE_INPUTS or name == kind.input_name)
 
     def register(self) -> None:
         """Register its classes with transformers' Auto classes."""

@@ -124,13 +124,12 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         return output
 
 
-def check_grid(image_grid: Tensor, size: int) -> None:
-    """Raise InputError unless the shape of an image grid is (batch, cells, size)."""
-    if image_grid.ndim != 3 or image_grid.shape[1] < 1 or image_grid.shape[2] != size:
-        raise InputError(
-            f"image_grid has the shape {tuple(image_grid.shape)}, expected (batch, cells, {size}); "
-            "vqa-mc features --grid extracts image grids"
-        )
+def check_grid(image_grid: Tensor, size: int, name: str = "image_grid") -> None:
+    """Raise InputError unless the shape of an image grid, or of regions, is (batch, cells, size)."""
+    shape = tuple(image_grid.shape)
+    if len(shape) != 3 or shape[1] < 1 or shape[2] != size:
+        remedy = "--grid extracts image grids" if name == "image_grid" else "--regions imports regions"
+        raise InputError(f"{name} has the shape {shape}, expected (batch, cells, {size}); vqa-mc features {remedy}")
 
 
 ATTENTION = Model(

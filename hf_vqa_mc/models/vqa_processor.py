@@ -8,17 +8,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
+from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, Backbone, FeatureKind
 from hf_vqa_mc.extraction.pictures import RawImage, open_image
+from hf_vqa_mc.extraction.regions import Regions
+from hf_vqa_mc.extraction.store import image_tensors
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
-from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.text.word_changes import WordChanges
 
 PROCESSOR_CONFIG = "processor_config.json"
@@ -66,7 +68,7 @@ class VqaProcessor(ProcessorMixin):
         for name in self.inputs:
             if name not in (*IMAGE_INPUTS, *self.text_inputs):
                 raise unknown_name("input", name, (*IMAGE_INPUTS, *self.text_inputs))
-        self._image_input = None if image_kind is None else IMAGE_INPUTS[image_kind.grid is not None]
+        self._image_input = None if image_kind is None else image_kind.input_name
         if self.inputs.intersection(IMAGE_INPUTS) != {self._image_input} - {None}:
             given = "no image features" if image_kind is None else f"features of {image_kind}"
             expected = self._image_input or "none"
@@ -102,21 +104,19 @@ class VqaProcessor(ProcessorMixin):
         if images is None or isinstance(images, (str, bytes)) or len(images) != count:
             found = "none" if images is None else len(images)
             raise InputError(f"the model sees images: expected {count}, one per question, found {found}")
-        return {self._image_input: self._encoded(images)}
-
-    def _encoded(self, images: Sequence[RawImage]) -> Tensor:
-        """Image features, rounded to the precision of the training features."""
         backbone = self.image_backbone()
-        batches = [
-            images[first : first + IMAGES_AT_A_TIME] for first in range(0, max(len(images), 1), IMAGES_AT_A_TIME)
-        ]
-        parts = [backbone.encode([open_image(image) for image in batch]) for batch in batches]
-        features = torch.from_numpy(np.concatenate(parts))
+        encoded: list[NDArray[np.float32] | Regions] = []
+        for first in range(0, len(images), IMAGES_AT_A_TIME):
+            batch = [backbone.prepare(open_image(image)) for image in images[first : first + IMAGES_AT_A_TIME]]
+            encoded += backbone.encode_prepared(batch)
+        tensors = image_tensors(backbone.kind, encoded)
+        features = tensors[self._image_input]
         if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
             raise InputError(
                 f"image {int(bad[0])}: {backbone.kind.backbone} gives non-finite features; remove the image"
             )
-        return features.to(getattr(torch, backbone.kind.precision)).float()
+        tensors[self._image_input] = features.to(getattr(torch, backbone.kind.precision)).float()
+        return tensors
 
     def image_backbone(self, device: str | None = None) -> Backbone:
         """The image backbone, loaded on the first call: on ``device``, by default the GPU if there is one.
@@ -128,6 +128,10 @@ class VqaProcessor(ProcessorMixin):
         kind = self.image_kind
         if kind is None:
             raise InputError("the model sees no images and has no backbone")
+        if kind.regions is not None and not isinstance(self._backbone, Backbone):
+            raise InputError(
+                f"the model sees regions of {kind.folder_name}, which are read from files; use vqa-mc predict"
+            )
         if not isinstance(self._backbone, Backbone):
             name = self._backbone or kind.backbone
             found = find_backbone(name, kind.grid, device=device, precision=kind.precision)
@@ -137,7 +141,11 @@ class VqaProcessor(ProcessorMixin):
 
     def _check(self, backbone: Backbone) -> None:
         kind, found = self.image_kind, backbone.kind
-        if any(getattr(found, name) != getattr(kind, name) for name in ("revision", "shape", "precision") if kind):
+        if any(
+            getattr(found, name) != getattr(kind, name)
+            for name in ("revision", "shape", "precision", "regions")
+            if kind
+        ):
             raise InputError(
                 f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
                 "backbone, or train with features of this one"

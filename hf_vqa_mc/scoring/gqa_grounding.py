@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.scoring.box_cells import covered
 from hf_vqa_mc.scoring.gqa_records import ById, by_question_id, text_id
 from hf_vqa_mc.scoring.questions import Questions, is_whole
 
@@ -63,14 +64,7 @@ def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) ->
     size = maps.shape[1]
     question = np.repeat(np.arange(len(maps)), [len(of_one) for of_one in regions])
     edges = np.array([*chain.from_iterable(regions)], np.float64).reshape(-1, 4)  # (regions, 4)
-    grid = np.arange(size + 1) / size
-
-    def covered(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The share of each column or row of cells between two edges, (regions, n)."""
-        inside = np.minimum(grid[1:], last[:, None]) - np.maximum(grid[:-1], first[:, None])
-        return np.asarray(np.maximum(inside, 0.0) * size)
-
-    columns, lines = covered(edges[:, 0], edges[:, 2]), covered(edges[:, 1], edges[:, 3])
+    columns, lines = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
     on_region = np.einsum("ri,rij,rj->r", columns, maps[question], lines)
     return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
 

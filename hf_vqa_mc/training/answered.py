@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.scoring.box_cells import box_weights
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 DECIMALS = 6
 """Decimals of attention in files."""
+MAP_SIDE = 7
+"""Cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,8 @@ class Answered:
     picked: NDArray[np.int64] | None
     """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
     attention: NDArray[np.float32] | None = None
-    """(questions, cells): attention to each cell of the image, the mean of all maps; None without attention"""
+    """(questions, cells): attention to each cell of the image in row-major order, the mean of all maps, see
+    `region_maps`; None without attention"""
 
     @property
     def score(self) -> float:
@@ -93,7 +97,7 @@ class Answered:
 def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
     """Write the attention maps as ``vqa-mc score --attentions`` reads them: ``map[column][row]``, by question."""
     if found.attention is None:
-        raise InputError("--attentions: the model does not attend to a grid of the image; remove it")
+        raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
     side = isqrt(found.attention.shape[1])
     rows = found.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side)
     maps = rows.swapaxes(1, 2).tolist()  # GQA's program reads x first
@@ -101,6 +105,20 @@ def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
     write_json(
         path, [{"questionId": name, "attention": one} for name, one in zip(names, maps, strict=True)], None, overwrite
     )
+
+
+def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Spread the attention to each region evenly over its box.
+
+    Args:
+        attention: (questions, regions); 0 for padding.
+        boxes: (questions, regions, 4), see `box_weights`.
+
+    Returns:
+        Float32 (questions, `MAP_SIDE` squared): the attention to each cell, in row-major order.
+    """
+    weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
+    return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
 
 
 Measured = tuple[float, Mapping[str, Any]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.io.atomic_file import check_output_file
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
@@ -165,5 +166,7 @@ def _check_use(
         raise InputError(f"--word-vectors: {checkpoint} is an open-ended model, which has its own; remove it")
     if question_encoder is not None and not model.open_ended:
         raise InputError(f"--question-encoder: {checkpoint} is a multiple-choice model; remove it")
-    if attentions is not None and not (model.open_ended and "image_grid" in model.inputs):
-        raise InputError(f"--attentions: {checkpoint} is not an open-ended model that attends to a grid; remove it")
+    if attentions is not None and not (model.open_ended and model.inputs.intersection(IMAGE_INPUTS[1:])):
+        raise InputError(
+            f"--attentions: {checkpoint} is not an open-ended model that attends to a grid or regions; remove it"
+        )

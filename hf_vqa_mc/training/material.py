@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
+from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.training.ablations import added, check_types, sampled, with_changed_words, without_types
@@ -153,31 +154,35 @@ def _multiple_choice(
         check_checkpoint(settings, model.config, images, processor)
         text = with_word_vectors(processor.text, settings.word_vectors)
     text = text.with_texts([data.texts[number] for number in train.used_texts()])
-    processor = VqaMcProcessor(text, images.kind if images else None, declared.inputs)
+    kind = images.kind if images else None
+    processor = VqaMcProcessor(text, kind, declared.inputs_with(kind))
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
-    task = MultipleChoice(Inputs(data.texts, used, text, declared.inputs, images))
+    task = MultipleChoice(Inputs(data.texts, used, text, processor.inputs, images))
     return Made(model, processor, task, train, {"word_vectors": text.as_json()})
 
 
 def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> ImageFeatures | None:
     """A model's image features, None if it sees no images; raises InputError if they do not fit the model."""
-    shape = model_of(config).inputs.intersection(IMAGE_INPUTS)
-    if not shape:
+    accepted = model_of(config).inputs.intersection(IMAGE_INPUTS)
+    if not accepted:
         if folder is not None:
             raise InputError(f"--features {folder}: {model} sees no images; remove --features")
         return None
-    grid = "image_grid" in shape
+    option = "without --grid" if "image_features" in accepted else "with --grid 7"
     if folder is None:
-        command = f"vqa-mc features DATASET CONFIG{' --grid 7' if grid else ''}"
+        command = f"vqa-mc features DATASET CONFIG{option.removeprefix('with') if 'image_grid' in accepted else ''}"
         raise InputError(f"{model} sees images: add --features DIR; create the features with {command}")
     images = ImageFeatures(folder)
-    if grid != (images.kind.grid is not None):
-        found, expected = ("a grid", "one vector") if images.kind.grid else ("one vector", "a grid")
+    if images.kind.input_name not in accepted:
+        expected = " or ".join(_PER_IMAGE[name] for name in IMAGE_INPUTS if name in accepted)
         raise InputError(
-            f"--features {folder} has {found} per image, {model} takes {expected}; run vqa-mc features "
-            f"{'with --grid 7' if grid else 'without --grid'}"
+            f"--features {folder} has {_PER_IMAGE[images.kind.input_name]} per image, {model} takes {expected}; run "
+            f"vqa-mc features {option}"
         )
     return images
+
+
+_PER_IMAGE = dict(zip(IMAGE_INPUTS, ("one vector", "a grid", "regions"), strict=True))
 
 
 def _divided(data: Splits[OfSplit], settings: TrainingSettings) -> tuple[OfSplit, OfSplit, str]:

@@ -13,10 +13,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.fitted import FittedModel
-from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN
-from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.answered import Answered, region_maps
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.questions import Order
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 AT_ONCE, GRIDS_AT_ONCE = 1024, 64
-"""Questions per forward pass, without and with a grid of the image."""
+"""Questions per forward pass, without and with a grid or regions of the image."""
 NO_ANSWER = -1
 """Answer index of a question whose answer is not in the vocabulary."""
 
@@ -58,8 +57,8 @@ class AnswerInputs:
 
     @property
     def has_grid(self) -> bool:
-        """Whether the model sees a grid of the image."""
-        return "image_grid" in self._needed
+        """Whether the model sees a grid or regions of the image."""
+        return self._images is not None and self._images.kind.input_name != "image_features"
 
     def tensors(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
@@ -81,8 +80,7 @@ class AnswerInputs:
         if self._vectors is not None:
             found["question_vectors"] = self._vectors[torch.from_numpy(texts)]
         if self._images is not None:
-            (name,) = self._needed.intersection(IMAGE_INPUTS)
-            found[name] = torch.from_numpy(self._images.take([questions.image_ids[row] for row in rows]))
+            found |= self._images.tensors([questions.image_ids[row] for row in rows])
         return found
 
 
@@ -143,6 +141,8 @@ class OpenEnded(Task[AnsweredQuestions]):
             attention = np.empty((len(rows), 0), np.float32)
             if maps is not None:
                 attention = torch.stack(maps).mean(0).float().cpu().numpy()
+                if "region_boxes" in tensors:
+                    attention = region_maps(attention, tensors["region_boxes"].numpy())
             return logits.argmax(1).cpu().numpy(), picked, attention
 
         at_once = GRIDS_AT_ONCE if self._inputs.has_grid else AT_ONCE

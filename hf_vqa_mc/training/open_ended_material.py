@@ -73,7 +73,9 @@ def open_ended(
     if not known.any():
         raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
     about = {"answers": {"size": len(vocabulary), **coverage(vocabulary, train)}}
-    inputs = AnswerInputs(data.texts, texts, declared.inputs, images)
+    kind = images.kind if images else None
+    processor = OpenEndedVqaProcessor(texts, kind, declared.inputs_with(kind))
+    inputs = AnswerInputs(data.texts, texts, processor.inputs, images)
     if texts.layouts is not None:
         unknown = inputs.unknown_words[train.texts].sum()
         about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": int(unknown)}
@@ -81,7 +83,6 @@ def open_ended(
         name = "question_encoder" if isinstance(texts.vectors, SentenceEncoder) else "word_vectors"
         about[name] = texts.vectors.as_json()
     task = OpenEnded(inputs, vocabulary)
-    processor = OpenEndedVqaProcessor(texts, images.kind if images else None, declared.inputs)
     train = train.take(np.flatnonzero(known))
     if isinstance(model, FittedModel):
         progress("fitting", 0, 1)

@@ -17,7 +17,6 @@ from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
-from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.schema import QUESTIONS, checked_rows
 from hf_vqa_mc.training.metric import CONSENSUS, filled_texts, human_answers, metric_of
 
@@ -205,8 +204,7 @@ class Inputs:
             tokens, mask = self._text.encode_words([self.texts[text] for text in texts])
             found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
         if self.images is not None:
-            (name,) = self.needed.intersection(IMAGE_INPUTS)
-            found[name] = torch.from_numpy(self.images.take([questions.image_ids[row] for row in rows]))
+            found |= self.images.tensors([questions.image_ids[row] for row in rows])
         return found
 
 

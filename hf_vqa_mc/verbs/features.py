@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, arguments, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, arguments, check_options, option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.extraction.backbones import Backbone
@@ -35,6 +36,11 @@ class FeaturesSettings(ReadOptions):
         default=None,
         check=AT_LEAST_ONE,
     )
+    regions: Path | None = option(
+        "File or folder of published region features to import instead: bottom-up-attention's .tsv, GQA's or others' "
+        "HDF5, a folder of .npz, or mmf's LMDB.",
+        default=None,
+    )
     output: Path = option(
         "Folder of the features of all datasets; each image is encoded once.",
         cli_default=Path("vqa_mc_features"),
@@ -45,11 +51,18 @@ class FeaturesSettings(ReadOptions):
         "Threads that read images; one per core by default.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
 
+    def __post_init__(self) -> None:
+        check_options(self)
+        for flag, given in (("--images", self.images), ("--grid", self.grid)):
+            if self.regions is not None and given is not None:
+                raise InputError(f"{flag}: --regions imports finished features and reads no images; remove {flag}")
+
 
 @verb(
     FeaturesSettings,
     "vqa-mc features vqa_mc cocoqa_iou_qou --images val2014",
     "vqa-mc features vqa_mc easyvqa_iou_qou --backbone pixels",
+    "vqa-mc features vqa_mc vqa2_open --regions trainval_resnet101_faster_rcnn_genome_36.tsv",
 )
 def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult":
     """Extract image features.
@@ -63,6 +76,12 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
+    given = arguments(settings)
+    if (path := given.pop("regions")) is not None:
+        from hf_vqa_mc.extraction.region_import import import_regions
+
+        used = {name: given[name] for name in ("dataset", "config", "output", "skip_missing")}
+        return import_regions(path=path, **used, progress=progress)
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    return extract_features(**arguments(settings), progress=progress)
+    return extract_features(**given, progress=progress)

@@ -230,7 +230,7 @@ def checkpoint(folder, name, backbone=None):
     kind = backbone.kind if backbone and MODELS[name].sees_image else None
     model = model_of(name, image_size=kind.dim if kind else 4)
     model.save_pretrained(folder)
-    OpenEndedVqaProcessor(TEXTS, kind, MODELS[name].inputs).save_pretrained(folder)
+    OpenEndedVqaProcessor(TEXTS, kind, MODELS[name].inputs_with(kind)).save_pretrained(folder)
     return folder
 
 
@@ -412,3 +412,44 @@ def test_a_checkpoint_without_its_vocabulary_is_refused(tmp_path):
     path.write_text(json.dumps(stored))
     with pytest.raises(InputError, match="it has no vocabulary of answers"):
         load_checkpoint(path.parent)
+
+
+def regions_of(seed, counts, most):
+    rng = torch.Generator().manual_seed(seed)
+    regions = torch.randn(len(counts), most, 4, generator=rng)
+    return regions, torch.arange(most) < torch.tensor(counts)[:, None]
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    counts=st.lists(st.integers(1, 6), min_size=4, max_size=4),
+    padding=st.integers(0, 5),
+    junk=st.sampled_from([0.0, 3.0, 1e30, float("inf"), float("nan")]),
+    seed=st.integers(0, 99),
+)
+def test_padding_and_order_of_regions_change_nothing(counts, padding, junk, seed):
+    model, words = model_of("bottom-up"), inputs_of("bottom-up")["question_indices"]
+    regions, mask = regions_of(seed, counts, 6)
+    order = torch.randperm(6, generator=torch.Generator().manual_seed(seed))
+    padded = torch.cat([regions.masked_fill(~mask[..., None], junk), torch.full((4, padding, 4), junk)], 1)
+    wider = torch.cat([mask, torch.zeros(4, padding, dtype=torch.bool)], 1)
+    with torch.no_grad():
+        expected = model(words, image_regions=regions, region_mask=mask)
+        shuffled = model(words, image_regions=regions[:, order], region_mask=mask[:, order])
+        found = model(words, image_regions=padded, region_mask=wider)
+        for row, count in enumerate(counts):
+            alone = model(words[row : row + 1], image_grid=regions[row : row + 1, :count])
+            torch.testing.assert_close(alone.logits[0], expected.logits[row], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(shuffled.logits, expected.logits, atol=1e-6, rtol=1e-5)
+    assert (found.attentions[0][~wider] == 0).all()
+    torch.testing.assert_close(shuffled.attentions[0], expected.attentions[0][:, order], atol=1e-6, rtol=1e-5)
+
+
+def test_a_model_takes_a_grid_or_regions_of_its_size():
+    model, given = model_of("bottom-up"), inputs_of("bottom-up")
+    regions, mask = regions_of(0, [1, 2, 3, 3], 3)
+    with pytest.raises(InputError, match="expected one of image_grid and image_regions"):
+        model(**given, image_regions=regions, region_mask=mask)
+    with pytest.raises(InputError, match=r"image_regions has the shape \(4, 3, 2\), expected \(batch, cells, 4\)"):
+        model(given["question_indices"], image_regions=regions[..., :2], region_mask=mask)

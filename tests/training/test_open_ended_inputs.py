@@ -1,6 +1,7 @@
 """Open-ended models that count, read captions or vectors of questions, or take layers of other models."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -8,12 +9,14 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
-from hf_vqa_mc.training.answered import Answered, write_attentions
+from hf_vqa_mc.training.answered import MAP_SIDE, Answered, region_maps, write_attentions
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
+from tests.scoring.test_gqa import question as gqa_question
 from tests.training import toy_dataset
 
 
@@ -266,9 +269,74 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
     assert scores["grounding"] == score
 
 
+@pytest.fixture(scope="session")
+def toy_regions(toy, tmp_path_factory):
+    """Of each image a region of its colour, at a place of its own, among others that are the same everywhere."""
+    from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
+    from tests.extraction.region_layouts import tsv
+
+    folder, records = tmp_path_factory.mktemp("regions"), {}
+    _, _, image_ids = dataset_image_ids(str(toy), toy_dataset.CONFIG)
+    for image_id in image_ids:
+        rng = np.random.default_rng(int(image_id))
+        features = rng.normal(0, 0.1, (int(rng.integers(2, 5)), 6))
+        features[:, 5] += 1
+        features[0] = np.append(np.array(toy_dataset.COLOURS[toy_dataset.colour_of(image_id)]) / 128 - 1, [1, 1, 0])
+        boxes = np.array([[0, 0, 20, 20], *[[20, 0, 40, 20]] * (len(features) - 1)], np.float32)
+        records[image_id] = features.astype(np.float32), boxes
+    path = tsv(folder, records)
+    return vm.features(str(toy), toy_dataset.CONFIG, regions=path, output=folder / "store").folder
+
+
+def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path):
+    given = {"features": toy_regions, "model_settings": {"size": 32}, "learning_rate": 0.003, "epochs": 15}
+    result = run(toy, tmp_path / "run", "bottom-up", **given)
+    assert result.record["results"]["test"]["accuracy"] > 0.95  # 0.6 without the image
+    maps = tmp_path / "maps.json"
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=toy_regions, attentions=maps)
+    assert found.results == result.record["results"]["test"]
+    written = {one["questionId"]: np.array(one["attention"]) for one in json.loads(maps.read_text())}
+    colour = [of for name, of in written.items() if name.endswith("-0")]
+    assert all(of.shape == (7, 7) and of.sum() == pytest.approx(1, abs=1e-4) for of in colour)
+    assert np.mean([of[:3].sum() for of in colour]) > 0.7  # the first index runs along x
+    with pytest.raises(InputError, match=r"has regions per image, mac takes a grid; run vqa-mc features with --grid"):
+        run(toy, tmp_path / "other", "mac", features=toy_regions)
+    card = model_card(read_record(result.model_folder), "some/name")
+    assert "regions with 6 dimensions each" in " ".join(card.split())
+
+
+def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):
+    folder = run(toy, tmp_path / "run", "bottom-up", features=toy_regions, epochs=0.1).model_folder
+    _, processor = load_checkpoint(folder)
+    with pytest.raises(InputError, match="which are read from files; use vqa-mc predict"):
+        processor.image_backbone()
+
+
+@pytest.mark.parametrize("box", [(0, 0, 1, 1), (5, 2, 6, 4), (6, 6, 7, 7), (1, 3, 7, 5)])
+def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box):
+    """All of it falls on an object in that box, and an object on a part of the box gets that part."""
+    x, y, right, bottom = box
+    edges = np.array([box, [0, 0, 7, 7], [0, 0, 0, 0]], np.float32)[None] / MAP_SIDE
+    maps = region_maps(np.array([[1, 0, 0]], np.float32), edges)
+    questions = SimpleNamespace(question_ids=["1"])
+    write_attentions(Answered(questions, [], np.zeros(1, int), None, maps), tmp_path / "maps.json", False)
+    (written,) = json.loads((tmp_path / "maps.json").read_text())
+    whole = {"x": 10 * x, "y": 20 * y, "w": 10 * (right - x), "h": 20 * (bottom - y)}
+    for of, share in ((whole, 100), (whole | {"w": whole["w"] / 2}, 50), (whole | {"y": whole["y"] + 140}, 0)):
+        annotations = {"question": {"0": "a"}, "fullAnswer": {}, "answer": {}}
+        graph = {"width": 70, "height": 140, "objects": {"a": of}}
+        scored = gqa_score(
+            {"1": "lamp"},
+            {"1": gqa_question(annotations=annotations)},
+            attentions={"1": written["attention"]},
+            scene_graphs={"n1": graph},
+        )
+        assert scored["grounding"] == pytest.approx(share, abs=1e-3)
+
+
 def test_only_models_with_a_grid_have_attention_maps(toy, tmp_path):
     folder = run(toy, tmp_path / "run", "bow-q", epochs=0.1).model_folder
-    with pytest.raises(InputError, match="is not an open-ended model that attends to a grid"):
+    with pytest.raises(InputError, match="is not an open-ended model that attends to a grid or regions"):
         vm.predict(folder, str(toy), toy_dataset.CONFIG, attentions=tmp_path / "maps.json")
 
 

@@ -1,0 +1,305 @@
+"""Published files of region features, read image by image.
+
+A file in one of these layouts, or a folder with several ``.tsv`` or ``.hdf5`` files of one extraction:
+
+- ``NAME.tsv`` of bottom-up-attention (Anderson et al. 2018): per line image_id, image_w, image_h, num_boxes, boxes and
+  features, separated by tabs; the last two are base64 of float32 (num_boxes, 4), edges in pixels, and of
+  (num_boxes, dim).
+- a folder of GQA: ``gqa_objects_info.json`` (by image id: file, idx or index, width, height, objectsNum), and
+  ``gqa_objects_FILE.h5`` with ``features`` (images, regions, dim) and ``bboxes`` (images, regions, 4) in pixels.
+- ``NAME.hdf5`` of bottom-up-attention-vqa: ``image_features`` (images, regions, dim) and ``spatial_features`` (images,
+  regions, 6), which start with the edges in widths and heights. That of ban-vqa has the regions of all images one
+  after another, and their ranges in ``pos_boxes`` (images, 2). ``NAME_imgid2idx.pkl`` has the image ids.
+- a folder of ``IMAGE.npz`` of bottom-up-attention.pytorch: x (regions, dim) or (dim, regions), bbox (regions, 4) in
+  pixels, num_bbox, image_h, image_w.
+- an LMDB of mmf: pickled records with features, bbox (in pixels), num_boxes, image_height and image_width.
+
+Of pickles only plain values and NumPy arrays are read, see `plain_pickle`.
+"""
+
+import base64
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.extraction.regions import MOST, UNKNOWN, Regions
+from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.plain_pickle import plain_pickle
+
+EXTRA = "regions"
+OUTSIDE = 0.01
+"""Boxes may exceed the image by that fraction of its sides, due to rounding; they are cut off."""
+_NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)(?:\.[a-z]+)?$")
+_GQA_INFO, _LMDB_DATA = "gqa_objects_info.json", "data.mdb"
+_LINE_FIELDS = 6
+
+
+class _Stored(NamedTuple):
+    features: Any
+    """(regions, dim)"""
+    boxes: Any
+    """(regions, 4): left, top, right and bottom edge"""
+    width: float = 1.0
+    """of the image, in the unit of the boxes"""
+    height: float = 1.0
+
+
+@dataclass(frozen=True)
+class StoredRegions:
+    """The regions of an image in a file."""
+
+    location: str
+    load: Callable[[], _Stored]
+
+    def read(self) -> Regions:
+        """The regions; raises InputError if they are damaged or not valid."""
+        try:
+            found = self.load()
+            features, boxes = np.asarray(found.features), np.asarray(found.boxes)
+            sides = np.array([found.width, found.height, found.width, found.height], np.float64)
+        except InputError:
+            raise
+        except Exception as error:  # of many libraries
+            raise InputError(f"{self.location} is damaged ({first_line(error)}); download the file again") from error
+        is_float = features.dtype.kind == "f" and boxes.dtype.kind in "fiu"
+        if not is_float or features.ndim != 2 or not features.shape[1] or boxes.shape != (len(features), 4):
+            raise self._wrong(
+                f"has features {features.dtype} {features.shape} and boxes {boxes.dtype} {boxes.shape}",
+                "numbers (regions, dim) and (regions, 4)",
+            )
+        if not 1 <= len(features) <= MOST:
+            raise self._wrong(f"has {len(features)} regions", f"1 to {MOST}")
+        if not (sides > 0).all() or not np.isfinite(sides).all():
+            raise self._wrong(f"has an image of {found.width} x {found.height}", "sides above 0")
+        edges = boxes / sides
+        if not np.isfinite(features).all() or not np.isfinite(edges).all():
+            raise self._wrong("has values that are NaN or infinite", "finite numbers")
+        ordered = (edges[:, :2] <= edges[:, 2:]).all(1)
+        inside = ((edges >= -OUTSIDE) & (edges <= 1 + OUTSIDE)).all(1)
+        for row in np.flatnonzero(~(ordered & inside))[:1]:
+            size = f"the image of {found.width:g} x {found.height:g}"
+            raise self._wrong(f"has the box {boxes[row].tolist()}", f"left, top, right, bottom inside of {size}")
+        columns = np.concatenate([edges.clip(0, 1), np.full((len(edges), 2), UNKNOWN)], 1)
+        return Regions(features.astype(np.float32), columns.astype(np.float32))
+
+    def _wrong(self, found: str, expected: str) -> InputError:
+        return InputError(f"{self.location} {found}; expected {expected}")
+
+
+def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegions]:
+    """The regions of those of the images that are in a file or folder, in its order.
+
+    An image's name is its id, or ends with it if that is a number: ``COCO_val2014_000000000123``.
+
+    Raises:
+        InputError: the layout is not known, a file is damaged, or an image has several records.
+        MissingExtra: h5py or lmdb is not installed.
+    """
+    found = _records(path)
+    by_number: dict[int, list[str]] = defaultdict(list)
+    for name in found:
+        if number := _NUMBER.search(name):
+            by_number[int(number[1])].append(name)
+    names: dict[str, str] = {}
+    for image_id in image_ids:
+        numbered = by_number.get(int(image_id), []) if image_id.isdecimal() else []
+        same = [image_id] if image_id in found else numbered
+        if len(same) > 1:
+            raise InputError(
+                f"{path} has {len(same)} records of image_id {image_id!r}: {same[0]} and {same[1]}; use one of them"
+            )
+        names |= dict.fromkeys(same, image_id)
+    return {names[name]: record for name, record in found.items() if name in names}
+
+
+def _records(path: Path) -> dict[str, StoredRegions]:
+    """All records of a file or folder by image name."""
+    if not path.exists():
+        raise InputError(f"--regions {path}: no such file or folder")
+    if path.suffix == ".lmdb" or (path / _LMDB_DATA).is_file():
+        return _lmdb(path)
+    if (path / _GQA_INFO).is_file():
+        return _gqa(path)
+    if path.is_dir() and (files := sorted(path.rglob("*.npz"))):
+        return _joined(
+            ({str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))}, file)
+            for file in files
+        )
+    files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.suffix in _READERS]
+    if not files:
+        raise InputError(
+            f"--regions {path}: expected region features: .tsv, .hdf5 with _imgid2idx.pkl, a folder with {_GQA_INFO}, "
+            "a folder of .npz, or an LMDB"
+        )
+    return _joined((_READERS[file.suffix](file), file) for file in files)
+
+
+def _joined(parts: Iterable[tuple[Mapping[str, StoredRegions], Path]]) -> dict[str, StoredRegions]:
+    found: dict[str, StoredRegions] = {}
+    for records, path in parts:
+        for name in records.keys() & found.keys():
+            raise InputError(f"{path}: image {name!r} is also in {found[name].location}; use one of them")
+        found |= records
+    return found
+
+
+def _tsv(path: Path) -> dict[str, StoredRegions]:
+    """Finds the lines, whose contents are read later: such files have tens of gigabytes."""
+    found: dict[str, StoredRegions] = {}
+    with path.open("rb") as file:
+        start = number = 0
+        while line := file.readline():
+            number += 1
+            name, *others = line.split(b"\t")
+            location = f"{path}, line {number}"
+            if len(others) != _LINE_FIELDS - 1:
+                raise InputError(
+                    f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: image_id, image_w, image_h, "
+                    "num_boxes, boxes, features, separated by tabs"
+                )
+            if not others[-1].strip():
+                raise InputError(f"{location} has no features; the file is truncated, download it again")
+            name_text = name.decode("utf-8", "replace")
+            if name_text in found:
+                raise InputError(f"{location}: image {name_text!r} is also in {found[name_text].location}")
+            found[name_text] = StoredRegions(location, partial(_line, path, start))
+            start += len(line)
+    return found
+
+
+def _line(path: Path, start: int) -> _Stored:
+    with path.open("rb") as file:
+        file.seek(start)
+        _, width, height, count, *encoded = file.readline().split(b"\t")
+    boxes, features = (np.frombuffer(base64.b64decode(part.strip(), validate=True), "<f4") for part in encoded)
+    return _Stored(features.reshape(int(count), -1), boxes.reshape(int(count), -1), float(width), float(height))
+
+
+def _gqa(path: Path) -> dict[str, StoredRegions]:
+    try:
+        info = read_json(path / _GQA_INFO)
+        records = [
+            (int(of["file"]), int(of["idx"] if "idx" in of else of["index"]), name, of) for name, of in info.items()
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path / _GQA_INFO} is not valid; expected file, idx, width, height and objectsNum by image id"
+        ) from error
+    found, opened = {}, {}
+    for file, index, name, of in sorted(records, key=lambda one: one[:2]):
+        if file not in opened:
+            h5 = path / f"gqa_objects_{file}.h5"
+            opened[file] = (h5, *_datasets(h5, ("features", 3), ("bboxes", 3)))
+        h5, features, boxes = opened[file]
+        location = f"{h5}, image {name!r}"
+        if not 0 <= index < min(len(features), len(boxes)):
+            raise InputError(f"{location}: {_GQA_INFO} says index {index}; the file has {len(features)} images")
+        found[name] = StoredRegions(location, partial(_of_gqa, features, boxes, index, of))
+    return found
+
+
+def _of_gqa(features: Any, boxes: Any, index: int, of: Mapping[str, Any]) -> _Stored:  # noqa: ANN401  of h5py
+    count = int(of["objectsNum"])
+    return _Stored(features[index, :count], boxes[index, :count], float(of["width"]), float(of["height"]))
+
+
+def _hdf5(path: Path) -> dict[str, StoredRegions]:
+    names = path.with_name(f"{path.stem}_imgid2idx.pkl")
+    if not names.is_file():
+        raise InputError(f"{path}: no {names.name} with its image ids next to it (GQA's files: give their folder)")
+    index_of = plain_pickle(names.read_bytes(), str(names))
+    try:
+        rows = sorted((int(index), str(name)) for name, index in index_of.items())
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{names} is not valid; expected indices by image id") from error
+    if "pos_boxes" in _opened(path):
+        features, boxes, ranges = _datasets(path, ("image_features", 2), ("spatial_features", 2), ("pos_boxes", 2))
+    else:
+        features, boxes = _datasets(path, ("image_features", 3), ("spatial_features", 3))
+        ranges = None
+    images = len(features if ranges is None else ranges)
+
+    def load(index: int) -> _Stored:
+        rows = index if ranges is None else slice(*map(int, ranges[index]))
+        return _Stored(features[rows], boxes[rows][:, :4])
+
+    found = {}
+    for index, name in rows:
+        if not 0 <= index < images:
+            raise InputError(f"{names}: image {name!r} has index {index}; {path} has {images} images")
+        found[name] = StoredRegions(f"{path}, image {name!r}", partial(load, index))
+    return found
+
+
+def _opened(path: Path) -> Any:  # noqa: ANN401  of h5py
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtra("h5py", EXTRA) from None
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise InputError(f"{path} is missing or damaged ({first_line(error)}); download it again") from error
+
+
+def _datasets(path: Path, *wanted: tuple[str, int]) -> list[Any]:
+    """The named datasets of an HDF5 file, with so many axes; raises InputError unless the file holds them itself."""
+    file, found = _opened(path), []
+    import h5py
+
+    for name, axes in wanted:
+        link = file.get(name, getlink=True) if name in file else None
+        of = file[name] if isinstance(link, h5py.HardLink) else None
+        if not isinstance(of, h5py.Dataset) or of.is_virtual or of.external or of.ndim != axes:
+            raise InputError(f"{path}: expected a dataset {name!r} with {axes} axes, stored in the file itself")
+        found.append(of)
+    return found
+
+
+def _npz(path: Path) -> _Stored:
+    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        features, boxes, count = file["x"], file["bbox"], int(file["num_bbox"])
+        if len(features) != count and features.shape[-1] == count:
+            features = features.T
+        return _Stored(features[:count], boxes[:count], float(file["image_w"]), float(file["image_h"]))
+
+
+def _lmdb(path: Path) -> dict[str, StoredRegions]:
+    try:
+        import lmdb
+    except ImportError:
+        raise MissingExtra("lmdb", EXTRA) from None
+    data = path / _LMDB_DATA if path.is_dir() else path
+    try:
+        opened = lmdb.open(str(path), readonly=True, lock=False, subdir=path.is_dir(), readahead=False)
+        size = (opened.info()["last_pgno"] + 1) * opened.stat()["psize"]
+        if size > data.stat().st_size:  # reading pages that are not there would end the process
+            raise InputError(f"{data} is truncated: {data.stat().st_size:,} of {size:,} bytes; download it again")
+        with opened.begin() as transaction, transaction.cursor() as cursor:
+            keys = [bytes(key) for key in cursor.iternext(keys=True, values=False) if key != b"keys"]
+    except (lmdb.Error, OSError) as error:
+        raise InputError(f"{path} is not a readable LMDB ({first_line(error)}); download it again") from error
+
+    def load(key: bytes, location: str) -> _Stored:
+        with opened.begin() as transaction:
+            of = plain_pickle(transaction.get(key) or b"", location)
+        count = int(of.get("num_boxes") or len(of["features"]))
+        return _Stored(of["features"][:count], of["bbox"][:count], float(of["image_width"]), float(of["image_height"]))
+
+    found = {}
+    for key in keys:
+        name = key.decode("utf-8", "replace")
+        location = f"{path}, key {name!r}"
+        found[name] = StoredRegions(location, partial(load, key, location))
+    return found
+
+
+_READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {".tsv": _tsv, ".h5": _hdf5, ".hdf5": _hdf5}
