@@ -50,9 +50,12 @@ class FeaturesResult(Result):
         shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
         if kind.regions is not None:
             shape = f"{kind.regions.fewest} to {kind.regions.most} regions of {size}"
+        is_imported = kind.regions is not None and not kind.regions.detector
+        verb, source = ("imported", "from ") if is_imported else ("encoded", "")
+        revision = "" if is_imported else f" at revision {kind.revision[:12]}"
         yield (
-            f"{len(self.images):,} images, {self.computed:,} of them encoded now: {shape} each ({kind.precision}), "
-            f"{kind.backbone} at revision {kind.revision[:12]}."
+            f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision}), "
+            f"{source}{kind.backbone}{revision}."
         )
         broken = [f"{image_id} ({reason})" for image_id, reason in self.broken.items()]
         for why, names in (("missing", self.missing), ("broken", broken)):

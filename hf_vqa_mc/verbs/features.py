@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from hf_vqa_mc.extraction.backbones import Backbone
     from hf_vqa_mc.extraction.extraction import FeaturesResult
 
+BACKBONE = "microsoft/resnet-152"
+
 
 @settings
 class FeaturesSettings(ReadOptions):
@@ -28,7 +30,7 @@ class FeaturesSettings(ReadOptions):
     )
     backbone: "str | Backbone" = option(
         "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.",
-        default="microsoft/resnet-152",
+        default=BACKBONE,
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "
@@ -53,8 +55,13 @@ class FeaturesSettings(ReadOptions):
 
     def __post_init__(self) -> None:
         check_options(self)
-        for flag, given in (("--images", self.images), ("--grid", self.grid)):
-            if self.regions is not None and given is not None:
+        used = (
+            ("--images", self.images is not None),
+            ("--backbone", self.backbone != BACKBONE),
+            ("--grid", self.grid is not None),
+        )
+        for flag, given in used:
+            if self.regions is not None and given:
                 raise InputError(f"{flag}: --regions imports finished features and reads no images; remove {flag}")
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from pathlib import Path
 
 import h5py
 import lmdb
@@ -194,9 +195,10 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
     assert (found.missing, list(found.broken), len(found.images)) == ([image_ids[5]], [image_ids[2]], IMAGES - 2)
 
 
-def test_options_that_read_images_are_rejected(questions, tmp_path):
-    with pytest.raises(InputError, match="--grid: --regions imports finished features"):
-        vm.features(str(questions), "made", regions=tmp_path, grid=7, output=tmp_path / "store")
+@pytest.mark.parametrize(("option", "value"), [("grid", 7), ("backbone", "pixels"), ("images", Path("val2014"))])
+def test_options_that_read_images_are_rejected(questions, tmp_path, option, value):
+    with pytest.raises(InputError, match=f"--{option}: --regions imports finished features"):
+        vm.features(str(questions), "made", regions=tmp_path, output=tmp_path / "store", **{option: value})
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

@@ -271,7 +271,7 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
 
 @pytest.fixture(scope="session")
 def toy_regions(toy, tmp_path_factory):
-    """Of each image a region of its colour, at a place of its own, among others that are the same everywhere."""
+    """Of each image a region of its colour on the left, and one to three others on the right without its colour."""
     from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
     from tests.extraction.region_layouts import tsv
 
@@ -299,10 +299,15 @@ def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path
     colour = [of for name, of in written.items() if name.endswith("-0")]
     assert all(of.shape == (7, 7) and of.sum() == pytest.approx(1, abs=1e-4) for of in colour)
     assert np.mean([of[:3].sum() for of in colour]) > 0.7  # the first index runs along x
-    with pytest.raises(InputError, match=r"has regions per image, mac takes a grid; run vqa-mc features with --grid"):
-        run(toy, tmp_path / "other", "mac", features=toy_regions)
     card = model_card(read_record(result.model_folder), "some/name")
     assert "regions with 6 dimensions each" in " ".join(card.split())
+
+
+@pytest.mark.parametrize("name", ["mac", "nmn", "rau"])
+def test_models_that_take_only_a_grid_reject_regions(toy, toy_regions, tmp_path, name):
+    expected = rf"has regions per image, {name} takes a grid; run vqa-mc features with --grid"
+    with pytest.raises(InputError, match=expected):
+        run(toy, tmp_path / "run", name, features=toy_regions)
 
 
 def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):
