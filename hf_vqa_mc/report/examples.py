@@ -1,12 +1,13 @@
 """Example questions of a benchmark for the pages, and a model's picks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.benchmarks.cells import unpacked_list
@@ -16,6 +17,8 @@ from hf_vqa_mc.metrics.predictions import read_predictions
 from hf_vqa_mc.metrics.score import match
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.scoring import SCHEMES
+from hf_vqa_mc.scoring.gqa_grounding import square_map
+from hf_vqa_mc.scoring.inputs import read_attentions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160
@@ -51,6 +54,8 @@ class Example:
     """the reason why it is shown, a filter of the report; may be "" """
     unreadable: str = ""
     """why the image cannot be read; "" if it can, or if there is none"""
+    attention: NDArray[np.float64] | None = field(default=None, compare=False)
+    """(n, n): a model's attention to the image, x first"""
 
     def kind(self, index: int) -> str:
         """The group of a choice: a key of `kind_legends`."""
@@ -122,6 +127,7 @@ def examples_of(
     picked: Mapping[int, int] | None = None,
     bias: Mapping[int, float] | None = None,
     notes: Mapping[int, str] | None = None,
+    attentions: Mapping[int, NDArray[np.float64]] | None = None,
 ) -> list[Example]:
     """Rows of a split as examples; unreadable images are marked as such.
 
@@ -131,6 +137,7 @@ def examples_of(
         picked: row to the index of the choice that a model or a probe picks.
         bias: row to P(target) by the probes that see no image, in [0, 1].
         notes: row to the reason why it is shown.
+        attentions: row to a model's attention to the image, (n, n), x first.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")
@@ -142,6 +149,7 @@ def examples_of(
             picked=(picked or {}).get(row),
             bias=(bias or {}).get(row),
             note=(notes or {}).get(row, ""),
+            attention=(attentions or {}).get(row),
             **_image(split, row),
         )
         for row, columns in zip(rows, found, strict=True)
@@ -165,6 +173,28 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
         row: _index(answer, choices[row], labels[row])
         for row, answer in enumerate(matched.answers)
         if answer is not None
+    }
+
+
+def attentions_of(split: Split, rows: Sequence[int], path: Path) -> dict[int, NDArray[np.float64]]:
+    """Row to a model's attention to the image, (n, n), x first.
+
+    Args:
+        split: of a benchmark.
+        rows: row indices.
+        path: file of ``vqa-mc predict --attentions``, with a map of each of these rows.
+
+    Raises:
+        InputError: it cannot be read, a map is missing, or is not square and finite.
+    """
+    names = split.rows["question_id"].take(pa.array(rows, pa.int64())).to_pylist()
+    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, split.location, names))
+    for name in names:
+        if name not in maps:
+            raise InputError(f"--attentions {path}: no map of question {name!r}; expected one of each question shown")
+    return {
+        row: square_map(maps[name], f"--attentions {path}, question {name!r}")
+        for row, name in zip(rows, names, strict=True)
     }
 
 

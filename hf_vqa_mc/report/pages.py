@@ -88,7 +88,7 @@ def _checksum(text: str) -> str:
 def preview_html(title: str, examples: Sequence[Example]) -> str:
     """Example questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
 
-    A model's pick is marked by a tick if correct, else by a cross.
+    A model's pick is marked by a tick if correct, else by a cross; its attention is drawn on the image.
 
     Args:
         title: name of the dataset.
@@ -100,6 +100,8 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
         right = sum(example.picked == example.label for example in picks)
         share = percent(right / len(picks), 0)
         facts.append({"name": "model accuracy", "text": f"{share} ({right:,} of {len(picks):,})"})
+    if any(example.attention is not None for example in examples):
+        facts.append({"name": "orange on images", "text": "model’s attention"})
     cards = [_preview_card(one) for one in examples]
     values = {"title": plain(title, 200), "facts": facts, "cards": cards, "legends": kind_legends()}
     return rendered("preview.html.jinja", values)
@@ -110,7 +112,7 @@ def _preview_card(example: Example) -> dict[str, Any]:
     sets = {kind: [example.choice(index) for index in indices] for kind, indices in example.by_kind()}
     return {
         "question": plain(example.question),
-        **picture_values(example.image, PREVIEW_SIDE),
+        **picture_values(example.image, PREVIEW_SIDE, attention=example.attention),
         "about": list(filter(None, about)),
         "sets": sets,
     }

@@ -36,7 +36,8 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
     """Draw questions in two columns: image, question and choices by kind, as in the paper's Figure 2.
 
     Args:
-        examples: the first four are drawn. A model's pick is marked by a tick or a cross.
+        examples: the first four are drawn. A model's pick is marked by a tick or a cross, its attention is drawn on
+            the image.
 
     Returns:
         A PNG file; deterministic.
@@ -67,7 +68,7 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
                 axes.set_ylim(heights[number], 0)
                 axes.set_axis_off()
                 if above:
-                    _draw_image(axes, example.image)
+                    _draw_image(axes, example)
                 _write(axes, lines, above + LINE)
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
@@ -104,10 +105,11 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, max_lines=LINES, placeholder=" \u2026") or [""]
 
 
-def _draw_image(axes: "Axes", content: bytes | None) -> None:
+def _draw_image(axes: "Axes", example: Example) -> None:
     import numpy as np
 
-    picture = small_image(content, int(PICTURE * DOTS_PER_INCH)) if content else "no image"
+    side = int(PICTURE * DOTS_PER_INCH)
+    picture = small_image(example.image, side, example.attention) if example.image else "no image"
     wide, high = WIDTH - 0.2, PICTURE - 0.1
     if isinstance(picture, str):
         axes.text(WIDTH / 2, PICTURE / 2, picture, color=SOFT, ha="center", va="center", parse_math=False)

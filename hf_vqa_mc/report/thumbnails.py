@@ -4,6 +4,9 @@ import base64
 import io
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hf_vqa_mc.io.pictures import BrokenImage, HugeImage, opened_picture
 
 if TYPE_CHECKING:
@@ -11,22 +14,30 @@ if TYPE_CHECKING:
 
 LONGEST_SIDE = 320
 """Pixels."""
+ATTENDED, OPACITY = "#ff5a00", 0.65
+"""Colour of attention, and its opacity at the maximum of a map."""
 BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
-def picture_values(content: bytes | None, longest: int = LONGEST_SIDE, absent: str = "") -> dict[str, Any]:
+def picture_values(
+    content: bytes | None,
+    longest: int = LONGEST_SIDE,
+    absent: str = "",
+    attention: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
     """An image as values for templates; deterministic.
 
     Args:
         content: image file, possibly broken; None without an image.
         longest: longer side in pixels.
         absent: the note if there is no image.
+        attention: see `small_image`.
 
     Returns:
         ``image`` (a JPEG as a ``data:`` URL, "" if it cannot be shown), its ``width`` and ``height``, and ``missing``,
         the reason why there is none.
     """
-    picture = small_image(content, longest) if content else absent
+    picture = small_image(content, longest, attention) if content else absent
     if isinstance(picture, str):
         return {"image": "", "width": 0, "height": 0, "missing": picture}
     written = io.BytesIO()
@@ -35,8 +46,14 @@ def picture_values(content: bytes | None, longest: int = LONGEST_SIDE, absent: s
     return {"image": address, "width": picture.width, "height": picture.height, "missing": ""}
 
 
-def small_image(content: bytes, longest: int) -> "Image | str":
-    """An image file as a small upright RGB picture on white; or the reason why it cannot be shown."""
+def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | None = None) -> "Image | str":
+    """An image file as a small upright RGB picture on white; or the reason why it cannot be shown.
+
+    Args:
+        content: image file, possibly broken.
+        longest: longer side in pixels.
+        attention: (n, n), x first: drawn over the whole image, the more opaque the higher; its minimum is invisible.
+    """
     from PIL import Image, ImageOps
 
     try:
@@ -49,4 +66,15 @@ def small_image(content: bytes, longest: int) -> "Image | str":
     except BrokenImage:
         return BROKEN
     paper = Image.new("RGBA", coloured.size, "white")
-    return Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata
+    small = Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata
+    if attention is None:
+        return small
+    opacity = Image.fromarray(_opacity(attention)).resize(small.size, Image.Resampling.BILINEAR)
+    return Image.composite(Image.new("RGB", small.size, ATTENDED), small, opacity)
+
+
+def _opacity(attention: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """The opacity of each cell, uint8 (rows, columns); 0 if all values are the same."""
+    above = attention / max(np.abs(attention).max(), np.finfo(np.float64).tiny)  # the range may exceed float64
+    above = above - above.min()
+    return np.asarray((255 * OPACITY * above / (above.max() or 1.0)).round().T, np.uint8)

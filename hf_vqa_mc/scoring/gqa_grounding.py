@@ -73,7 +73,11 @@ def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray
     question_id = columns["question_ids"][row]
     if question_id not in maps:
         raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
-    given = maps[question_id]
+    return square_map(maps[question_id], columns.where(row))
+
+
+def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give
+    """An attention map, float64 (n, n), with x first; raises InputError unless it is square and finite."""
     try:
         lines = given.tolist() if hasattr(given, "tolist") and not isinstance(given, np.ndarray) else given  # torch
         attention = np.asarray(lines)
@@ -82,7 +86,7 @@ def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray
     except (TypeError, ValueError):  # rows of different length, or not an array
         attention, numbers = np.zeros(()), False
     if not numbers or attention.ndim != 2 or attention.shape[0] != attention.shape[1] or not attention.size:
-        raise InputError(f"{columns.where(row)}: attention is {shown(given)}, expected a square map of finite numbers")
+        raise InputError(f"{location}: attention is {shown(given)}, expected a square map of finite numbers")
     return attention.astype(np.float64, copy=False)
 
 

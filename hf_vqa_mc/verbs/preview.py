@@ -33,6 +33,11 @@ class PreviewSettings(BenchmarkOptions):
     predictions: Path | None = option(
         "A model's predictions in a format of vqa-mc score; its choices are marked.", default=None, panel=SHOWN_AS
     )
+    attentions: Path | None = option(
+        "A model's attention maps, written by vqa-mc predict --attentions; drawn on the images.",
+        default=None,
+        panel=SHOWN_AS,
+    )
     rows: int = option(
         "Number of questions, drawn at random.",
         default=12,
@@ -152,6 +157,7 @@ class PreviewResult(Result):
     PreviewSettings,
     "vqa-mc preview vqa_mc cocoqa_iou_qou",
     "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
+    "vqa-mc preview vqa_mc easyvqa_iou_qou --attentions maps.json --picture attention.png",
     "vqa-mc preview vqa_mc cocoqa_iou_qou --card",
 )
 def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
@@ -161,13 +167,14 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
         The questions; a notebook shows them as the page does.
 
     Raises:
-        InputError: the benchmark or the predictions cannot be used, or the dataset has no card for ``card``.
+        InputError: the benchmark, predictions or attention maps cannot be used, or the dataset has no card for
+            ``card``.
     """
     from hf_vqa_mc.io.atomic_file import check_output_file, write_together
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
-    inputs = [*settings.paths, *filter(None, [settings.predictions])]
+    inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions])]
     wanted = {"--output": settings.output, "--picture": settings.picture}
     for flag, path in wanted.items():
         if path is not None:
@@ -176,7 +183,9 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     card = _card_folder(benchmark, settings.overwrite) if settings.card else None
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
-    examples = examples_of(split, drawn_rows(split, settings.rows, settings.seed), picked=picked)
+    rows = drawn_rows(split, settings.rows, settings.seed)
+    attentions = attentions_of(split, rows, settings.attentions) if settings.attentions else {}
+    examples = examples_of(split, rows, picked=picked, attentions=attentions)
     title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings, benchmark.notes)
     paths = [path for path in wanted.values() if path is not None]
@@ -214,5 +223,7 @@ def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]"
     from hf_vqa_mc.dataset.folder import put_picture
     from hf_vqa_mc.report.preview_picture import preview_picture
 
-    drawn = preview_picture([replace(one, picked=None) for one in examples])  # the card is not about a model
+    drawn = preview_picture(
+        [replace(one, picked=None, attention=None) for one in examples]
+    )  # the card is not about a model
     return put_picture(folder, benchmark.config or "", drawn, overwrite)

@@ -178,6 +178,44 @@ def test_unreadable_images_are_counted_with_the_first_reason(run, tmp_path):
     )
 
 
+@pytest.fixture
+def pictured(run, tmp_path):
+    """A file of four questions with images, in the folder of the command."""
+    Image.new("RGB", (60, 40), "gray").save(tmp_path / "0.png")
+    rows = [{"id": f"q{n}", "question": "a?", "choices": ["a", "b"], "label": 0, "image": "0.png"} for n in range(4)]
+    (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "some.jsonl"
+
+
+def maps_file(path, names, attention):
+    path.write_text(json.dumps([{"questionId": name, "attention": attention} for name in names]))
+    return path.name
+
+
+def test_attention_maps_are_drawn_on_the_images(run, pictured, tmp_path):
+    maps = maps_file(tmp_path / "maps.json", ["q0", "q1", "q2", "q3", "other"], [[0, 0], [1, 0]])
+    for name, options in (("without", []), ("with", ["--attentions", maps])):
+        result = run(pictured, "--output", f"{name}.html", "--picture", f"{name}.png", *options)
+        assert result.exit_code == 0, result.output
+    assert "model’s attention" in (tmp_path / "with.html").read_text("utf-8")
+    assert (tmp_path / "with.png").read_bytes() != (tmp_path / "without.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("names", "attention", "text"),
+    [
+        (["q0", "q1", "q3"], [[1.0]], "maps.json: no map of question 'q2'; expected one of each question shown"),
+        (["q0", "q1", "q2", "q3"], [[1.0, 0.0]], "question 'q0': attention is [[1.0, 0.0]], expected a square map"),
+        (["x"], [[1.0]], "--attentions maps.json: found none of the 4"),
+    ],
+)
+def test_attention_maps_that_do_not_fit_are_rejected(run, pictured, tmp_path, names, attention, text):
+    result = run(pictured, "--attentions", maps_file(tmp_path / "maps.json", names, attention))
+    assert result.exit_code == 2
+    assert text in " ".join(result.stderr.split())
+    assert not (tmp_path / "preview.html").exists()
+
+
 def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path):
     rows = [
         {"id": n, "question": f"Which {n % 3}?", "image_id": n // 3, "A": f"x{n}", "B": f"y{n}", "answer": "AB"[n % 2]}

@@ -4,6 +4,7 @@ import builtins
 import io
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -11,6 +12,7 @@ from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.report.examples import Example
 from hf_vqa_mc.report.pages import preview_html
 from hf_vqa_mc.report.preview_picture import _lines, preview_picture
+from hf_vqa_mc.report.thumbnails import small_image
 from tests.report import audits, hostile
 from tests.report.test_report import Elements
 
@@ -89,6 +91,47 @@ def test_the_picture_shows_up_to_four_questions():
 def test_the_picture_of_the_same_questions_has_the_same_bytes():
     shown = audits.examples(2, kinds=True)
     assert preview_picture(shown) == preview_picture(shown)
+
+
+GREY = io.BytesIO()
+Image.new("RGB", (60, 40), "#808080").save(GREY, format="PNG")
+TOP_RIGHT = np.array([[0.1, 0.1], [0.7, 0.1]])
+
+
+def test_attention_is_drawn_where_the_map_is_high_with_x_first():
+    found = np.array(small_image(GREY.getvalue(), 60, TOP_RIGHT)).astype(int)
+    assert found.shape == (40, 60, 3)
+    orange = found[..., 0] - found[..., 2] > 100
+    assert orange[:8, 48:].all()
+    assert not orange[:, :28].any()
+    assert not orange[22:].any()
+    assert (found[-8:, :12] == 128).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1 / 4, -3.0, 1e308])
+def test_attention_that_is_the_same_everywhere_leaves_the_image_as_it_is(value):
+    found = np.array(small_image(GREY.getvalue(), 60, np.full((2, 2), value)))
+    assert (found == 128).all()
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e308])
+def test_extreme_values_of_attention_are_drawn_like_others(scale):
+    signs = np.array([[-1.0, -1.0], [1.0, -1.0]])
+    found, expected = (np.array(small_image(GREY.getvalue(), 60, of)) for of in (scale * signs, TOP_RIGHT))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_picture_and_the_page_show_attention():
+    plain = replace(EXAMPLE, image=GREY.getvalue())
+    attended = replace(plain, attention=TOP_RIGHT)
+    without, drawn = (np.array(picture([one]).convert("RGB")).astype(int) for one in (plain, attended))
+    rows, columns = (abs(drawn - without).max(-1) > 60).nonzero()
+    assert len(rows) > 1000
+    assert columns.min() > drawn.shape[1] / 2
+    assert rows.max() < drawn.shape[0] / 2
+    assert page([plain]) != page([attended])
+    assert "orange on images model’s attention" in Elements(page([attended])).text
+    assert "attention" not in Elements(page([plain])).text
 
 
 def test_hostile_questions_can_be_drawn():
