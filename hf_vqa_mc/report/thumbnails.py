@@ -52,12 +52,14 @@ def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | N
     Args:
         content: image file, possibly broken.
         longest: longer side in pixels.
-        attention: (n, n), x first: drawn over the whole image, the more opaque the higher; its minimum is invisible.
+        attention: (n, n), x first, of the image as stored, without its EXIF orientation: drawn over the whole image,
+            the more opaque the higher; its minimum is invisible.
     """
-    from PIL import Image, ImageOps
+    from PIL import ExifTags, Image, ImageOps
 
     try:
         with opened_picture(content, side=2 * longest) as image:
+            orientation = image.getexif().get(ExifTags.Base.Orientation, 1)
             upright = ImageOps.exif_transpose(image)
             upright.thumbnail((longest, longest))
             coloured = upright.convert("RGBA")
@@ -69,7 +71,9 @@ def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | N
     small = Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata
     if attention is None:
         return small
-    opacity = Image.fromarray(_opacity(attention)).resize(small.size, Image.Resampling.BILINEAR)
+    cells = Image.fromarray(_opacity(attention))
+    cells.getexif()[ExifTags.Base.Orientation] = orientation
+    opacity = ImageOps.exif_transpose(cells).resize(small.size, Image.Resampling.BILINEAR)
     return Image.composite(Image.new("RGB", small.size, ATTENDED), small, opacity)
 
 

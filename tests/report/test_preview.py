@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.report.examples import Example
@@ -106,6 +106,17 @@ def test_attention_is_drawn_where_the_map_is_high_with_x_first():
     assert not orange[:, :28].any()
     assert not orange[22:].any()
     assert (found[-8:, :12] == 128).all()
+
+
+@pytest.mark.parametrize(("orientation", "turn"), [(3, "ROTATE_180"), (5, "TRANSPOSE"), (6, "ROTATE_270")])
+def test_attention_turns_with_the_image(orientation, turn):
+    """Features are those of the image as stored, which is shown upright."""
+    content, exif = io.BytesIO(), Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    Image.open(GREY).save(content, format="PNG", exif=exif)
+    expected = small_image(GREY.getvalue(), 60, TOP_RIGHT).transpose(Image.Transpose[turn])
+    found = small_image(content.getvalue(), 60, TOP_RIGHT)
+    np.testing.assert_allclose(np.array(found, int), np.array(expected, int), atol=1)
 
 
 @pytest.mark.parametrize("value", [0.0, 1 / 4, -3.0, 1e308])
