@@ -56,6 +56,7 @@ MODELS = ModelListing(
         "nmn": "hf_vqa_mc.models.module_network:NMN",
         "rau": "hf_vqa_mc.models.answering_units:RAU",
         "mac": "hf_vqa_mc.models.mac:MAC",
+        "counter-example": "hf_vqa_mc.models.counter_example:COUNTER_EXAMPLE",
         "lstm": "hf_vqa_mc.models.question_lstm:LSTM",
         "cnn-lstm": "hf_vqa_mc.models.question_lstm:CNN_LSTM",
     },

@@ -44,6 +44,7 @@ SIZES = (
     "stored_bags",
     "stored_images",
     "stored_questions",
+    "candidates",
 )
 """Settings of all configs that are determined by image features, texts and training questions."""
 
@@ -95,6 +96,11 @@ class Model:
         if kind is None:
             return self.inputs
         return frozenset(name for name in self.inputs if name not in IMAGE_INPUTS or name == kind.input_name)
+
+    @property
+    def explains(self) -> bool:
+        """Whether it ranks candidate images as counter-examples to its answer."""
+        return "candidates" in self.config_class.__annotations__
 
     def register(self) -> None:
         """Register its classes with transformers' Auto classes."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.scoring.box_cells import box_weights
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
@@ -18,6 +19,7 @@ from hf_vqa_mc.scoring.statistics import mean_by, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
+from hf_vqa_mc.training.ranked import Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,8 @@ class Answered:
     attention: NDArray[np.float32] | None = None
     """(questions, cells): attention to each cell of the image in row-major order, the mean of all maps, see
     `region_maps`; None without attention"""
+    ranked: Ranked | None = None
+    """candidate images as counter-examples; None if the model ranks none"""
 
     @property
     def score(self) -> float:
@@ -59,6 +63,8 @@ class Answered:
         score, figures = METRICS[given.metric](self)
         known = set(self.vocabulary)
         found = {"metric": given.metric, "accuracy": score, **figures, "questions": len(given)}
+        if self.ranked is not None:
+            found["counterexamples"] = self.ranked.results(given)
         found["answerable"] = float(np.mean([target in known for target in given.targets]))
         if given.choices is not None and given.labels is not None and self.picked is not None:
             picking = mc_accuracy(self.picked.tolist(), given.labels, choices=given.choices, image_ids=given.image_ids)
@@ -119,6 +125,22 @@ def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> N
     """
     weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
     return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
+
+
+def write_counterexamples(found: Answered, path: Path, overwrite: bool) -> None:
+    """Write each question's answer and its candidates, the best counter-example first, with scores; JSON."""
+    given, ranked = found.questions, found.ranked
+    if ranked is None or given.candidates is None or given.picked is None:
+        raise InputError("--counterexamples: the model does not rank images; remove it")
+    rows = []
+    for row, (name, answer) in enumerate(zip(given.question_ids, found.texts(), strict=True)):
+        order = np.argsort(-ranked.scores[row], kind="stable")
+        scores = ranked.scores[row, order].astype(np.float64).round(DECIMALS).tolist()
+        picked = None if given.picked[row] == NO_PICK else given.candidates[row, given.picked[row]]
+        images = given.candidates[row, order].tolist()
+        about = {"question_id": name, "answer": answer, "candidates": images, "scores": scores, "picked": picked}
+        rows.append(about)
+    write_json(path, rows, None, overwrite)
 
 
 Measured = tuple[float, Mapping[str, Any]]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.errors import InputError
@@ -39,6 +40,12 @@ class AnsweredQuestions(SplitQuestions):
     """the group of each question, for models that need one"""
     captions: list[str] | None = None
     """a caption of each question's image, for models that need one"""
+    candidates: NDArray[np.object_] | None = None
+    """(questions, candidates): image ids of possible counter-examples, the most similar first"""
+    distances: NDArray[np.float64] | None = None
+    """(questions, candidates): of their features from those of the question's image"""
+    picked: NDArray[np.int64] | None = None
+    """(questions,): index of the candidate that people picked, or `NO_PICK`"""
 
     @property
     def has_answers(self) -> bool:

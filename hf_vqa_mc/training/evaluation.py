@@ -17,7 +17,7 @@ from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.ablations import with_changed_words
-from hf_vqa_mc.training.answered import Answered, write_attentions
+from hf_vqa_mc.training.answered import Answered, write_attentions, write_counterexamples
 from hf_vqa_mc.training.material import open_images
 from hf_vqa_mc.training.metric import ACCURACY
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
@@ -25,7 +25,7 @@ from hf_vqa_mc.training.new_model import check_same_features
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.questions import Inputs
-from hf_vqa_mc.training.reading import open_captions, read_questions, with_inputs
+from hf_vqa_mc.training.reading import open_candidates, open_captions, read_questions, with_inputs
 from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.task import Evaluation, Task
 from hf_vqa_mc.training.word_vectors import with_word_vectors
@@ -113,9 +113,11 @@ def predict(
     features: Path | None = None,
     word_vectors: str | None = None,
     captions: Path | None = None,
+    candidates: Path | None = None,
     question_encoder: str | None = None,
     output: Path | None = None,
     attentions: Path | None = None,
+    counterexamples: Path | None = None,
     overwrite: bool = False,
     skip_missing: bool = False,
     progress: Progress = silent,
@@ -125,13 +127,16 @@ def predict(
     Questions are changed as in the model's training (``--first-words``, ``--shuffle-words``). With several processes
     each scores its share; all return the same result.
     """
-    if output is not None:
-        paths = [Path(one) for one in (dataset, checkpoint, features, word_vectors, captions) if one is not None]
-        check_output_file(output, "--output", paths, overwrite)
-    if attentions is not None:
-        check_output_file(attentions, "--attentions", [] if output is None else [output], overwrite)
+    read = (dataset, checkpoint, features, word_vectors, captions, candidates)
+    inputs = [Path(one) for one in read if one is not None]
+    for name, path in (("output", output), ("attentions", attentions), ("counterexamples", counterexamples)):
+        if path is not None:
+            check_output_file(path, f"--{name}", inputs, overwrite)
+            inputs.append(path)
     model, processor = load_checkpoint(checkpoint)
     _check_use(model_of(model.config), str(checkpoint), word_vectors, question_encoder, attentions)
+    if counterexamples is not None and not model_of(model.config).explains:
+        raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
     if question_encoder is not None:
         processor = processor.with_options(question_encoder=question_encoder)
     images = open_images(features, model.config, str(checkpoint))
@@ -142,7 +147,13 @@ def predict(
     data = with_changed_words(read_questions(dataset, config, model.config, form), processor.word_changes)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
-    questions, skipped = with_inputs(data.splits[chosen], images, open_captions(captions, model.config), skip_missing)
+    questions, skipped = with_inputs(
+        data.splits[chosen],
+        images,
+        open_captions(captions, model.config),
+        skip_missing,
+        open_candidates(candidates, model.config, images),
+    )
     task: Task[Any]
     if isinstance(processor, VqaMcProcessor):
         text = with_word_vectors(processor.text, word_vectors)
@@ -155,6 +166,8 @@ def predict(
         found.write(output, overwrite)
     if attentions is not None and processes.is_main_process and isinstance(found, Answered):
         write_attentions(found, attentions, overwrite)
+    if counterexamples is not None and processes.is_main_process and isinstance(found, Answered):
+        write_counterexamples(found, counterexamples, overwrite)
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)
 
 

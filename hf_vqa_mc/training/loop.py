@@ -48,7 +48,7 @@ LOSS_CHECKED = 50
 """Steps between two checks that the loss is finite."""
 AHEAD = 4
 """Batches prepared in advance."""
-_MAY_CHANGE = {"output", "track", "features", "word_vectors", "captions", "dataset"}
+_MAY_CHANGE = {"output", "track", "features", "word_vectors", "captions", "candidates", "dataset"}
 """Settings that may differ when a run is resumed; the contents of paths are compared instead."""
 
 logger = logging.getLogger(__name__)

@@ -18,12 +18,13 @@ from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.training.ablations import added, check_types, sampled, with_changed_words, without_types
+from hf_vqa_mc.training.candidates import Candidates
 from hf_vqa_mc.training.captions import Captions
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.new_model import Made, check_checkpoint, new_model
 from hf_vqa_mc.training.open_ended_material import open_ended
 from hf_vqa_mc.training.questions import Inputs, OfSplit, Questions, SplitQuestions, Splits, held_out
-from hf_vqa_mc.training.reading import open_captions, read_questions, with_inputs
+from hf_vqa_mc.training.reading import open_candidates, open_captions, read_questions, with_inputs
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Task
 from hf_vqa_mc.training.word_vectors import run_word_vectors, with_word_vectors
@@ -60,6 +61,7 @@ class Material:
     """checksum of all questions"""
     images: ImageFeatures | None
     captions: Captions | None
+    candidates: Candidates | None
     skipped: int
     """number of questions on images without features or captions"""
 
@@ -78,6 +80,7 @@ class Material:
             "image_features": self.images.kind.as_json() if self.images else None,
             "images_sha256": self.images.checksum if self.images else None,
             **({"captions_sha256": self.captions.checksum} if self.captions else {}),
+            **({"candidates_sha256": self.candidates.checksum} if self.candidates else {}),
         }
 
 
@@ -88,6 +91,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     settings.check_task(declared.open_ended)
     images = open_images(settings.features, config, settings.model)
     captions = open_captions(settings.captions, config)
+    candidates = open_candidates(settings.candidates, config, images)
     progress("reading questions", 0, 1)
     form = settings.questions
     data = read_questions(settings.dataset, settings.config, config, form)
@@ -98,7 +102,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
 
     def usable(questions: Any) -> tuple[Any, int]:  # noqa: ANN401  of a split
         questions = without_types(questions, settings.without_types)
-        return with_inputs(questions, images, captions, settings.skip_missing)
+        return with_inputs(questions, images, captions, settings.skip_missing, candidates)
 
     data = with_changed_words(data, settings.word_changes)
     kept = {split: usable(questions) for split, questions in data.splits.items()}
@@ -127,6 +131,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
         questions=checksums[0] if len(checksums) == 1 else hashlib.sha256("".join(checksums).encode()).hexdigest(),
         images=images,
         captions=captions,
+        candidates=candidates,
         skipped=skipped,
     )
 

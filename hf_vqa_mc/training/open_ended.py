@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from hf_vqa_mc.models.question_words import PADDING, UNKNOWN
 from hf_vqa_mc.training.answered import Answered, region_maps
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.questions import Order
+from hf_vqa_mc.training.ranked import Ranked
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
 
@@ -81,6 +82,10 @@ class AnswerInputs:
             found["question_vectors"] = self._vectors[torch.from_numpy(texts)]
         if self._images is not None:
             found |= self._images.tensors([questions.image_ids[row] for row in rows])
+            if questions.candidates is not None:
+                candidates = questions.candidates[rows]
+                features = self._images.take(candidates.ravel().tolist()).reshape(*candidates.shape, -1)
+                found["candidate_features"] = torch.from_numpy(features)
         return found
 
 
@@ -103,9 +108,14 @@ class OpenEnded(Task[AnsweredQuestions]):
 
         def parts_of(number: int, process: int, processes: int) -> list[Part]:
             rows = order.rows(number)
-            of_step = labels.of(rows, order.rng(number))
+            correct = {"labels": labels.of(rows, order.rng(number))}
+            if train.picked is not None:
+                correct["picked"] = torch.from_numpy(train.picked[rows])
             return [
-                Part(self._inputs.tensors(train, rows[share]) | {"labels": of_step[share]}, len(share) / len(rows))
+                Part(
+                    self._inputs.tensors(train, rows[share]) | {name: of[share] for name, of in correct.items()},
+                    len(share) / len(rows),
+                )
                 for share in shares(len(rows), process, processes, settings.accumulate)
             ]
 
@@ -123,7 +133,7 @@ class OpenEnded(Task[AnsweredQuestions]):
         model.train(False)
         of_choices = self._of_choices(questions)
 
-        def answered(block: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        def answered(block: slice) -> tuple[NDArray[Any], ...]:
             rows = np.arange(block.start, block.stop)
             tensors = self._inputs.tensors(questions, rows)
             output = model(**{name: tensor.to(accelerator.device) for name, tensor in tensors.items()})
@@ -143,17 +153,21 @@ class OpenEnded(Task[AnsweredQuestions]):
                 attention = torch.stack(maps).mean(0).float().cpu().numpy()
                 if "region_boxes" in tensors:
                     attention = region_maps(attention, tensors["region_boxes"].numpy())
-            return logits.argmax(1).cpu().numpy(), picked, attention
+            ranked = np.empty((len(rows), 0, 2), np.float32)
+            if questions.candidates is not None:
+                ranked = torch.stack([output.candidate_scores, output.candidate_same], -1).float().cpu().numpy()
+            return logits.argmax(1).cpu().numpy(), picked, attention, ranked
 
-        at_once = GRIDS_AT_ONCE if self._inputs.has_grid else AT_ONCE
+        at_once = GRIDS_AT_ONCE if self._inputs.has_grid or questions.candidates is not None else AT_ONCE
         found = by_blocks(len(questions), at_once, answered, accelerator, progress)
-        best, picked, attention = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        best, picked, attention, ranked = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Answered(
             questions,
             self._vocabulary,
             best,
             None if of_choices is None else picked,
             attention if attention.size else None,
+            Ranked(ranked[..., 0], ranked[..., 1]) if ranked.size else None,
         )
 
     def _of_choices(self, questions: AnsweredQuestions) -> NDArray[np.int64] | None:

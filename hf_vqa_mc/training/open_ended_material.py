@@ -21,6 +21,7 @@ from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
 from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions, coverage, most_frequent_answers
+from hf_vqa_mc.training.candidates import check_picked
 from hf_vqa_mc.training.new_model import Made, check_checkpoint, check_same_features, new_model
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
 from hf_vqa_mc.training.questions import Splits
@@ -56,6 +57,9 @@ def open_ended(
             "label2id": {text: at for at, text in enumerate(vocabulary)},
         }
         sizes = {name: size for name, (_, size) in texts.sizes.items()}
+        if train.candidates is not None:
+            check_picked(train)
+            sizes["candidates"] = train.candidates.shape[1]
         model = new_model(settings, declared, images, **sizes, **labels)
         _take_first_layers(settings, model, texts, images)
         if settings.word_vectors is not None and texts.vectors is None:

@@ -9,6 +9,7 @@ from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.training.answered_questions import read_answered
+from hf_vqa_mc.training.candidates import Candidates
 from hf_vqa_mc.training.captions import Captions
 from hf_vqa_mc.training.questions import Splits, on_images, read_splits
 
@@ -33,13 +34,27 @@ def open_captions(path: Path | None, model: "PreTrainedConfig") -> Captions | No
     return None if path is None else Captions(path)
 
 
+def open_candidates(path: Path | None, model: "PreTrainedConfig", images: ImageFeatures | None) -> Candidates | None:
+    """A model's candidate images, None if it ranks none; raises InputError if they are missing or not needed."""
+    declared = model_of(model)
+    if declared.explains != (path is not None):
+        fault = "ranks candidate images: add --candidates FILE of vqa-mc generate complementary"
+        raise InputError(f"{declared.name} {fault if declared.explains else 'ranks no images: remove --candidates'}")
+    if path is None or images is None:
+        return None
+    candidates = Candidates(path)
+    candidates.check_images(images, images.folder)
+    return candidates
+
+
 def with_inputs(
     questions: Any,  # noqa: ANN401  of a split
     images: ImageFeatures | None,
     captions: Captions | None,
     skip: bool,
+    candidates: Candidates | None = None,
 ) -> tuple[Any, int]:
-    """The questions on images with features and captions, with the captions, and the number of the others.
+    """The questions on images with features and captions, with captions and candidates; the number of the others.
 
     Raises InputError if all lack one of them, or if some do and ``skip`` is false.
     """
@@ -51,4 +66,7 @@ def with_inputs(
         what = f"a caption in {captions.path}"
         questions, more = on_images(questions, captions, skip, what, "give a file with all")
         questions, lost = replace(questions, captions=[captions[one] for one in questions.image_ids]), lost + more
+    if candidates is not None:
+        questions, more = candidates.of(questions, skip)
+        lost += more
     return questions, lost

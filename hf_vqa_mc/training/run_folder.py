@@ -200,7 +200,16 @@ def record_of(
 
 def _public(settings: TrainingSettings) -> TrainingSettings:
     """The settings for publication, without folders of the user."""
-    names = ("dataset", "output", "features", "word_vectors", "init_from", "captions", "question_encoder")
+    names = (
+        "dataset",
+        "output",
+        "features",
+        "word_vectors",
+        "init_from",
+        "captions",
+        "candidates",
+        "question_encoder",
+    )
     given = {name: value for name in names if (value := getattr(settings, name)) is not None}
     short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
     return replace(settings, first_layers=tuple(map(public_name, settings.first_layers)), **short)

@@ -39,7 +39,7 @@ FINE_TUNING_RATE = 0.001
 RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
     True: {"decoys_per_question", "centre"},
-    False: {"answers", "targets", "questions", "captions", "question_encoder", "first_layers"},
+    False: {"answers", "targets", "questions", "captions", "question_encoder", "first_layers", "candidates"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
 
@@ -104,6 +104,10 @@ class TrainingSettings(ReadOptions):
     )
     captions: Path | None = option(
         "COCO captions file, for models that read captions; the first caption of each image is used.", default=None
+    )
+    candidates: Path | None = option(
+        "File of vqa-mc generate complementary (.jsonl), for the counter-example model: images that it ranks.",
+        default=None,
     )
     question_encoder: str | None = option(
         "Text encoder of transformers for models that read vectors of questions, instead of --word-vectors.",

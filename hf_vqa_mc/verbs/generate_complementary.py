@@ -210,10 +210,12 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
 
     from hf_vqa_mc.dataset.loading import load_splits
     from hf_vqa_mc.sources.table import triplet_table
+    from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
 
     config, splits = load_splits(dataset, config)
     tables, split_of = [], {}
     for split, rows in splits.items():
+        rows = questions_of_pairs(rows)
         columns = {"question_id", "image_id", "question"}
         answer = next((name for name in _ANSWERS if name in rows.column_names), None)
         needed = columns | ({answer} if answer else {"choices", "label"})

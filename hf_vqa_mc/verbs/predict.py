@@ -34,6 +34,10 @@ class PredictSettings(ReadOptions):
         "File of the model's word vectors, for words that were not in training.", default=None
     )
     captions: Path | None = option("COCO captions file, for models that read captions.", default=None)
+    candidates: Path | None = option(
+        "File of vqa-mc generate complementary (.jsonl), for models that rank images as counter-examples.",
+        default=None,
+    )
     question_encoder: str | None = option(
         "Folder of the model's question encoder, if it was trained with one in another folder.", default=None
     )
@@ -44,6 +48,10 @@ class PredictSettings(ReadOptions):
     )
     attentions: Path | None = option(
         "File to write the attention maps of an open-ended model to, as vqa-mc score --attentions reads them.",
+        default=None,
+    )
+    counterexamples: Path | None = option(
+        "File to write the candidates as ranked by the counter-example model to, the best first.",
         default=None,
     )
     overwrite: bool = overwrite_option()

@@ -2,6 +2,7 @@
 
 import json
 from itertools import cycle, islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, QuestionLstmForOpenEndedVqa
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
 from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.layouts import Layouts
 from hf_vqa_mc.models.nearest_neighbour import (
@@ -134,10 +136,64 @@ def plain_lstm(model, question_indices, image_features=None):
     return torch.stack(rows)
 
 
+def plain_joint(model, **given):
+    """The joint embedding of question and image."""
+    deeper = {"normalise_image": True, "fusion": "product"}
+    config = SimpleNamespace(**deeper, lstm_layers=model.config.lstm_layers, lstm_size=model.config.lstm_size)
+    parts = {name: getattr(model, name) for name in ("words", "lstm", "question", "image")}
+    return plain_lstm(SimpleNamespace(config=config, classifier=[], **parts), **given)
+
+
+def plain_counter_example(model, **given):
+    return plain_joint(model, **given) @ model.classifier.weight.T + model.classifier.bias
+
+
+OWN = {
+    AnswerMlpForOpenEndedVqa: plain_mlp,
+    QuestionLstmForOpenEndedVqa: plain_lstm,
+    CounterExampleForOpenEndedVqa: plain_counter_example,
+}
+
+
+def test_candidates_are_ranked_as_in_a_plain_formulation():
+    model, given = model_of("counter-example"), inputs_of("counter-example")
+    picked, labels = [0, 23, NO_PICK, 1], [3, 0, 1, 0]
+    candidates = torch.randn(len(QUESTIONS), 24, 4, generator=torch.Generator().manual_seed(2))
+    correct = {"labels": torch.tensor(labels), "picked": torch.tensor(picked)}
+    ranking = 0.0
+    with torch.no_grad():
+        found = model(**given, candidate_features=candidates, **correct)
+        for row, (label, best) in enumerate(zip(labels, picked, strict=True)):
+            question, products, same = given["question_indices"][row : row + 1], [], []
+            for image in candidates[row]:
+                joint = plain_joint(model, question_indices=question, image_features=image[None])[0]
+                common = model.common.weight @ joint + model.common.bias
+                products.append(common @ model.answer.weight[label])
+                same.append((model.classifier.weight @ joint + model.classifier.bias).softmax(0)[label])
+            scores = model.ranking.weight @ torch.stack(products) + model.ranking.bias
+            torch.testing.assert_close(found.candidate_scores[row], scores, atol=1e-6, rtol=1e-5)
+            torch.testing.assert_close(found.candidate_same[row], torch.stack(same), atol=1e-6, rtol=1e-5)
+            for other in {*range(24)} - {best} if best != NO_PICK else ():
+                ranking += max(0.0, model.config.margin - float(scores[best] - scores[other])) / len(QUESTIONS)
+        expected = model(**given, labels=correct["labels"]).loss + model.config.ranking_weight * ranking
+    torch.testing.assert_close(found.loss, expected, atol=1e-6, rtol=1e-5)
+
+
+def test_the_predicted_answer_is_explained_where_none_is_given():
+    model, given = model_of("counter-example"), inputs_of("counter-example")
+    candidates = torch.randn(len(QUESTIONS), 24, 4, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        found = model(**given, candidate_features=candidates)
+        told = model(**given, candidate_features=candidates, labels=found.logits.argmax(1))
+        other = model(**given, candidate_features=candidates, labels=found.logits.argmin(1))
+    torch.testing.assert_close(found.candidate_scores, told.candidate_scores)
+    assert not torch.allclose(found.candidate_scores, other.candidate_scores)
+
+
 @pytest.mark.parametrize("name", TRAINED)
 def test_logits_equal_a_plain_formulation(name):
     model = model_of(name)
-    plain = {AnswerMlpForOpenEndedVqa: plain_mlp, QuestionLstmForOpenEndedVqa: plain_lstm, **PLAIN}[type(model)]
+    plain = {**OWN, **PLAIN}[type(model)]
     given = inputs_of(name)
     if "mcb" in name:  # signed square roots magnify the rounding of values near 0
         model, given = model.double(), doubled(given)

@@ -1,0 +1,188 @@
+"""The counter-example model of Goyal et al. 2017: answers, and explains by similar images with other answers."""
+
+from dataclasses import dataclass
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden
+from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.prefix_lstm import last_states
+from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.recipe import ANTOL
+
+NO_PICK = -1
+"""Index of the picked candidate where it is not known."""
+
+
+@strict
+class CounterExampleVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """Sizes of the counter-example model of Goyal et al. 2017 (section 5).
+
+    The shared part is "similar to" deeper LSTM Q + norm I, whose sizes are the defaults. The size of the common space,
+    the margin and the weight of the ranking losses are not in the text at hand; these are ours.
+    """
+
+    model_type = "vqa_counter_example"
+
+    image_size: int = 2048
+    """dimensions of image features, which are L2-normalised"""
+    vocabulary_size: int = 10000
+    """number of word indices"""
+    candidates: int = 24
+    """candidate images per question, the most similar first"""
+    word_size: int = 200
+    """dimensions of a learned word vector"""
+    lstm_size: int = 512
+    lstm_layers: int = 2
+    joint_size: int = 1024
+    """dimensions of the joint embedding of question and image"""
+    common_size: int = 300
+    """dimensions of the space common to joint embeddings and answers; ours"""
+    margin: float | int = 1.0
+    """by which the picked candidate's score should exceed those of the others; ours"""
+    ranking_weight: float | int = 0.1
+    """weight of the sum of the ranking losses (lambda), next to the cross-entropy of the answer; ours"""
+    dropout: float | int = 0.5
+
+    def validate_sizes(self) -> None:
+        """Raise InputError unless sizes are positive, dropout is in [0, 1), and the losses are not negative."""
+        check_sizes(self, "image_size", "vocabulary_size", "candidates", "word_size", "lstm_size", "lstm_layers")
+        check_sizes(self, "joint_size", "common_size")
+        check_hidden((), self.dropout)
+        for name in ("margin", "ranking_weight"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InputError(f"{name} is {getattr(self, name)}, expected a number of 0 or more")
+
+
+@dataclass
+class CounterExampleOutput(SequenceClassifierOutput):
+    """Scores of the answers, and of candidate images as counter-examples."""
+
+    candidate_scores: Tensor | None = None
+    """(batch, candidates): higher is a better counter-example"""
+    candidate_same: Tensor | None = None
+    """(batch, candidates): probability that the candidate's answer is the explained one"""
+
+
+class CounterExampleForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """LSTM of the question times the image -> answers; the same for candidate images, and the answer -> ranking."""
+
+    config_class = CounterExampleVqaConfig
+    base_model_prefix = "counter_example"
+
+    def __init__(self, config: CounterExampleVqaConfig) -> None:
+        super().__init__(config)
+        answers, states = config.num_labels or 0, 2 * config.lstm_size * config.lstm_layers
+        self.words = nn.Embedding(config.vocabulary_size, config.word_size, PADDING)
+        self.lstm = nn.LSTM(config.word_size, config.lstm_size, config.lstm_layers, batch_first=True)
+        self.question, self.image = (nn.Linear(size, config.joint_size) for size in (states, config.image_size))
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.joint_size, answers)
+        self.common = nn.Linear(config.joint_size, config.common_size)
+        self.answer = nn.Embedding(
+            max(answers, 1), config.common_size
+        )  # a linear layer on the answer's one-hot vector
+        self.ranking = nn.Linear(config.candidates, config.candidates)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
+            module.reset_parameters()
+
+    def forward(
+        self,
+        question_indices: Tensor,
+        image_features: Tensor,
+        candidate_features: Tensor | None = None,
+        labels: Tensor | None = None,
+        picked: Tensor | None = None,
+    ) -> CounterExampleOutput:
+        """Score all answers of the vocabulary, and the candidate images as counter-examples.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_features: (batch, image_size).
+            candidate_features: (batch, candidates, image_size), the most similar image first.
+            labels: see `answer_output`. With labels their answer is explained, else the predicted one.
+            picked: int64 (batch,): index of the candidate that people picked, `NO_PICK` if it is not known; without
+                it the loss is that of the answer alone.
+
+        Returns:
+            ``logits`` (batch, answers); with candidates their scores; with labels also ``loss``: that of the answer
+            plus, averaged over the batch, ``ranking_weight`` times the sum of max(0, margin - (score of the picked
+            candidate - score of another)) over the others.
+
+        Raises:
+            InputError: the number of candidates is not the config's.
+        """
+        states = self._states(question_indices)
+        question = self.dropout(self.question(self.dropout(states)).tanh())
+        joint = question * self._seen(image_features)
+        logits = self.classifier(joint)
+        output = CounterExampleOutput(loss=answer_output(logits, labels).loss, logits=logits)
+        if candidate_features is None:
+            return output
+        if candidate_features.shape[1] != self.config.candidates:
+            raise InputError(
+                f"candidate_features has {candidate_features.shape[1]} candidates, expected {self.config.candidates}"
+            )
+        explained = _answers(logits if labels is None else labels)
+        joints = question[:, None] * self._seen(candidate_features)
+        products = (self.common(joints) * self.answer(explained)[:, None]).sum(-1)
+        output.candidate_scores = self.ranking(products)
+        with torch.no_grad():
+            same = self.classifier(joints).softmax(-1)
+            output.candidate_same = same.gather(2, explained[:, None, None].expand(-1, same.shape[1], 1))[..., 0]
+        if output.loss is not None and picked is not None:
+            ranking = ranking_loss(output.candidate_scores, picked, self.config.margin)
+            output.loss = output.loss + self.config.ranking_weight * ranking
+        return output
+
+    def _states(self, question_indices: Tensor) -> Tensor:
+        """Cell and hidden states of all layers after the last word, (batch, states)."""
+        if question_indices.device.type == "cpu":
+            hidden, cell = last_states(self.lstm, self.words, question_indices)
+        else:
+            hidden, cell = self.lstm(packed(self.words(question_indices).tanh(), question_indices))[1]
+        return torch.cat([*cell, *hidden], -1)
+
+    def _seen(self, images: Tensor) -> Tensor:
+        seen: Tensor = self.dropout(self.image(functional.normalize(images, dim=-1)).tanh())
+        return seen
+
+
+def ranking_loss(scores: Tensor, picked: Tensor, margin: float) -> Tensor:
+    """The sum of the pairwise hinge losses of each row, averaged; 0 for rows whose picked candidate is not known.
+
+    Args:
+        scores: (batch, candidates).
+        picked: int64 (batch,): index of the picked candidate, or `NO_PICK`.
+        margin: see the config.
+    """
+    best = scores.gather(1, picked.clamp(min=0)[:, None])
+    losses = (margin - best + scores).clamp(min=0).sum(1) - margin  # the picked one's own is the margin
+    return torch.where(picked == NO_PICK, 0, losses).mean()
+
+
+def _answers(scores: Tensor) -> Tensor:
+    """Indices of answers: as they are, or of the highest score."""
+    return scores.argmax(1) if scores.is_floating_point() else scores
+
+
+COUNTER_EXAMPLE = Model(
+    name="counter-example",
+    title="counter-example model",
+    description="answers from an LSTM on the question times the image, and ranks similar images as counter-examples",
+    source="Goyal et al. 2017, section 5",
+    config_class=CounterExampleVqaConfig,
+    model_class=CounterExampleForOpenEndedVqa,
+    inputs=frozenset(("question_indices", "image_features")),
+    recipe=ANTOL,
+    open_ended=True,
+)

@@ -1,0 +1,124 @@
+"""Candidate images of questions, of which a model picks counter-examples, and those that people picked."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import json_lines
+from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.models.counter_example import NO_PICK
+from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+
+
+class Candidates:
+    """The candidate images in a file of ``vqa-mc generate complementary``, the most similar first.
+
+    Raises:
+        InputError: the file is not one of candidates, or questions have different numbers of them.
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._row: dict[str, int] = {}
+        images, distances = list[list[str]](), list[list[float]]()
+        if path.suffix == ".parquet":
+            raise InputError(f"--candidates {path}: expected .jsonl, see vqa-mc generate complementary --output")
+        for location, question_id, of_question, of_images in _records(path):
+            if question_id in self._row:
+                raise InputError(f"{location}: question_id {question_id!r} occurs twice; remove one")
+            if len(of_question) != len(images[0] if images else of_question) or not of_question:
+                raise InputError(
+                    f"{location}: found {len(of_question)} candidates, expected "
+                    f"{len(images[0]) if images else '1 or more'}; run vqa-mc generate complementary again"
+                )
+            if len(of_images) != len(of_question):
+                raise InputError(f"{location}: {len(of_images)} distances of {len(of_question)} candidates")
+            self._row[question_id] = len(images)
+            order = np.argsort(of_images, kind="stable")
+            images.append([of_question[at] for at in order])
+            distances.append([of_images[at] for at in order])
+        if not images:
+            raise InputError(f"{path} has no candidates; expected a file of vqa-mc generate complementary")
+        self.images, self.distances = np.array(images, object), np.array(distances)
+
+    def __contains__(self, question_id: object) -> bool:
+        return question_id in self._row
+
+    @property
+    def count(self) -> int:
+        """Candidates per question."""
+        return int(self.images.shape[1])
+
+    @property
+    def checksum(self) -> str:
+        """Checksum of the question ids and their candidates."""
+        return hashlib.sha256(repr((list(self._row), self.images.tolist())).encode()).hexdigest()
+
+    def check_images(self, features: Container[str], folder: Path) -> None:
+        """Raise InputError if a candidate has no features."""
+        for image_id in dict.fromkeys(self.images.ravel().tolist()):
+            if image_id not in features:
+                raise InputError(
+                    f"{self.path}: candidate {image_id!r} has no features in {folder}; use those that the "
+                    "candidates were found with"
+                )
+
+    def of(self, questions: AnsweredQuestions, skip: bool) -> tuple[AnsweredQuestions, int]:
+        """The questions with candidates and the picked ones, and the number of the others.
+
+        The picked candidate is the most similar image of another question of the balanced pair.
+
+        Raises:
+            InputError: none has candidates, or some have none and ``skip`` is false.
+        """
+        valid = np.array([one in self for one in questions.question_ids], np.bool_)
+        lost = np.flatnonzero(~valid)
+        if len(lost) == len(valid) or (len(lost) and not skip):
+            raise InputError(
+                f"{questions.location}: {len(lost):,} of {len(valid):,} questions have no candidates in {self.path}, "
+                f"the first is question_id {questions.question_ids[lost[0]]!r}; run vqa-mc generate complementary for "
+                "this config, or skip such questions with --skip-missing"
+            )
+        partners = defaultdict(set)
+        for pair, image_id in zip(questions.together or (), questions.image_ids, strict=False):
+            partners[pair].add(image_id)
+        kept = questions.take(np.flatnonzero(valid))
+        rows = [self._row[one] for one in kept.question_ids]
+        images = self.images[rows]
+        picked = np.full(len(kept), NO_PICK, np.int64)
+        for at, pair in enumerate(kept.together or ()):
+            others = partners[pair] - {kept.image_ids[at]} if pair else set()
+            picked[at] = next((number for number, one in enumerate(images[at]) if one in others), NO_PICK)
+        return replace(kept, candidates=images, distances=self.distances[rows], picked=picked), len(lost)
+
+
+def check_picked(train: AnsweredQuestions) -> None:
+    """Raise InputError if no training question has a picked candidate."""
+    picked: NDArray[np.int64] | None = train.picked
+    if picked is not None and (picked == NO_PICK).all():
+        raise InputError(
+            f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, with "
+            "the candidates of vqa-mc generate complementary for it"
+        )
+
+
+def _records(path: Path) -> Iterator[tuple[str, str, list[str], list[float]]]:
+    """Location, question_id, candidates and distances of each line."""
+    for number, line in json_lines(path):
+        record = Records([line], partial("{}, line {}".format, path, number))
+        record.checked("candidates", partial(_is_list, of=str), "a list of image ids")
+        record.checked("distances", partial(_is_list, of=int | float), "a list of numbers")
+        yield record.location(0), record.ids("question_id")[0], line["candidates"], line["distances"]
+
+
+def _is_list(value: object, of: Any) -> bool:  # noqa: ANN401  a type
+    return isinstance(value, list) and all(isinstance(one, of) for one in value)

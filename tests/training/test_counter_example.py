@@ -1,0 +1,132 @@
+"""The counter-example model finds images that people would pick, and its candidates are checked."""
+
+import json
+
+import pytest
+import torch
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.scoring import counterexample_recall
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.settings import TrainingSettings
+from tests.training import paired_worlds
+
+SMALL = {"joint_size": 256, "lstm_size": 16, "lstm_layers": 1, "word_size": 16, "common_size": 64, "dropout": 0.0}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    """Folder with data, features and candidates."""
+    folder = tmp_path_factory.mktemp("worlds")
+    features = paired_worlds.make(folder, {"train": 700, "test": 150})
+    found = vm.generate_complementary(
+        str(folder / "data"), paired_worlds.CONFIG, features=features, output=folder / "candidates.jsonl"
+    )
+    return folder, features, found
+
+
+@pytest.fixture
+def settings(worlds, tmp_path):
+    folder, features, _ = worlds
+
+    def made(**changes):
+        given = {
+            "dataset": str(folder / "data"),
+            "config": paired_worlds.CONFIG,
+            "output": tmp_path / "run",
+            "model": "counter-example",
+            "model_settings": {**SMALL, "ranking_weight": 1.0},
+            "features": features,
+            "candidates": folder / "candidates.jsonl",
+            "optimizer": "adam",
+            "learning_rate": 0.003,
+            "batch_size": 50,
+            "epochs": 1,
+        }
+        return TrainingSettings(**{**given, **changes})
+
+    return made
+
+
+def test_candidates_are_found_for_both_questions_of_a_pair(worlds):
+    folder, _, found = worlds
+    lines = [json.loads(line) for line in (folder / "candidates.jsonl").read_text().splitlines()]
+    ids = {line["question_id"] for line in lines}
+    assert len(ids) == len(lines) == found.figures["questions"]
+    assert {one.endswith("-other") for one in ids} == {True, False}
+    assert all(len(line["candidates"]) == paired_worlds.CANDIDATES for line in lines)
+
+
+@pytest.mark.slow
+def test_picked_images_are_found_far_more_often_than_by_similarity(settings, worlds, tmp_path):
+    run = train(settings(epochs=5))
+    found = run.record["results"]["test"]
+    ranked = found["counterexamples"]
+    assert found["accuracy"] > 0.6  # four colors
+    assert ranked["recall@5"] > max(ranked["random"]["recall@5"], ranked["distance"]["recall@5"]) + 0.1
+    assert ranked["questions"] > 300
+    folder, features, _ = worlds
+    written = tmp_path / "ranked.json"
+    given = {"features": features, "candidates": folder / "candidates.jsonl", "counterexamples": written}
+    predicted = vm.predict(run.model_folder, str(folder / "data"), paired_worlds.CONFIG, **given)
+    assert predicted.results["counterexamples"] == ranked
+    rows = [row for row in json.loads(written.read_text()) if row["picked"] is not None]
+    assert all(row["scores"] == sorted(row["scores"], reverse=True) for row in rows)
+    scored = counterexample_recall(
+        [row["scores"] for row in rows], [row["candidates"].index(row["picked"]) for row in rows]
+    )
+    assert scored["recall@5"] == pytest.approx(ranked["recall@5"])
+
+
+def test_an_interrupted_run_is_the_same_after_resuming(settings, tmp_path):
+    whole = train(settings(output=tmp_path / "whole"))
+
+    def stop(step, done, _):
+        if step == "training" and done == 15:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(), stop)
+    again = train(settings())
+    assert again.record["results"] == whole.record["results"]
+    one, other = (load_checkpoint(run.model_folder)[0].state_dict() for run in (whole, again))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"candidates": None}, "counter-example ranks candidate images: add --candidates FILE"),
+        ({"model": "lstm-q-i", "model_settings": {}}, "lstm-q-i ranks no images: remove --candidates"),
+    ],
+)
+def test_candidates_are_given_where_they_are_needed(settings, change, message):
+    with pytest.raises(InputError, match=message):
+        train(settings(**change))
+
+
+def changed(lines, **values):
+    return [{**lines[0], **values}, *lines[1:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: [lines[0], *lines], "line 2: question_id .* occurs twice"),
+        (lambda lines: lines[5:], "questions have no candidates in .*run vqa-mc generate complementary"),
+        (lambda lines: changed(lines, candidates=[1] * 24), "line 1, field 'candidates': .*a list of image ids"),
+        (lambda lines: changed(lines, distances=None), "line 1, field 'distances': .*a list of numbers"),
+        (lambda lines: changed(lines, distances=[0.5]), "line 1: 1 distances of 24 candidates"),
+        (lambda lines: changed(lines, candidates=["00001"], distances=[1]), "line 2: found 24 candidates, expected 1"),
+        (lambda lines: changed(lines, candidates=["x"] * 24), "candidate 'x' has no features"),
+        (lambda lines: [], "has no candidates"),
+    ],
+)
+def test_files_of_candidates_are_checked(settings, worlds, tmp_path, change, message):
+    lines = [json.loads(line) for line in (worlds[0] / "candidates.jsonl").read_text().splitlines()]
+    path = tmp_path / "candidates.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in change(lines)))
+    with pytest.raises(InputError, match=message):
+        train(settings(candidates=path))
