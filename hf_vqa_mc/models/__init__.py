@@ -4,6 +4,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaConfig
+from hf_vqa_mc.models.counter_example_pipeline import COUNTER_EXAMPLE_TASK, CounterExampleVqaPipeline
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import Model
@@ -18,6 +19,7 @@ __all__ = [
     "MODELS",
     "AnswerMlpForOpenEndedVqa",
     "AnswerMlpVqaConfig",
+    "CounterExampleVqaPipeline",
     "HieCoAttentionForMultipleChoiceVqa",
     "HieCoAttentionVqaConfig",
     "MlpForMultipleChoiceVqa",
@@ -37,3 +39,4 @@ for _model in MODELS.values():
     _model.register()
 PIPELINE_REGISTRY.register_pipeline(TASK, MultipleChoiceVqaPipeline, CheckpointModel)
 PIPELINE_REGISTRY.register_pipeline(OPEN_ENDED_TASK, OpenEndedVqaPipeline, CheckpointModel)
+PIPELINE_REGISTRY.register_pipeline(COUNTER_EXAMPLE_TASK, CounterExampleVqaPipeline, CheckpointModel)

@@ -42,7 +42,7 @@ class CheckpointModel:
 
 
 class VqaPipeline(Pipeline):
-    """What both pipelines share: a checkpoint's model and processor, and inputs as dictionaries or keywords."""
+    """What all pipelines share: a checkpoint's model and processor, and inputs as dictionaries or keywords."""
 
     _load_processor = True  # type: ignore[assignment]
     _load_tokenizer = False  # type: ignore[assignment]
@@ -69,7 +69,8 @@ class VqaPipeline(Pipeline):
             found = type(processor).__name__
             raise InputError(
                 f"the processor is {found}; expected the {name} of the model's checkpoint. Pipelines: "
-                "multiple-choice-vqa for multiple-choice models, open-ended-vqa for open-ended models"
+                "multiple-choice-vqa for multiple-choice models, open-ended-vqa for open-ended models, "
+                "vqa-counterexample for the counter-example model"
             )
         check_fit(model.config, processor, model.name_or_path or type(model).__name__)
         processor = processor.with_options(**options)
@@ -98,12 +99,15 @@ class VqaPipeline(Pipeline):
         if not isinstance(question, Mapping) or question.get(needed) is None:
             raise InputError(f"question is {shown(question)}; expected {self.expected}")
 
-    def _logits(self, tensors: Mapping[str, Tensor]) -> Tensor:
+    def _output(self, tensors: Mapping[str, Tensor]) -> Any:  # noqa: ANN401  a ModelOutput
         of_model = {
             name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
             for name, tensor in tensors.items()
         }
-        logits: Tensor = self.model(**of_model).logits
+        return self.model(**of_model)
+
+    def _logits(self, tensors: Mapping[str, Tensor]) -> Tensor:
+        logits: Tensor = self._output(tensors).logits
         return logits.float()
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
