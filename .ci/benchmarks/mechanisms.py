@@ -174,7 +174,7 @@ def _chains(
 
 
 def _question(relations: Sequence[str], numbers: Sequence[int], shapes: Sequence[Shape]) -> dict[str, Any]:
-    """The question with its program in GQA's form."""
+    """The question with its program as GQA writes it in a line."""
     first, last = shapes[numbers[0]], shapes[numbers[-1]]
     text = "".join(f"shape {relation} the " for relation in reversed(relations)) + f"{first['size']} {first['name']}"
     program = [("select", f"{first['name']} ({numbers[0]})"), ("filter size", first["size"])]
@@ -187,10 +187,10 @@ def _question(relations: Sequence[str], numbers: Sequence[int], shapes: Sequence
         "answer": last["color"],
         "answer_type": f"{len(relations)} relations",
         "cell": last["row"] * SIDE + last["column"],
-        "semantic": [
-            {"operation": operation, "argument": argument, "dependencies": [step - 1] if step else []}
+        "semantic_str": "->".join(
+            f"{operation}: {argument}{f' [{step - 1}]' if step else ''}"
             for step, (operation, argument) in enumerate(program)
-        ],
+        ),
     }
 
 
@@ -324,7 +324,7 @@ def any_direction(folder: Path) -> dict[str, float]:
         objects = list(graphs[row["image_id"]]["objects"].values())
         shapes = [{"column": one["x"] // CELL, "row": one["y"] // CELL} for one in objects]
         at = {(shape["column"], shape["row"]): number for number, shape in enumerate(shapes)}
-        first = int(row["semantic"][0]["argument"].rpartition("(")[2].rstrip(")"))
+        first = int(row["semantic_str"].partition("(")[2].partition(")")[0])
         chains = _chains(int(row["answer_type"].split()[0]), at, shapes)
         colors = [objects[numbers[-1]]["attributes"][1] for _, numbers in chains if numbers[0] == first]
         scores.setdefault(row["answer_type"], []).append(colors.count(row["answer"]) / len(colors))

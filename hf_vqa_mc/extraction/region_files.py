@@ -12,6 +12,7 @@ A file in one of these layouts, or a folder with several ``.tsv`` or ``.hdf5`` f
   after another, and their ranges in ``pos_boxes`` (images, 2). ``NAME_imgid2idx.pkl`` has the image ids.
 - a folder of ``IMAGE.npz`` of bottom-up-attention.pytorch: x (regions, dim) or (dim, regions), bbox (regions, 4) in
   pixels, num_bbox, image_h, image_w.
+- ``NAME_sceneGraphs.json`` of GQA, also .json.gz or .json.xz: see `graph_regions`.
 - an LMDB of mmf: pickled records with features, bbox (in pixels), num_boxes, image_height and image_width.
 
 Of pickles only plain values and NumPy arrays are read, see `plain_pickle`.
@@ -28,11 +29,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.extraction.regions import MOST, UNKNOWN, Regions
+from hf_vqa_mc.extraction.scene_graphs import MOST as MOST_OF_GRAPH
+from hf_vqa_mc.extraction.scene_graphs import graph_regions
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.plain_pickle import plain_pickle
+from hf_vqa_mc.sources.files import PublishedFile
 
 EXTRA = "regions"
 OUTSIDE = 0.01
@@ -40,6 +45,7 @@ OUTSIDE = 0.01
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)(?:\.[a-z]+)?$")
 _GQA_INFO, _LMDB_DATA = "gqa_objects_info.json", "data.mdb"
 _LINE_FIELDS = 6
+_PACKED = (".gz", ".xz")
 
 
 class _Stored(NamedTuple):
@@ -58,6 +64,8 @@ class StoredRegions:
 
     location: str
     load: Callable[[], _Stored]
+    most: int = MOST
+    """maximum number of regions"""
 
     def read(self) -> Regions:
         """The regions; raises InputError if they are damaged or not valid."""
@@ -75,8 +83,8 @@ class StoredRegions:
                 f"has features {features.dtype} {features.shape} and boxes {boxes.dtype} {boxes.shape}",
                 "numbers (regions, dim) and (regions, 4)",
             )
-        if not 1 <= len(features) <= MOST:
-            raise self._wrong(f"has {len(features)} regions", f"1 to {MOST}")
+        if not 1 <= len(features) <= self.most:
+            raise self._wrong(f"has {len(features)} regions", f"1 to {self.most}")
         if not (sides > 0).all() or not np.isfinite(sides).all():
             raise self._wrong(f"has an image of {found.width} x {found.height}", "sides above 0")
         edges = boxes / sides
@@ -133,13 +141,18 @@ def _records(path: Path) -> dict[str, StoredRegions]:
             ({str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))}, file)
             for file in files
         )
-    files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.suffix in _READERS]
+    files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if _layout(file) in _READERS]
     if not files:
         raise InputError(
             f"--regions {path}: expected region features: .tsv, .hdf5 with _imgid2idx.pkl, a folder with {_GQA_INFO}, "
-            "a folder of .npz, or an LMDB"
+            "a folder of .npz, an LMDB, or scene graphs (.json)"
         )
-    return _joined((_READERS[file.suffix](file), file) for file in files)
+    return _joined((_READERS[_layout(file)](file), file) for file in files)
+
+
+def _layout(file: Path) -> str:
+    """The file's suffix without that of its packing."""
+    return (file.with_suffix("") if file.suffix in _PACKED else file).suffix
 
 
 def _joined(parts: Iterable[tuple[Mapping[str, StoredRegions], Path]]) -> dict[str, StoredRegions]:
@@ -302,4 +315,19 @@ def _lmdb(path: Path) -> dict[str, StoredRegions]:
     return found
 
 
-_READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {".tsv": _tsv, ".h5": _hdf5, ".hdf5": _hdf5}
+def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
+    def load(graph: RawGraph) -> _Stored:
+        return _Stored(*graph_regions(graph), graph.width, graph.height)
+
+    return {
+        graph.image_id: StoredRegions(f"{path}, image {graph.image_id!r}", partial(load, graph), MOST_OF_GRAPH)
+        for graph in read_gqa_graphs(PublishedFile(path.name, path))
+    }
+
+
+_READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {
+    ".tsv": _tsv,
+    ".h5": _hdf5,
+    ".hdf5": _hdf5,
+    ".json": _scene_graphs,
+}

@@ -8,7 +8,6 @@ from hf_vqa_mc.extraction.backbones import FeatureKind, RegionKind, file_name
 from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
 from hf_vqa_mc.extraction.extraction import FeaturesResult, unusable
 from hf_vqa_mc.extraction.region_files import stored_regions
-from hf_vqa_mc.extraction.regions import MOST
 from hf_vqa_mc.extraction.store import FeatureStore, write_index
 from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
@@ -39,9 +38,11 @@ def import_regions(
     if not records or (missing and not skip_missing):
         raise unusable(str(path), len(image_ids), missing, {})
     name = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
-    first = next(iter(records.values())).read()
-    regions = RegionKind("", "", 1, MOST, 0.0)
-    kind = FeatureKind(path.resolve().stem, IMPORTED, None, first.features.shape[1], "float32", regions)
+    first = next(iter(records.values()))
+    regions = RegionKind("", "", 1, first.most, 0.0)
+    kind = FeatureKind(
+        path.resolve().stem, IMPORTED, None, first.read().features.shape[1], "float32", regions
+    )
     store = FeatureStore(output / kind.folder_name, kind)
     done = FeaturesResult(store.folder / file_name(f"{name}-{config}"), kind, missing=missing)
     try:

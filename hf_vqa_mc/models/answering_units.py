@@ -12,7 +12,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import GuidedAttention, check_grid
+from hf_vqa_mc.models.spatial_attention import GuidedAttention, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -78,7 +78,14 @@ class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
             module.reset_parameters()
 
     def forward(
-        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+        self,
+        question_indices: Tensor,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
@@ -86,21 +93,24 @@ class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
             question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
             image_grid: (batch, cells, image_size).
             labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used.
 
         Returns:
             ``logits`` (batch, answers) of the units that answer; with labels also ``loss``, the sum over all units;
-            ``attentions``: of the units that answer, each (batch, cells).
+            ``attentions``: of the units that answer, each (batch, cells or regions).
 
         Raises:
-            InputError: image_grid has another shape.
+            InputError: image_grid or image_regions has another shape, or both or none are given.
         """
-        check_grid(image_grid, self.config.image_size)
-        question, cells = self._encoded(question_indices), self.image(self.dropout(image_grid)).tanh()
+        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        question, cells = self._encoded(question_indices), self.image(self.dropout(cells)).tanh()
         hidden = cell = cells.new_zeros(len(cells), self.config.size)
         scores, attentions = [], []
         for _ in range(1 if labels is None and self.config.answers_by == "first" else self.config.steps):
             guide = (question + self.from_memory(hidden)).tanh()
-            seen, attention = self.attention(cells, guide)
+            seen, attention = self.attention(cells, guide, mask)
             joint = guide + seen
             hidden, cell = self.memory(joint, (hidden, cell))
             scores.append(self.classifier(self.dropout(joint + self.remembered(hidden))))
@@ -124,11 +134,11 @@ class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
 RAU = Model(
     name="rau",
     title="RAU",
-    description="recurrent units that each attend to a grid of the image and answer, trained by the sum of losses",
+    description="recurrent units that each attend to the image and answer, trained by the sum of losses",
     source="Noh and Han 2016",
     config_class=AnsweringUnitsVqaConfig,
     model_class=AnsweringUnitsForOpenEndedVqa,
-    inputs=frozenset(("question_indices", "image_grid")),
+    inputs=frozenset(("question_indices", "image_grid", "image_regions")),
     recipe=Recipe("adam", 3e-3, 100, 10.0, clip_norm=0.1, gradient_noise=0.01),
     open_ended=True,
 )

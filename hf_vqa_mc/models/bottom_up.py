@@ -12,7 +12,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -92,16 +92,11 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         Raises:
             InputError: image_grid or image_regions has another shape, or both or none are given.
         """
-        cells = image_grid if image_regions is None else image_regions
-        if cells is None or (image_grid is not None and image_regions is not None):
-            raise InputError("expected one of image_grid and image_regions")
-        check_grid(cells, self.config.image_size, "image_grid" if image_regions is None else "image_regions")
-        if region_mask is not None:
-            cells = cells.masked_fill(~region_mask[..., None], 0)
+        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         cells = functional.normalize(cells, dim=-1)
         question = self.gru(packed(self.words(question_indices), question_indices))[1][0]
         both = self.attended_image(cells) * self.attending_question(question)[:, None]
-        image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), region_mask)
+        image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), mask)
         joint = self.image(image) * self.question(question)
         output = answer_output(self.answers(self.dropout(self.hidden(joint))), labels)
         output.attentions = (attention,)

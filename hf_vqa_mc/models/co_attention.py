@@ -25,10 +25,12 @@ class AlternatingCoAttention(nn.Module):
         self.image = GuidedAttention(size, size, size, dropout)
         self.question = GuidedAttention(size, size, size, dropout)
 
-    def forward(self, words: Tensor, cells: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        self, words: Tensor, cells: Tensor, mask: Tensor, cell_mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The attended question and image, each (batch, size), and the image's attention (batch, cells)."""
         summary, _ = self.summary(words, mask=mask)
-        image, attention = self.image(cells, summary)
+        image, attention = self.image(cells, summary, cell_mask)
         question, _ = self.question(words, image, mask)
         return question, image, attention
 
@@ -43,9 +45,13 @@ class ParallelCoAttention(nn.Module):
         self.image_score, self.question_score = nn.Linear(size, 1, bias=False), nn.Linear(size, 1, bias=False)
         self.dropout = dropout
 
-    def forward(self, words: Tensor, cells: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        self, words: Tensor, cells: Tensor, mask: Tensor, cell_mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The attended question and image, each (batch, size), and the image's attention (batch, cells)."""
         affinity = torch.tanh(words @ self.affinity(cells).transpose(1, 2))  # (batch, words, cells), 0 in padding
+        if cell_mask is not None:
+            affinity = affinity * cell_mask[:, None]
         of_image, of_question = self.image(cells), self.question(words)
         scores = [
             score(functional.dropout(torch.tanh(hidden), self.dropout, self.training)).squeeze(-1)
@@ -54,7 +60,7 @@ class ParallelCoAttention(nn.Module):
                 (self.question_score, of_question + affinity @ of_image),
             )
         ]
-        image, attention = average(cells, scores[0], None)
+        image, attention = average(cells, scores[0], cell_mask)
         question, _ = average(words, scores[1], mask)
         return question, image, attention
 
@@ -85,19 +91,22 @@ class CoAttentionModel(PreTrainedModel):  # type: ignore[no-untyped-call]
         if isinstance(module, (nn.Linear, nn.Conv1d, nn.LSTM, nn.Embedding)):
             module.reset_parameters()
 
-    def joint(self, image_grid: Tensor, words: Tensor, mask: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def joint(
+        self, image_grid: Tensor, words: Tensor, mask: Tensor, cell_mask: Tensor | None = None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """h_s (batch, joint_size), and the attention over the image at each level, (batch, cells) each.
 
         Args:
             image_grid: (batch, cells, image_size).
             words: (batch, words, level_size), before the activation.
             mask: bool (batch, words), right padded.
+            cell_mask: bool (batch, cells); by default all are valid.
         """
         cells = self._dropped(torch.tanh(self.cells(image_grid)))
         below: list[Tensor] = []  # of the previous level
         attentions = []
         for level, of_level in zip(LEVELS, self._levels(words, mask), strict=True):
-            question, image, attention = self.attentions[level](of_level, cells, mask)
+            question, image, attention = self.attentions[level](of_level, cells, mask, cell_mask)
             both = torch.cat([question + image, *below], dim=-1)
             below = [torch.tanh(self.joined[level](self._dropped(both)))]
             attentions.append(attention)

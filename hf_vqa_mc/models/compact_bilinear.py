@@ -11,7 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 LEAST = 1e-12
@@ -136,6 +136,10 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         image_features: Tensor | None = None,
         image_grid: Tensor | None = None,
         labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
@@ -144,10 +148,13 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             image_features: (batch, image_size), without attention.
             image_grid: (batch, cells, image_size), with attention.
             labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), with attention, instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used.
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``; with attention also ``attentions``: of each
-            glimpse, (batch, cells).
+            glimpse, (batch, cells or regions).
 
         Raises:
             InputError: the image is missing or has another shape.
@@ -155,10 +162,10 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         question = self._question(question_indices)
         attentions = None
         if self.config.sees_grid:
-            cells = functional.normalize(needed(image_grid, "image_grid", self.config), dim=-1)
-            check_grid(cells, self.config.image_size)
+            cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+            cells = functional.normalize(cells, dim=-1)
             joint = self.dropout(signed_root(self.attending(question[:, None], cells)))
-            maps = [average(cells, scores, None) for scores in self.attention(joint).unbind(-1)]
+            maps = [average(cells, scores, mask) for scores in self.attention(joint).unbind(-1)]
             image = torch.cat([attended for attended, _ in maps], -1)
             attentions = tuple(weights for _, weights in maps)
         else:
@@ -175,7 +182,7 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         return found
 
 
-def _declared(name: str, title: str, description: str, image: str) -> Model:
+def _declared(name: str, title: str, description: str, *images: str) -> Model:
     return Model(
         name=name,
         title=title,
@@ -183,12 +190,18 @@ def _declared(name: str, title: str, description: str, image: str) -> Model:
         source="Fukui et al. 2016",
         config_class=McbVqaConfig,
         model_class=McbForOpenEndedVqa,
-        inputs=frozenset(("question_indices", image)),
-        preset={"sees_grid": image == "image_grid"},
+        inputs=frozenset(("question_indices", *images)),
+        preset={"sees_grid": "image_grid" in images},
         recipe=Recipe("adam", 7e-4, 128, 20.0),
         open_ended=True,
     )
 
 
 MCB = _declared("mcb", "MCB", "compact bilinear pooling of question and image", "image_features")
-MCB_A = _declared("mcb-a", "MCB-A", "compact bilinear pooling, with attention over a grid of the image", "image_grid")
+MCB_A = _declared(
+    "mcb-a",
+    "MCB-A",
+    "compact bilinear pooling, with attention over cells or regions of the image",
+    "image_grid",
+    "image_regions",
+)

@@ -1,5 +1,6 @@
 """MAC: memory, attention and composition (Hudson and Manning 2018), the best model in GQA's paper."""
 
+from functools import partial
 from math import isqrt
 
 import torch
@@ -14,7 +15,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -34,6 +35,8 @@ class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """dimensions of control, memory and all else; even"""
     steps: int = 4
     """MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)"""
+    sees_regions: bool = False
+    """whether images are regions, which have no neighbours: linear layers instead of 3x3 convolutions"""
     dropout: float | int = 0.15
     """of words, image, read and classifier; also of the memory, with the same mask in all steps"""
 
@@ -57,9 +60,8 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         size, answers = config.size, config.num_labels or 0
         self.words = nn.Embedding(config.vocabulary_size, config.word_size, PADDING)
         self.lstm = nn.LSTM(config.word_size, size // 2, batch_first=True, bidirectional=True)
-        self.image = nn.Sequential(
-            nn.Conv2d(config.image_size, size, 3, padding=1), nn.ELU(), nn.Conv2d(size, size, 3, padding=1), nn.ELU()
-        )
+        layers = [nn.Linear if config.sees_regions else partial(nn.Conv2d, kernel_size=3, padding=1)] * 2
+        self.image = nn.Sequential(layers[0](config.image_size, size), nn.ELU(), layers[1](size, size), nn.ELU())
         self.first_control, self.first_memory = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))
         self.question_of_step = nn.ModuleList(nn.Linear(size, size) for _ in range(config.steps))
         self.control, self.word_score = nn.Linear(2 * size, size), nn.Linear(size, 1)
@@ -80,25 +82,35 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
                 nn.init.normal_(first)
 
     def forward(
-        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+        self,
+        question_indices: Tensor,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
         Args:
             question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_grid: (batch, cells, image_size), a square grid in row-major order.
+            image_grid: (batch, cells, image_size), a square grid in row-major order, unless ``sees_regions``.
             labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells, of each step,
-            (batch, cells).
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each step, (batch, cells or
+            regions).
 
         Raises:
-            InputError: image_grid has another shape.
+            InputError: image_grid or image_regions has another shape, or both or none are given.
         """
-        check_grid(image_grid, self.config.image_size)
+        cells, seen_mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         words, question, mask = self._encoded(question_indices)
-        cells = self._cells(image_grid)
+        cells = self._cells(cells)
         control = self.first_control.expand(len(question), -1)
         memory = self.first_memory.expand(len(question), -1)
         kept = self.dropout(torch.ones_like(memory))  # the same in all steps (Gal and Ghahramani 2016)
@@ -109,7 +121,7 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             joint = self.read_memory(memory * kept)[:, None] * seen
             joint = functional.elu(self.read_both(torch.cat([joint, cells], -1)))
             scores = self.cell_score(self.dropout(functional.elu(control[:, None] * joint))).squeeze(-1)
-            found, attention = average(cells, scores, None)
+            found, attention = average(cells, scores, seen_mask)
             memory = self.write(torch.cat([found, memory], -1))
             attentions.append(attention)
         output = answer_output(self.classifier(torch.cat([memory, question], -1)), labels)
@@ -123,7 +135,10 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         return words, torch.cat([*hidden], -1), (indices != PADDING)[:, : words.shape[1]]
 
     def _cells(self, image_grid: Tensor) -> Tensor:
-        """The image's cells after two convolutions, (batch, cells, size)."""
+        """The image's cells after two convolutions, or its regions after two layers, (batch, cells, size)."""
+        if self.config.sees_regions:
+            regions: Tensor = self.image(self.dropout(image_grid))
+            return regions
         side = isqrt(image_grid.shape[1])
         if side**2 != image_grid.shape[1]:
             raise InputError(f"image_grid has {image_grid.shape[1]} cells, expected a square grid")
@@ -139,7 +154,7 @@ MAC = Model(
     source="Hudson and Manning 2018",
     config_class=MacVqaConfig,
     model_class=MacForOpenEndedVqa,
-    inputs=frozenset(("question_indices", "image_grid")),
+    inputs=frozenset(("question_indices", "image_grid", "image_regions")),
     recipe=Recipe("adam", 3e-4, 128, 15.0, clip_norm=8.0),
     open_ended=True,
 )

@@ -9,15 +9,17 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.answer_mlp import answer_output
+from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, check_grid
+from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
-POSITION = 2
-"""Coordinates of a cell."""
+POSITION = 4
+"""Coordinates of a cell or region: its edges."""
+EXCLUDED = -1e4
+"""Score of padding, which is not attended to."""
 COMBINED = 4
 """What combine weighs: both scores, their minimum and their maximum."""
 
@@ -49,7 +51,7 @@ class ModuleNetworkVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     reads_question: bool = True
     """whether the LSTM's output is added to that of the root; false: the layout alone answers"""
     sees_positions: bool = True
-    """whether the coordinates of a cell are added to its features, without which no module knows what is left"""
+    """whether the edges of a cell or region are added to its features, without which no module knows what is left"""
     dropout: float | int = 0.5
     """of the classifier and of the LSTM's output"""
 
@@ -98,8 +100,12 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         self,
         question_indices: Tensor,
         question_layouts: Tensor,
-        image_grid: Tensor,
+        image_grid: Tensor | None = None,
         labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
@@ -108,17 +114,22 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
             question_layouts: int64 (batch, nodes, 5), see `Layouts.tensor`.
             image_grid: (batch, cells, image_size), a square grid in row-major order if the model sees positions.
             labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: float32 (batch, regions, 4), see `region_tensors`, if the model sees positions.
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of the last module that attends,
-            one of (batch, cells).
+            one of (batch, cells or regions).
 
         Raises:
-            InputError: image_grid has another shape.
+            InputError: image_grid or image_regions has another shape, or both or none are given.
         """
-        check_grid(image_grid, self.config.image_size)
-        cells = self.cells(with_positions(image_grid) if self.config.sees_positions else image_grid)
-        joint, attention = self._run(question_layouts, cells)
+        given, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        if self.config.sees_positions:
+            boxes = cell_boxes(given) if image_regions is None else needed(region_boxes, "region_boxes", self.config)
+            given = torch.cat([given, 2 * boxes.to(given.dtype) - 1], -1)
+        joint, attention = self._run(question_layouts, self.cells(given).relu(), mask)
         if self.training:  # modules that no question of the batch has get gradients of 0, as optimizers and DDP expect
             parts = (self.weights, self.result, self.near, self.attended, self.seen, self.counted)
             unused = [
@@ -132,7 +143,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         output.attentions = (attention,)
         return output
 
-    def _run(self, layouts: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
+    def _run(self, layouts: Tensor, cells: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The result of each layout's root (batch, size), and its last attention (batch, cells).
 
         All nodes of a batch that have the same depth and type of module run together.
@@ -153,6 +164,8 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
             if name in ATTENDING:
                 given = scores[first[at]], scores[second[at]]
                 found = self._attend(name, weights, given, cells[mine], near[mine])
+                if mask is not None:
+                    found = found.masked_fill(~mask[mine], EXCLUDED)
                 scores = scores.index_copy(0, at, found.to(scores.dtype))
             else:
                 answers = results[first[at]], results[second[at]]
@@ -188,8 +201,8 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         return found
 
 
-def with_positions(image_grid: Tensor) -> Tensor:
-    """A square grid with the coordinates of its cells, column and row in [-1, 1]: (batch, cells, size + 2).
+def cell_boxes(image_grid: Tensor) -> Tensor:
+    """The boxes of a square grid's cells as those of `region_tensors`, (batch, cells, 4).
 
     Raises InputError if the grid is not square.
     """
@@ -197,9 +210,9 @@ def with_positions(image_grid: Tensor) -> Tensor:
     side = isqrt(cells)
     if side**2 != cells:
         raise InputError(f"image_grid has {cells} cells, expected a square grid")
-    line = torch.linspace(-1, 1, side, device=image_grid.device, dtype=image_grid.dtype)
-    at = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
-    return torch.cat([image_grid, at.expand(batch, -1, -1)], -1)
+    line = torch.arange(side, device=image_grid.device) / side
+    first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
+    return torch.cat([first, first + 1 / side], -1).expand(batch, -1, -1)
 
 
 NMN = Model(
@@ -209,7 +222,7 @@ NMN = Model(
     source="Andreas et al. 2016",
     config_class=ModuleNetworkVqaConfig,
     model_class=ModuleNetworkForOpenEndedVqa,
-    inputs=frozenset(("question_indices", "question_layouts", "image_grid")),
+    inputs=frozenset(("question_indices", "question_layouts", "image_grid", "image_regions")),
     recipe=Recipe("adadelta", 1.0, 100, 10.0),
     open_ended=True,
 )

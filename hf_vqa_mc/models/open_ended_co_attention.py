@@ -10,7 +10,7 @@ from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.co_attention import CoAttentionModel, check_co_attention
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING
-from hf_vqa_mc.models.spatial_attention import check_grid
+from hf_vqa_mc.models.spatial_attention import image_positions
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -57,7 +57,14 @@ class CoAttentionForOpenEndedVqa(CoAttentionModel):
         self.post_init()  # type: ignore[no-untyped-call]
 
     def forward(
-        self, question_indices: Tensor, image_grid: Tensor, labels: Tensor | None = None
+        self,
+        question_indices: Tensor,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
@@ -65,16 +72,20 @@ class CoAttentionForOpenEndedVqa(CoAttentionModel):
             question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
             image_grid: (batch, cells, image_size).
             labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: over the cells, of each level,
-            (batch, cells).
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each level, (batch, cells or
+            regions).
 
         Raises:
-            InputError: image_grid has another shape.
+            InputError: image_grid or image_regions has another shape, or both or none are given.
         """
-        check_grid(image_grid, self.config.image_size)
-        joint, attentions = self.joint(image_grid, self.words(question_indices), question_indices != PADDING)
+        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        words = self.words(question_indices)
+        joint, attentions = self.joint(cells, words, question_indices != PADDING, mask)
         dropped = functional.dropout(joint, float(self.config.encoder_dropout), self.training)
         output = answer_output(self.classifier(dropped), labels)
         output.attentions = attentions
@@ -88,7 +99,7 @@ HIE_CO_ATTENTION = Model(
     source="Lu et al. 2016",
     config_class=CoAttentionVqaConfig,
     model_class=CoAttentionForOpenEndedVqa,
-    inputs=frozenset(("question_indices", "image_grid")),
+    inputs=frozenset(("question_indices", "image_grid", "image_regions")),
     recipe=Recipe("rmsprop", 4e-4, 300, 15.0),
     open_ended=True,
 )

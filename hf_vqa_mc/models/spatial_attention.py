@@ -124,6 +124,34 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         return output
 
 
+def image_positions(
+    size: int, image_grid: Tensor | None, image_regions: Tensor | None, region_mask: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """The cells or regions of images that a model takes one of, and which are valid.
+
+    Args:
+        size: dimensions of a cell or region.
+        image_grid: (batch, cells, size).
+        image_regions: (batch, regions, size), instead of image_grid.
+        region_mask: bool (batch, regions); by default all are valid.
+
+    Returns:
+        (batch, positions, size), 0 in padding; and the mask, bool (batch, positions), None if all are valid.
+
+    Raises:
+        InputError: both or none are given, or the shape is another.
+    """
+    if image_regions is None and image_grid is not None:
+        check_grid(image_grid, size)
+        return image_grid, None
+    if image_regions is None or image_grid is not None:
+        raise InputError("expected one of image_grid and image_regions")
+    check_grid(image_regions, size, "image_regions")
+    if region_mask is None:
+        return image_regions, None
+    return image_regions.masked_fill(~region_mask[..., None], 0), region_mask
+
+
 def check_grid(image_grid: Tensor, size: int, name: str = "image_grid") -> None:
     """Raise InputError unless the shape of an image grid, or of regions, is (batch, cells, size)."""
     shape = tuple(image_grid.shape)

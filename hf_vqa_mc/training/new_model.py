@@ -37,7 +37,9 @@ def new_model(
     **about: Any,  # noqa: ANN401
 ) -> "PreTrainedModel":
     """A model with random weights, or with none if it is fitted; ``about`` are its sizes and labels."""
-    sizes = about | ({"image_size": images.kind.dim} if images else {})
+    sizes = about | (
+        {"image_size": images.kind.dim, "sees_regions": images.kind.regions is not None} if images else {}
+    )
     known = {one.name for one in fields(declared.config_class)} | {"id2label", "label2id"}
     config = declared.config(settings.model_settings, **{name: of for name, of in sizes.items() if name in known})
     torch.manual_seed(settings.seed)

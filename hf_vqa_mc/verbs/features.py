@@ -40,7 +40,7 @@ class FeaturesSettings(ReadOptions):
     )
     regions: Path | None = option(
         "File or folder of published region features to import instead: bottom-up-attention's .tsv, GQA's or others' "
-        "HDF5, a folder of .npz, or mmf's LMDB.",
+        "HDF5, a folder of .npz, or mmf's LMDB; or GQA's scene graphs, whose objects and relations are the regions.",
         default=None,
     )
     output: Path = option(

@@ -109,9 +109,10 @@ def plain_module_network(model, question_indices, question_layouts, image_grid):
     """Question by question, node by node from the root."""
     rows = []
     for indices, layout, grid in zip(question_indices, question_layouts.tolist(), image_grid, strict=True):
-        line = torch.linspace(-1, 1, int(len(grid) ** 0.5)).to(grid.dtype)
-        at = [torch.stack([x, y]) for y in line for x in line]
-        cells = [linear(model.cells, torch.cat([cell, one])) for cell, one in zip(grid, at, strict=True)]
+        side = int(len(grid) ** 0.5)
+        boxes = [[x / side, y / side, (x + 1) / side, (y + 1) / side] for y in range(side) for x in range(side)]
+        at = 2 * torch.tensor(boxes, dtype=grid.dtype) - 1
+        cells = [linear(model.cells, torch.cat([cell, one])).relu() for cell, one in zip(grid, at, strict=True)]
         joint = result_of(model, layout, cells, max(number for number, node in enumerate(layout) if node[0]))
         if model.config.reads_question:
             words = model.words.weight[indices[indices != PADDING]]
