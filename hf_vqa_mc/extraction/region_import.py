@@ -40,9 +40,7 @@ def import_regions(
     name = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     first = next(iter(records.values()))
     regions = RegionKind("", "", 1, first.most, 0.0)
-    kind = FeatureKind(
-        path.resolve().stem, IMPORTED, None, first.read().features.shape[1], "float32", regions
-    )
+    kind = FeatureKind(path.resolve().stem, IMPORTED, None, first.read().features.shape[1], "float32", regions)
     store = FeatureStore(output / kind.folder_name, kind)
     done = FeaturesResult(store.folder / file_name(f"{name}-{config}"), kind, missing=missing)
     try:
