@@ -8,7 +8,7 @@ QuestionForm = Literal["text", "programs"]
 
 
 class Recipe(NamedTuple):
-    """Optimizer, initial learning rate, questions per step, passes over the training questions; and of gradients."""
+    """Optimizer, initial learning rate, questions per step, passes over the training questions, and more."""
 
     optimizer: Optimizer
     learning_rate: float
@@ -20,6 +20,8 @@ class Recipe(NamedTuple):
     """largest absolute value of each gradient; None or 0: not clipped"""
     gradient_noise: float | None = None
     """eta of the variance eta / (1 + step)^0.55 of normal noise added to gradients; None or 0: none"""
+    average_weights: float | None = None
+    """decay of the moving average of the weights that is evaluated and saved; None or 0: the last weights are"""
 
 
 CHAO = Recipe("sgd", 0.1, 100, 40.0)

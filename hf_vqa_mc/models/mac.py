@@ -155,7 +155,7 @@ MAC = Model(
     config_class=MacVqaConfig,
     model_class=MacForOpenEndedVqa,
     inputs=frozenset(("question_indices", "image_grid", "image_regions")),
-    recipe=Recipe("adam", 3e-4, 128, 15.0, clip_norm=8.0),
+    recipe=Recipe("adam", 3e-4, 128, 15.0, clip_norm=8.0, average_weights=0.999),
     open_ended=True,
 )
-"""Gradients are clipped as in its code; the moving average of the weights is left out."""
+"""Clipping and the moving average of the weights are those of its code."""

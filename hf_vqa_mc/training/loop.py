@@ -21,6 +21,7 @@ from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.training.averaging import AveragedWeights
 from hf_vqa_mc.training.gradients import change_gradients
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
@@ -114,6 +115,7 @@ class _Run:
         return TrainResult(self.settings, record, self.material.validated_on, self.material.reported_on)
 
     def _resume(self) -> None:
+        self.averages = AveragedWeights(self.model, self.settings.recipe.average_weights)
         self.accelerator.wait_for_everyone()
         found = RunFolder.read(self.settings.output)
         if found is not None:
@@ -132,6 +134,7 @@ class _Run:
                 self.model.load_state_dict(weights)
                 if not self.fitted:
                     restore_optimizer(self.optimizer, tensors)
+                self.averages.restore(tensors)
             except (RuntimeError, ValueError) as error:
                 raise damaged(self.settings.output / LAST, error) from error
             if self.folder is not None:
@@ -140,6 +143,7 @@ class _Run:
             self.model = self.model.to(self.accelerator.device)
         else:
             self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+        self.averages.to(self.accelerator.device)
         if self.state.scaler is not None and self.accelerator.scaler is not None:
             self.accelerator.scaler.load_state_dict(self.state.scaler)
 
@@ -191,6 +195,7 @@ class _Run:
             total += loss.detach()
         change_gradients(accelerator, self.optimizer, self.settings, number)
         self.optimizer.step()
+        self.averages.update(self._plain_model(), number)
         self.optimizer.zero_grad()
         return total
 
@@ -213,7 +218,8 @@ class _Run:
         """Validate, and save the best checkpoint and the state."""
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
-        found = self.material.task.evaluate(self._plain_model(), self.material.validation, self.accelerator)
+        with self.averages.applied(self._plain_model()):
+            found = self.material.task.evaluate(self._plain_model(), self.material.validation, self.accelerator)
         state = self.state
         point = {
             "step": done,
@@ -252,14 +258,14 @@ class _Run:
         return model
 
     def _save(self, folder: Path, found: Evaluation) -> None:
-        with quiet():
+        with quiet(), self.averages.applied(self._plain_model()):
             self._plain_model().save_pretrained(folder)
         self.material.processor.save_pretrained(folder)
         write_json(folder / RECORD, self._record({self.material.validated_on: found.results()}), indent=1)
 
     def _tensors(self) -> dict[str, "Tensor"]:
         weights = {f"model.{name}": tensor for name, tensor in self._plain_model().state_dict().items()}
-        both = weights | optimizer_tensors(self.optimizer)
+        both = weights | optimizer_tensors(self.optimizer) | self.averages.tensors()
         return {name: tensor.detach().cpu().contiguous() for name, tensor in both.items()}
 
     def _tested(self) -> dict[str, Any]:

@@ -178,6 +178,13 @@ class TrainingSettings(ReadOptions):
         check=_NOT_NEGATIVE,
         panel=RECIPE,
     )
+    average_weights: float | None = option(
+        "Evaluate and save a moving average of the weights with this decay, such as 0.999; 0: the last weights; by "
+        "default the model's own.",
+        default=None,
+        check=_SHARE,
+        panel=RECIPE,
+    )
     centre: bool = option("Subtract the vocabulary's mean from the word vectors.", default=False, panel=RECIPE)
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",

@@ -7,10 +7,13 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.training.averaging import AveragedWeights
 from hf_vqa_mc.training.gradients import change_gradients
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -42,10 +45,10 @@ def with_programs(toy, tmp_path_factory):
     return folder
 
 
-def run(dataset, output, model, **changes):
+def run(dataset, output, model, progress=silent, **changes):
     given = {"model_settings": SMALL.get(model, {}), "epochs": 6, "batch_size": 20, "optimizer": "adam", **changes}
     given = {"learning_rate": 3e-3, **given}
-    return train(TrainingSettings(str(dataset), toy_dataset.CONFIG, output=output, model=model, **given))
+    return train(TrainingSettings(str(dataset), toy_dataset.CONFIG, output=output, model=model, **given), progress)
 
 
 @pytest.mark.parametrize("model", ["nmn", "rau"])
@@ -83,6 +86,43 @@ def test_an_interrupted_run_with_noise_and_clipping_is_the_same_after_resuming(t
     assert all(torch.equal(one[name], other[name]) for name in one)
     stored = json.loads((parts / "best" / "training.json").read_text())["settings"]
     assert (stored["gradient_noise"], stored["clip_norm"], stored["clip_value"]) == (0.001, 1.0, None)
+
+
+def test_the_average_of_the_weights_is_saved_and_survives_an_interruption(toy, grid, tmp_path):
+    given = {"features": grid, "epochs": 1, "evaluate_every": 0.5, "average_weights": 0.9}
+    whole = run(toy, tmp_path / "whole", "rau", **given)
+    parts = tmp_path / "parts"
+
+    def stop(step, done, _):
+        if step == "training" and done == 15:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(toy, parts, "rau", progress=stop, **given)
+    again = run(toy, parts, "rau", **given)
+    assert again.record["results"] == whole.record["results"]
+    one, other = (load_file(folder / "last" / "state.safetensors") for folder in (parts, whole.settings.output))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert {name for name in one if name.startswith("average.")}
+    best, last = load_file(whole.model_folder / "model.safetensors"), one
+    assert not any(torch.equal(best[name], last[f"model.{name}"]) for name in best)
+    if whole.record["best_step"] == whole.record["steps"]:
+        assert all(torch.equal(best[name], last[f"average.{name}"]) for name in best)
+
+
+def test_averages_are_those_of_a_plain_formulation():
+    model, rng = torch.nn.Linear(3, 2), torch.Generator().manual_seed(0)
+    averages, expected = AveragedWeights(model, 0.3), model.weight.detach().clone().double()
+    for step in range(9):
+        with torch.no_grad():
+            model.weight.copy_(torch.randn(2, 3, generator=rng))
+        averages.update(model, step)
+        decay = min(0.3, (1 + step) / (10 + step))
+        expected = decay * expected + (1 - decay) * model.weight.detach()
+    last = model.weight.detach().clone()
+    with averages.applied(model):
+        torch.testing.assert_close(model.weight.double(), expected, atol=1e-6, rtol=1e-5)
+    assert torch.equal(model.weight, last)
 
 
 def changed(step=3, **recipe):
