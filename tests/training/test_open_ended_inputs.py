@@ -303,11 +303,28 @@ def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path
     assert "regions with 6 dimensions each" in " ".join(card.split())
 
 
-@pytest.mark.parametrize("name", ["mac", "nmn", "rau"])
-def test_models_that_take_only_a_grid_reject_regions(toy, toy_regions, tmp_path, name):
-    expected = rf"has regions per image, {name} takes a grid; run vqa-mc features with --grid"
-    with pytest.raises(InputError, match=expected):
-        run(toy, tmp_path / "run", name, features=toy_regions)
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("mac", {"size": 16, "steps": 2}),
+        ("nmn", {"size": 16, "lstm_size": 16}),
+        ("rau", {"size": 16, "lstm_size": 16, "attention_size": 16}),
+        ("hiecoatt-answers", {"level_size": 16, "joint_size": 16}),
+        ("mcb-a", {"lstm_size": 16, "sketch_size": 64, "attention_size": 16, "fixed_word_size": 3}),
+    ],
+)
+def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, sizes):
+    result = run(toy, tmp_path / "run", name, features=toy_regions, model_settings=sizes, epochs=0.3)
+    maps = tmp_path / "maps.json"
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=toy_regions, attentions=maps)
+    assert found.results == result.record["results"]["test"]
+    for one in json.loads(maps.read_text()):
+        assert sum(map(sum, one["attention"])) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_model_of_the_whole_image_rejects_regions(toy, toy_regions, tmp_path):
+    with pytest.raises(InputError, match=r"has regions per image, bow-q-i takes one vector; run vqa-mc features with"):
+        run(toy, tmp_path / "run", "bow-q-i", features=toy_regions)
 
 
 def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):

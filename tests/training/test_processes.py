@@ -56,6 +56,7 @@ def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, 
 
 
 OPEN_ENDED = {"word_vectors": None, "optimizer": "adam", "learning_rate": 0.003, "batch_size": 10}
+NMN = {"size": 16, "word_size": 16, "lstm_size": 16, "dropout": 0.0}
 
 
 @pytest.mark.slow
@@ -65,12 +66,15 @@ OPEN_ENDED = {"word_vectors": None, "optimizer": "adam", "learning_rate": 0.003,
         {},
         {**OPEN_ENDED, "model": "lstm-q", "model_settings": {"lstm_size": 32, "dropout": 0.0}},
         {**OPEN_ENDED, "model": "bow-q-i", "model_settings": {"hidden_sizes": [64]}, "targets": "annotator"},
+        {**OPEN_ENDED, "model": "nmn", "model_settings": NMN, "epochs": 3, "average_weights": 0.9},
     ],
-    ids=["mlp-qa", "lstm-q", "bow-q-i"],
+    ids=["mlp-qa", "lstm-q", "bow-q-i", "nmn"],
 )
-def test_two_processes_train_to_where_one_does(settings, toy_features, tmp_path, changes):
+def test_two_processes_train_to_where_one_does(settings, toy, toy_features, tmp_path, changes):
     features = toy_features if changes.get("model") == "bow-q-i" else None
-    args = settings(epochs=12, features=features, **changes)
+    if changes.get("model") == "nmn":
+        features = toy_dataset.features(toy, tmp_path / "grid", grid=2)
+    args = settings(**{"epochs": 12, "features": features, **changes})
     given = {name: value for name, value in args.as_json().items() if name not in ("track", "drop_at")}
     alone = train(args).record
     both = run("train", {**given, "output": str(tmp_path / "two")}, tmp_path / "result", 2, tmp_path / "cache")
