@@ -15,6 +15,7 @@ from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.pictures import read_picture
+from hf_vqa_mc.sources.vqa2 import OTHER
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -71,11 +72,19 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
 
 
 def dataset_image_ids(dataset: str, config: str) -> tuple[str, "DatasetDict", list[str]]:
-    """The name of a dataset for messages, its splits, and its distinct image ids; raises InputError without rows."""
+    """The name of a dataset for messages, its splits, and its distinct image ids; raises InputError without rows.
+
+    Of balanced pairs these are the images of both questions.
+    """
     _, splits = load_splits(dataset, config)
     location = f"{dataset}, {config}"
     image_ids = list(
-        dict.fromkeys(one for name in splits for one in image_ids_of(splits[name], f"{location}, {name}"))
+        dict.fromkeys(
+            one
+            for name, rows in splits.items()
+            for column in ("image_id", *{f"{OTHER}image_id"}.intersection(rows.column_names))
+            for one in image_ids_of(rows, f"{location}, {name}", column)
+        )
     )
     if not image_ids:
         raise InputError(f"{location} has no rows")
@@ -150,14 +159,14 @@ def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]
     return [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
 
 
-def image_ids_of(rows: Any, location: str) -> list[str]:  # noqa: ANN401  a Dataset
-    """The image_id of each row; raises InputError unless all are strings or integers."""
-    if "image_id" not in rows.column_names:
-        raise InputError(f"{location}: no column image_id; expected rows as written by vqa-mc build")
-    column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
+def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:  # noqa: ANN401  a Dataset
+    """The image_id of each row, or another column; raises InputError unless all are strings or integers."""
+    if name not in rows.column_names:
+        raise InputError(f"{location}: no column {name}; expected rows as written by vqa-mc build")
+    column = rows.with_format("arrow").select_columns([name])[:][name]
     if column.null_count:
-        raise InputError(f"{location}, row {column.is_null().to_pylist().index(True)}: image_id is null")
+        raise InputError(f"{location}, row {column.is_null().to_pylist().index(True)}: {name} is null")
     if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
-        raise InputError(f"{location}: image_id is {column.type}; expected string")
+        raise InputError(f"{location}: {name} is {column.type}; expected string")
     image_ids: list[str] = column.cast(pa.string()).to_pylist()
     return image_ids

@@ -10,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -66,6 +68,15 @@ def test_training_reads_the_features_of_each_image(dataset, pictures):
     taken = features.take(image_ids)
     assert (taken.shape, taken.dtype) == ((4, 768), np.float32)
     np.testing.assert_array_equal(taken, [encoded(pictures, image_id) for image_id in image_ids])
+
+
+def test_balanced_pairs_have_features_of_both_their_images(pictures, tmp_path):
+    first, second = [str(image) for image in range(30)], [str(image) for image in range(30, N_IMAGES)]
+    (tmp_path / "pairs").mkdir()
+    rows = pa.table({"question_id": first, "image_id": first, "complementary_image_id": second})
+    pq.write_table(rows, tmp_path / "pairs/test.parquet")
+    done = extract_features("pairs", "default", images=pictures, backbone=CountedPixels())
+    assert set(done.images) == {*first, *second}
 
 
 def test_a_grid_and_one_vector_an_image_lie_side_by_side(dataset, pictures):
