@@ -166,7 +166,7 @@ def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:
     column = rows.with_format("arrow").select_columns([name])[:][name]
     if column.null_count:
         raise InputError(f"{location}, row {column.is_null().to_pylist().index(True)}: {name} is null")
-    if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+    if not any(is_one(column.type) for is_one in (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)):
         raise InputError(f"{location}: {name} is {column.type}; expected string")
     image_ids: list[str] = column.cast(pa.string()).to_pylist()
     return image_ids

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.models.model import answers_of, model_of
@@ -79,7 +79,10 @@ class CounterExampleVqaPipeline(VqaPipeline):
         """The tensors of a question, and the indices of its nearest candidates."""
         for needed in ("image", "question", "candidates"):
             self._check(input_, needed)
-        candidates, count = list(input_["candidates"]), self.model.config.candidates
+        given, count = input_["candidates"], self.model.config.candidates
+        if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+            raise InputError(f"candidates: expected a list of images, found {shown(given)}")
+        candidates = list(given)
         if len(candidates) < count:
             raise InputError(f"candidates: expected {count} images or more, as in training, found {len(candidates)}")
         tensors = dict(self.processor([input_["question"]], [input_["image"]]))

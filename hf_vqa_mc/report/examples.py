@@ -1,6 +1,6 @@
 """Example questions of a benchmark for the pages, and a model's picks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.benchmarks.cells import unpacked_list
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.dataset_images import DatasetImages
 from hf_vqa_mc.metrics.predictions import read_predictions
 from hf_vqa_mc.metrics.score import match
 from hf_vqa_mc.report.plain_text import plain
@@ -115,9 +116,21 @@ def letter(index: int) -> str:
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
-def drawn_rows(split: Split, number: int, seed: int) -> list[int]:
-    """A random sample of rows without replacement, ascending."""
-    return sorted(map(int, np.random.default_rng(seed).permutation(split.rows.num_rows)[:number]))
+def drawn_rows(rows: int, number: int, seed: int) -> list[int]:
+    """A random sample of row indices without replacement, ascending."""
+    return sorted(map(int, np.random.default_rng(seed).permutation(rows)[:number]))
+
+
+def image_reader(images: DatasetImages) -> Callable[[str], bytes | None]:
+    """Image_id to the content of the image file: None if it is missing, `UNREADABLE` if it cannot be read."""
+
+    def read(image_id: str) -> bytes | None:
+        try:
+            return images.source.read(image_id) if image_id in images.source else None
+        except (InputError, OSError):
+            return UNREADABLE
+
+    return read
 
 
 def examples_of(

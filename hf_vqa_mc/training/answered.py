@@ -128,18 +128,22 @@ def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> N
 
 
 def write_counterexamples(found: Answered, path: Path, overwrite: bool) -> None:
-    """Write each question's answer and its candidates, the best counter-example first, with scores; JSON."""
+    """Write each question's answer and its candidates, the best counter-example first, as JSON.
+
+    ``scores`` are the model's, ``same`` the probability that the candidate's answer is that of the question.
+    """
     given, ranked = found.questions, found.ranked
     if ranked is None or given.candidates is None or given.picked is None:
         raise InputError("--counterexamples: the model does not rank images; remove it")
     rows = []
     for row, (name, answer) in enumerate(zip(given.question_ids, found.texts(), strict=True)):
         order = np.argsort(-ranked.scores[row], kind="stable")
-        scores = ranked.scores[row, order].astype(np.float64).round(DECIMALS).tolist()
+        scores, same = (
+            values[row, order].astype(np.float64).round(DECIMALS).tolist() for values in (ranked.scores, ranked.same)
+        )
         picked = None if given.picked[row] == NO_PICK else given.candidates[row, given.picked[row]]
-        images = given.candidates[row, order].tolist()
-        about = {"question_id": name, "answer": answer, "candidates": images, "scores": scores, "picked": picked}
-        rows.append(about)
+        about = {"question_id": name, "answer": answer, "candidates": given.candidates[row, order].tolist()}
+        rows.append(about | {"scores": scores, "same": same, "picked": picked})
     write_json(path, rows, None, overwrite)
 
 

@@ -6,14 +6,13 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
-from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.io.records import Records, is_list_of
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 
@@ -72,6 +71,14 @@ class Candidates:
                     "candidates were found with"
                 )
 
+    def check_count(self, expected: int) -> None:
+        """Raise InputError unless each question has so many candidates."""
+        if self.count != expected:
+            raise InputError(
+                f"--candidates {self.path}: {self.count} candidates per question, expected {expected}, as in "
+                f"training; run vqa-mc generate complementary --nearest {expected}"
+            )
+
     def of(self, questions: AnsweredQuestions, skip: bool) -> tuple[AnsweredQuestions, int]:
         """The questions with candidates and the picked ones, and the number of the others.
 
@@ -113,12 +120,11 @@ def check_picked(train: AnsweredQuestions) -> None:
 
 def _records(path: Path) -> Iterator[tuple[str, str, list[str], list[float]]]:
     """Location, question_id, candidates and distances of each line."""
-    for number, line in json_lines(path):
-        record = Records([line], partial("{}, line {}".format, path, number))
-        record.checked("candidates", partial(_is_list, of=str), "a list of image ids")
-        record.checked("distances", partial(_is_list, of=int | float), "a list of numbers")
-        yield record.location(0), record.ids("question_id")[0], line["candidates"], line["distances"]
-
-
-def _is_list(value: object, of: Any) -> bool:  # noqa: ANN401  a type
-    return isinstance(value, list) and all(isinstance(one, of) for one in value)
+    try:
+        for number, line in json_lines(path):
+            record = Records([line], partial("{}, line {}".format, path, number))
+            record.checked("candidates", partial(is_list_of, of=str), "a list of image ids")
+            record.checked("distances", partial(is_list_of, of=int | float), "a list of numbers")
+            yield record.location(0), record.ids("question_id")[0], line["candidates"], line["distances"]
+    except InputError as error:
+        raise InputError(f"--candidates {error}; give a file of vqa-mc generate complementary") from error

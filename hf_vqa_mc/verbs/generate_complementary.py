@@ -259,17 +259,10 @@ def _page(found: "pa.Table", settings: GenerateComplementarySettings) -> bytes:
     from hf_vqa_mc.engines.rng import SeededRng
     from hf_vqa_mc.extraction.dataset_images import find_images
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.examples import UNREADABLE
+    from hf_vqa_mc.report.examples import image_reader
     from hf_vqa_mc.report.pages import complementary_images_html
 
-    source = find_images(settings.dataset, settings.config, settings.images).source
-
-    def image(image_id: str) -> bytes | None:
-        try:
-            return source.read(image_id) if image_id in source else None
-        except (InputError, OSError):
-            return UNREADABLE
-
+    image = image_reader(find_images(settings.dataset, settings.config, settings.images))
     drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.rows]
     rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
     return complementary_images_html(f"{public_name(settings.dataset)}, {settings.config}", rows, image).encode()

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page and as a picture."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import (
+    SEED,
+    check_options,
+    default_of,
+    flag_of,
+    option,
+    overwrite_option,
+    settings,
+    verb,
+)
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -18,9 +27,14 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.benchmarks import Benchmark
+    from hf_vqa_mc.report.counterexamples import CounterexamplesResult
     from hf_vqa_mc.report.examples import Example
 
 SHOWN_AS = "Output"
+OF_COUNTEREXAMPLES = frozenset(
+    ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite", "max_unpacked")
+)
+"""Options that apply to ``--counterexamples``."""
 
 
 @settings
@@ -35,6 +49,11 @@ class PreviewSettings(BenchmarkOptions):
     )
     attentions: Path | None = option(
         "A model's attention maps, written by vqa-mc predict --attentions; drawn on the images.",
+        default=None,
+        panel=SHOWN_AS,
+    )
+    counterexamples: Path | None = option(
+        "A model's counter-examples, written by vqa-mc predict --counterexamples; the page shows these.",
         default=None,
         panel=SHOWN_AS,
     )
@@ -62,6 +81,10 @@ class PreviewSettings(BenchmarkOptions):
             raise InputError(
                 f"--picture {self.picture} and --output {self.output} are the same file; use different files"
             )
+        if self.counterexamples is not None:
+            for one in fields(self):
+                if one.name not in OF_COUNTEREXAMPLES and getattr(self, one.name) != default_of(one):
+                    raise InputError(f"{flag_of(one)} does not apply to --counterexamples; remove one of them")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,31 +182,34 @@ class PreviewResult(Result):
     "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
     "vqa-mc preview vqa_mc easyvqa_iou_qou --attentions maps.json --picture attention.png",
     "vqa-mc preview vqa_mc cocoqa_iou_qou --card",
+    "vqa-mc preview vqa_mc vqa2_pairs --counterexamples counterexamples.json --images coco/val2014",
 )
-def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
+def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | CounterexamplesResult":
     """Draw sample questions.
 
     Returns:
         The questions; a notebook shows them as the page does.
 
     Raises:
-        InputError: the benchmark, predictions or attention maps cannot be used, or the dataset has no card for
-            ``card``.
+        InputError: the benchmark, predictions, attention maps or counter-examples cannot be used, or the dataset has
+            no card for ``card``.
     """
     from hf_vqa_mc.io.atomic_file import check_output_file, write_together
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
-    inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions])]
+    inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions, settings.counterexamples])]
     wanted = {"--output": settings.output, "--picture": settings.picture}
     for flag, path in wanted.items():
         if path is not None:
             check_output_file(path, flag, inputs, settings.overwrite)
+    if settings.counterexamples is not None:
+        return _counterexamples(settings, settings.counterexamples)
     benchmark = settings.read(progress)
     card = _card_folder(benchmark, settings.overwrite) if settings.card else None
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
-    rows = drawn_rows(split, settings.rows, settings.seed)
+    rows = drawn_rows(split.rows.num_rows, settings.rows, settings.seed)
     attentions = attentions_of(split, rows, settings.attentions) if settings.attentions else {}
     examples = examples_of(split, rows, picked=picked, attentions=attentions)
     title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
@@ -199,6 +225,28 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
             messages.append(f"no picture on the dataset card: {error}")
     progress("writing", 1, 1)
     return replace(result, written=tuple(paths), messages=tuple(messages))
+
+
+def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesResult":
+    """The page of counter-examples, written if wanted."""
+    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.io.atomic_file import write_together
+    from hf_vqa_mc.io.redaction import public_name
+    from hf_vqa_mc.report.counterexamples import CounterexamplesResult, explained_questions
+
+    if not isinstance(settings.dataset, str | Path):
+        raise InputError("--counterexamples: expected a folder of vqa-mc build or a dataset on the Hub as dataset")
+    dataset = settings.dataset_name
+    config, _ = load_splits(dataset, settings.config)
+    split, examples = explained_questions(path, dataset, config, settings.split, settings.rows, settings.seed)
+    title = f"{public_name(dataset)}, {config}, {split}"
+    result = CounterexamplesResult(title, examples, find_images(dataset, config, settings.images))
+    result.check_images()
+    if settings.output is None:
+        return result
+    write_together({settings.output: result.html.encode()}, settings.overwrite)
+    return replace(result, written=(settings.output,))
 
 
 def _card_folder(benchmark: "Benchmark", overwrite: bool) -> Path:

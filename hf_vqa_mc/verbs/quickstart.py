@@ -244,7 +244,7 @@ def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progr
         progress("auditing", len(done), 2)
     write_audit(folder, done[0], done[1], overwrite=settings.overwrite)
     split = done[1].benchmark.test
-    shown = examples_of(split, drawn_rows(split, CARD_QUESTIONS, settings.seed))
+    shown = examples_of(split, drawn_rows(split.rows.num_rows, CARD_QUESTIONS, settings.seed))
     put_picture(built.output, SHOWN, preview_picture(shown), settings.overwrite)
     return folder / REPORT
 

@@ -216,6 +216,86 @@ def test_attention_maps_that_do_not_fit_are_rejected(run, pictured, tmp_path, na
     assert not (tmp_path / "preview.html").exists()
 
 
+@pytest.fixture
+def explained(run, tmp_path):
+    """A dataset of pairs with the questions q0 to q3 about images 0 to 3, and a model's counter-examples for them."""
+    rows = [
+        {
+            "question": f"What {n}?",
+            **{"question_id": f"q{n}", "image_id": str(n), "answer": "red"},
+            **{
+                f"complementary_{key}": text
+                for key, text in zip(PAIRED, (f"q{n + 1}", str(n + 1), "blue"), strict=True)
+            },
+        }
+        for n in (0, 2)
+    ]
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pictures").mkdir()
+    pd.DataFrame(rows).to_parquet(tmp_path / "pairs/test.parquet")
+    for n in range(4):
+        Image.new("RGB", (60, 40), (60 * n, 0, 0)).save(tmp_path / f"pictures/{n}.png")
+    return counterexamples_file(tmp_path / "ranked.json", range(4))
+
+
+PAIRED = ("question_id", "image_id", "answer")
+
+
+def counterexamples_file(path, numbers, **changes):
+    same = {"answer": "red", "candidates": ["0", "1", "2"], "scores": [2, 1, 0], "same": [0.1, 0.2, 0.9]}
+    rows = [{"question_id": f"q{n}", **same, "picked": ["1", "0", None, None][n % 4], **changes} for n in numbers]
+    path.write_text(json.dumps(rows))
+    return path.name
+
+
+def test_counter_examples_are_shown_with_their_images(run, explained, tmp_path):
+    given = ("pairs", "--counterexamples", explained, "--images", "pictures")
+    result = run(*given)
+    assert result.stdout == "wrote preview.html\n", result.stderr
+    page = (tmp_path / "preview.html").read_text("utf-8")
+    assert "pairs, default, test" in page
+    assert page.count('<section class="complementary">') == 4
+    assert page.count("data:image/jpeg;base64") == 4 * (1 + 3)
+    assert page.count("✓ picked by people") == 2
+    assert page.count("correct answer: ") == 2  # of those answered wrong
+    assert page.count("<b>90%</b> different answer") == 4
+    drawn = json.loads(run(*given, "--rows", 2, "--overwrite", "--json").stdout)
+    assert len(drawn["questions"]) == 2
+    assert drawn["unreadable_images"] == {}
+
+
+def test_missing_images_of_counter_examples_are_counted(run, explained, tmp_path):
+    (tmp_path / "pictures/2.png").unlink()
+    (tmp_path / "pictures/1.png").write_bytes(b"broken")
+    result = run("pairs", "--counterexamples", explained, "--images", "pictures")
+    text = "2 of 4 images cannot be shown, for example image_id 1: the image cannot be read"
+    assert text in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "text"),
+    [
+        ({"question_id": "x"}, [], "ranked.json: 4 of 4 questions are not in pairs, default, test, the first is"),
+        ({"candidates": ["0"]}, [], "ranked.json, record[0], field 'same': expected 1 probabilities"),
+        ({"candidates": []}, [], "record[0], field 'candidates': expected a list of image ids"),
+        ({"same": ["a"] * 3}, [], "record[0], field 'same': expected a list of probabilities"),
+        ({"picked": "9"}, [], "record[0], field 'picked': expected one of the candidates, or null, found '9'"),
+        ({"picked": "9"}, [], "give a file of vqa-mc predict --counterexamples"),
+        ({}, ["--predictions", "p.json"], "--predictions does not apply to --counterexamples; remove one of them"),
+        ({}, ["--card"], "--card does not apply to --counterexamples"),
+        ({}, ["--images", "other"], "other: none of the 4 images to show, such as image_id '0'; give the folder"),
+        ({}, ["--output", "ranked.json"], "would replace or change an input"),
+    ],
+)
+def test_counter_examples_that_do_not_fit_are_rejected(run, explained, tmp_path, changes, options, text):
+    (tmp_path / "other").mkdir()
+    counterexamples_file(tmp_path / explained, range(4), **changes)
+    result = run("pairs", "--counterexamples", explained, "--images", "pictures", *options)
+    assert result.exit_code == 2
+    assert text in " ".join(result.stderr.split())
+    assert not (tmp_path / "preview.html").exists()
+
+
 def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path):
     rows = [
         {"id": n, "question": f"Which {n % 3}?", "image_id": n // 3, "A": f"x{n}", "B": f"y{n}", "answer": "AB"[n % 2]}

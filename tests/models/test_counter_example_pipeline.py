@@ -63,6 +63,8 @@ def test_the_most_similar_candidates_are_ranked(checkpoint):
     [
         ({"candidates": [grey(1)] * 2}, "candidates: expected 3 images or more, as in training, found 2"),
         ({"candidates": None}, "expected .*candidates"),
+        ({"candidates": "images"}, "candidates: expected a list of images, found 'images'"),
+        ({"candidates": ["a.png"] * 3}, "image a.png: no such file"),
         ({"question": None}, "expected .*question"),
     ],
 )

@@ -1,12 +1,14 @@
-"""The page of candidates for complementary images: what is said of each, and how it looks in a real browser."""
+"""The pages of similar images: what they say of each, and how they look in a real browser."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from PIL import Image
 
 from hf_vqa_mc.engines.complementary.premise import PREMISES
-from hf_vqa_mc.report.pages import SHOWN, complementary_images_html
+from hf_vqa_mc.report.counterexamples import Explained
+from hf_vqa_mc.report.pages import SHOWN, complementary_images_html, counterexamples_html
 from tests.report import hostile
 from tests.report.test_report import Elements
 
@@ -20,6 +22,7 @@ ROW = {
     "differs": [0.9 - index / 10 for index in range(8)],
     "premise": [*PREMISE_OF, "holds", "fails"],
 }
+EXPLAINED = Explained("q7", "Is the dog asleep?", "own", "yes", "no", ROW["candidates"], [0.1] * 8, "i7")
 SHAPES = [(90, 60), (60, 90), (200, 20), (20, 200)]
 INSIDE = """
 return [...document.querySelectorAll('.candidates li')].map((one) => {
@@ -42,11 +45,17 @@ def image(image_id):
     return stream.getvalue()
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("complementary") / "page.html"
-    path.write_text(complementary_images_html("a dataset", [ROW] * 3, image))
+@pytest.fixture(scope="module", params=["complementary", "counter-examples"])
+def page(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pages") / "page.html"
+    complementary = request.param == "complementary"
+    make, rows = (complementary_images_html, [ROW]) if complementary else (counterexamples_html, [EXPLAINED])
+    path.write_text(make("a dataset", rows * 3, image))
     return path
+
+
+def text_of(**changes):
+    return Elements(counterexamples_html("", [replace(EXPLAINED, **changes)], image)).text
 
 
 def test_each_premise_is_said_in_words_that_are_true_of_it():
@@ -66,6 +75,47 @@ def test_hostile_text_stays_text():
     html = complementary_images_html(hostile.TEXTS[0], rows, lambda image_id: None)
     assert "<script" not in html
     assert html.count("no image") == len(rows) * (1 + SHOWN)
+
+
+def test_five_counter_examples_are_shown_and_the_picked_one_with_its_rank():
+    html = counterexamples_html("", [EXPLAINED], image)
+    assert html.count("different answer</p>") == 5 + 1
+    assert html.count('<li class="picked">') == 1
+    text = Elements(html).text
+    assert "picked image among the best 5 0 of 1" in text
+    assert "90% different answer image i4 90% different answer ✓ picked by people, rank 8 image i7" in text
+
+
+@pytest.mark.parametrize(("picked", "number"), [("i1", 1), (None, 0)])
+def test_a_picked_image_among_the_best_is_marked_and_an_unknown_one_is_not(picked, number):
+    text = text_of(picked=picked)
+    assert text.count("different answer") == 5
+    assert text.count("✓ picked by people image i1") == number
+    assert ("picked image among" in text) == bool(number)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("yes", "model’s answer: yes ✓ question q7"),
+        ("no", "model’s answer: yes ✗ correct answer: no question q7"),
+        ("", "model’s answer: yes question q7"),
+    ],
+)
+def test_the_answer_is_compared_with_the_correct_one_where_it_is_published(target, expected):
+    text = text_of(target=target)
+    assert expected in text
+    assert ("correct answers" in text) == bool(target)
+
+
+def test_hostile_text_stays_text_on_the_page_of_counter_examples():
+    rows = [
+        replace(
+            EXPLAINED, question_id=text, question=text, answer=text, target=text, candidates=[text] * 5, picked=text
+        )
+        for text in hostile.TEXTS
+    ]
+    assert "<script" not in counterexamples_html(hostile.TEXTS[0], rows, lambda image_id: None)
 
 
 @pytest.mark.slow

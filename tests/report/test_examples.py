@@ -48,10 +48,10 @@ def predictions(tmp_path):
 
 
 def test_rows_are_drawn_at_random_but_the_same_with_the_same_seed():
-    drawn = drawn_rows(split(100), 10, seed=3)
-    assert drawn == sorted(set(drawn)) == drawn_rows(split(100), 10, seed=3)
-    assert drawn != drawn_rows(split(100), 10, seed=4)
-    assert drawn_rows(split(5), 10, seed=3) == [0, 1, 2, 3, 4]
+    drawn = drawn_rows(100, 10, seed=3)
+    assert drawn == sorted(set(drawn)) == drawn_rows(100, 10, seed=3)
+    assert drawn != drawn_rows(100, 10, seed=4)
+    assert drawn_rows(5, 10, seed=3) == [0, 1, 2, 3, 4]
 
 
 def test_a_row_keeps_its_text_and_gets_its_image():

@@ -78,6 +78,21 @@ def test_picked_images_are_found_far_more_often_than_by_similarity(settings, wor
         [row["scores"] for row in rows], [row["candidates"].index(row["picked"]) for row in rows]
     )
     assert scored["recall@5"] == pytest.approx(ranked["recall@5"])
+    page = vm.preview(
+        str(folder / "data"), paired_worlds.CONFIG, counterexamples=written, images=folder / "pictures", rows=9
+    )
+    assert page.html.count("<section") == 9
+    assert page.unreadable == {}
+    given["candidates"] = with_fewer(folder / "candidates.jsonl", tmp_path / "fewer.jsonl")
+    with pytest.raises(InputError, match=r"23 candidates per question, expected 24.*--nearest 24"):
+        vm.predict(run.model_folder, str(folder / "data"), paired_worlds.CONFIG, **given, overwrite=True)
+
+
+def with_fewer(path, fewer):
+    lines = map(json.loads, path.read_text().splitlines())
+    short = ({**line, **{name: line[name][:-1] for name in ("candidates", "distances")}} for line in lines)
+    fewer.write_text("".join(json.dumps(line) + "\n" for line in short))
+    return fewer
 
 
 def test_an_interrupted_run_is_the_same_after_resuming(settings, tmp_path):
@@ -122,6 +137,7 @@ def changed(lines, **values):
         (lambda lines: changed(lines, candidates=["00001"], distances=[1]), "line 2: found 24 candidates, expected 1"),
         (lambda lines: changed(lines, candidates=["x"] * 24), "candidate 'x' has no features"),
         (lambda lines: [], "has no candidates"),
+        (lambda lines: [lines], "--candidates .*line 1: .*; give a file of vqa-mc generate complementary"),
     ],
 )
 def test_files_of_candidates_are_checked(settings, worlds, tmp_path, change, message):
