@@ -146,16 +146,13 @@ def predict(
     form: QuestionForm = "text" if isinstance(processor, VqaMcProcessor) else processor.texts.form
     data = with_changed_words(read_questions(dataset, config, model.config, form), processor.word_changes)
     progress("reading questions", 1, 1)
-    to_rank = open_candidates(candidates, model.config, images)
-    if to_rank is not None:
-        to_rank.check_count(model.config.candidates)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = with_inputs(
         data.splits[chosen],
         images,
         open_captions(captions, model.config),
         skip_missing,
-        to_rank,
+        open_candidates(candidates, model.config, images, getattr(model.config, "candidates", None)),
     )
     task: Task[Any]
     if isinstance(processor, VqaMcProcessor):

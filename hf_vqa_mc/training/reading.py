@@ -34,8 +34,13 @@ def open_captions(path: Path | None, model: "PreTrainedConfig") -> Captions | No
     return None if path is None else Captions(path)
 
 
-def open_candidates(path: Path | None, model: "PreTrainedConfig", images: ImageFeatures | None) -> Candidates | None:
-    """A model's candidate images, None if it ranks none; raises InputError if they are missing or not needed."""
+def open_candidates(
+    path: Path | None, model: "PreTrainedConfig", images: ImageFeatures | None, count: int | None = None
+) -> Candidates | None:
+    """A model's candidate images, None if it ranks none; ``count`` per question if given.
+
+    Raises InputError if they are missing or not needed, or do not fit.
+    """
     declared = model_of(model)
     if declared.explains != (path is not None):
         fault = "ranks candidate images: add --candidates FILE of vqa-mc generate complementary"
@@ -44,6 +49,8 @@ def open_candidates(path: Path | None, model: "PreTrainedConfig", images: ImageF
         return None
     candidates = Candidates(path)
     candidates.check_images(images, images.folder)
+    if count is not None:
+        candidates.check_count(count)
     return candidates
 
 
