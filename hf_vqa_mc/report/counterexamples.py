@@ -8,19 +8,18 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.dataset_images import DatasetImages
 from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
 from hf_vqa_mc.io.records import Records, is_list_of, read_records
 from hf_vqa_mc.report.examples import drawn_rows, image_reader
 from hf_vqa_mc.report.thumbnails import picture_values
 from hf_vqa_mc.result import Result
-from hf_vqa_mc.training.answered_questions import read_answered
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
+
+    from hf_vqa_mc.extraction.dataset_images import DatasetImages
 
 BEST = 5
 """Candidates shown per question; the paper's measure is recall@5 (Goyal et al. 2017, section 5)."""
@@ -56,7 +55,7 @@ class CounterexamplesResult(Result):
 
     title: str
     examples: list[Explained]
-    images: DatasetImages
+    images: "DatasetImages"
     written: tuple[Path, ...] = ()
 
     @property
@@ -145,6 +144,9 @@ def explained_questions(
     Raises:
         InputError: the file or the dataset cannot be read, or the split lacks questions of the file.
     """
+    from hf_vqa_mc.dataset.loading import chosen_split
+    from hf_vqa_mc.training.answered_questions import read_answered
+
     try:
         found = [one for records in read_records(path) for one in _checked(records)]
     except InputError as error:

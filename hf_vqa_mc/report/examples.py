@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,6 @@ from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.benchmarks.cells import unpacked_list
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.dataset_images import DatasetImages
 from hf_vqa_mc.metrics.predictions import read_predictions
 from hf_vqa_mc.metrics.score import match
 from hf_vqa_mc.report.plain_text import plain
@@ -21,6 +20,9 @@ from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.gqa_grounding import square_map
 from hf_vqa_mc.scoring.inputs import read_attentions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.extraction.dataset_images import DatasetImages
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160
 """Maximum number of characters of a choice, of a question type and of a choice's origin."""
@@ -121,7 +123,7 @@ def drawn_rows(rows: int, number: int, seed: int) -> list[int]:
     return sorted(map(int, np.random.default_rng(seed).permutation(rows)[:number]))
 
 
-def image_reader(images: DatasetImages) -> Callable[[str], bytes | None]:
+def image_reader(images: "DatasetImages") -> Callable[[str], bytes | None]:
     """Image_id to the content of the image file: None if it is missing, `UNREADABLE` if it cannot be read."""
 
     def read(image_id: str) -> bytes | None:
