@@ -1,6 +1,7 @@
 """The interface of image backbones, and the built-in ``pixels``."""
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -20,6 +21,8 @@ PIXELS = "pixels"
 MOST_CELLS = 64
 """Maximum number of cells per side of ``pixels``."""
 
+IMPORTED = "imported"
+"""Revision of imported features, whose files are not hashed as a whole."""
 
 IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")
 """A model's input: pooled features, features of grid cells, or features of regions."""
@@ -27,15 +30,11 @@ IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")
 
 @dataclass(frozen=True)
 class RegionKind:
-    """How the regions of images were found."""
+    """Limits of the regions of an image."""
 
-    detector: str
-    """a name on the Hub, or the name of a folder; "" if the regions were imported"""
-    revision: str
-    """of the detector, see `FeatureKind`; "" if the regions were imported"""
     fewest: int
+    """fewer only if the detector proposes fewer"""
     most: int
-    """maximum number of regions of an image"""
     threshold: float
     """minimum score of a region, if an image has more than ``fewest``"""
 
@@ -45,15 +44,15 @@ class FeatureKind:
     """A kind of image features: the same kind and the same image give the same features."""
 
     backbone: str
-    """``pixels``, ``efficientnet-lite1``, a name on the Hub, or the name of a folder"""
+    """``pixels``, ``efficientnet-lite1``, or a model's name on the Hub, or the name of a folder"""
     revision: str
-    """commit of the weights on the Hub, or checksum of the folder or of the weights"""
+    """commit of the weights on the Hub, or checksum of the folder or of the weights; `IMPORTED` features have none"""
     grid: int | None
     """cells per side; None for one vector per image"""
     dim: int
     precision: Precision
     regions: RegionKind | None = None
-    """with regions, the averages of the grid's cells over them; imported ones have no grid"""
+    """of features of regions, which have no grid"""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,13 +67,17 @@ class FeatureKind:
         return IMAGE_INPUTS[2 if self.regions is not None else self.grid is not None]
 
     @property
+    def is_imported(self) -> bool:
+        """Whether the features were imported, not computed."""
+        return self.revision == IMPORTED
+
+    @property
     def folder_name(self) -> str:
         """The name of the folder of such features."""
         parts = [file_name(self.backbone), self.revision[:12], f"grid{self.grid}" if self.grid else ""]
         if self.regions is not None:
             of = self.regions
-            limits = f"{of.fewest}to{of.most}at{of.threshold:g}" if of.detector else "regions"
-            parts += [file_name(of.detector) if of.detector else "", of.revision[:12], limits]
+            parts.append("regions" if self.is_imported else f"{of.fewest}to{of.most}at{of.threshold:g}")
         parts.append(self.precision)
         return "-".join(part for part in parts if part and part != "float32")
 
@@ -95,38 +98,47 @@ class FeatureKind:
         ):
             raise InputError(f"{location}: not a kind of features: {shown(fields)}; run vqa-mc features again")
         try:
-            regions = RegionKind(**fields["regions"]) if "regions" in fields else None
+            limits = fields.get("regions")
+            regions = None if limits is None else RegionKind(limits["fewest"], limits["most"], limits["threshold"])
             return cls(**{**fields, "regions": regions})
-        except TypeError as error:
+        except (TypeError, KeyError) as error:
             raise InputError(f"{location}: not a kind of regions: {shown(fields['regions'])}") from error
 
 
 class Backbone(ABC):
     """Computes image features; the features of an image do not depend on the rest of its batch."""
 
-    kept = 1.0
-    """the part of a square image that ``prepare`` keeps: the side of the centre crop, as a fraction"""
+    batch_size = 64
+    """images per batch by default"""
+    labels: Sequence[str] = ()
+    """of regions"""
 
     def __init__(self, kind: FeatureKind) -> None:
         self.kind = kind
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
-        """Preprocess an image; the shape is the same for all images. Called from several threads."""
+        """Preprocess an image. Called from several threads."""
 
     @abstractmethod
-    def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Features float32 (batch, *kind.shape) of stacked outputs of ``prepare``."""
+    def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32] | list[Regions]:
+        """Features of stacked outputs of ``prepare``: float32 (batch, *kind.shape), or the regions of each image."""
 
-    def encode_prepared(self, prepared: Sequence[Any]) -> Sequence[NDArray[np.float32] | Regions]:
-        """Features of each image of a batch, from outputs of ``prepare``."""
-        return list(self.forward(np.stack(prepared)))
+    def encode_prepared(self, prepared: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32] | Regions]:
+        """Features of each image of a batch, from outputs of ``prepare``; those of the same shape share a pass."""
+        by_shape: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for index, one in enumerate(prepared):
+            by_shape[one.shape].append(index)
+        found: dict[int, NDArray[np.float32] | Regions] = {}
+        for indices in by_shape.values():
+            found.update(zip(indices, self.forward(np.stack([prepared[index] for index in indices])), strict=True))
+        return [found[index] for index in range(len(prepared))]
 
     def encode(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """Features of a batch of images: float32 (batch, *kind.shape)."""
+        """Features of a batch of images, unless they are of regions: float32 (batch, *kind.shape)."""
         if not images:
             return np.empty((0, *self.kind.shape), np.float32)
-        return self.forward(np.stack([self.prepare(image) for image in images]))
+        return np.stack(self.encode_prepared([self.prepare(image) for image in images]))
 
 
 class Pixels(Backbone):

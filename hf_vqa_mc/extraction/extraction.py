@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, file_name
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, RegionKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.pictures import decoded
-from hf_vqa_mc.extraction.regions import Regions
+from hf_vqa_mc.extraction.regions import FEWEST, MOST, THRESHOLD, Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import check_outside
@@ -50,9 +50,8 @@ class FeaturesResult(Result):
         shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
         if kind.regions is not None:
             shape = f"{kind.regions.fewest} to {kind.regions.most} regions of {size}"
-        is_imported = kind.regions is not None and not kind.regions.detector
-        verb, source = ("imported", "from ") if is_imported else ("encoded", "")
-        revision = "" if is_imported else f" at revision {kind.revision[:12]}"
+        verb, source = ("imported", "from ") if kind.is_imported else ("encoded", "")
+        revision = "" if kind.is_imported else f" at revision {kind.revision[:12]}"
         yield (
             f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision}), "
             f"{source}{kind.backbone}{revision}."
@@ -96,9 +95,10 @@ def extract_features(
     images: Path | None = None,
     backbone: str | Backbone = "microsoft/resnet-152",
     grid: int | None = None,
+    detector: str | None = None,
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> FeaturesResult:
@@ -111,17 +111,21 @@ def extract_features(
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:
         raise unusable(found.location, len(found.image_ids), found.missing, {})
-    model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
+    if detector is not None:
+        model = find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
+    else:
+        model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
-    _encode(found, model, store, done, batch_size, workers or os.cpu_count() or 1, progress)
+    _encode(found, model, store, done, batch_size or model.batch_size, workers or os.cpu_count() or 1, progress)
     if done.broken and not skip_missing:
         raise unusable(found.location, len(found.image_ids), [], done.broken)
     if not done.images:
         raise unusable(found.location, len(found.image_ids), done.missing, done.broken)
     about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
+    about["labels"] = list(model.labels)
     write_index(done.folder, model.kind, done.images, about)
     return done
 

@@ -4,16 +4,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind, RegionKind, file_name
+from hf_vqa_mc.extraction.backbones import IMPORTED, FeatureKind, RegionKind, file_name
 from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
 from hf_vqa_mc.extraction.extraction import FeaturesResult, unusable
 from hf_vqa_mc.extraction.region_files import stored_regions
 from hf_vqa_mc.extraction.store import FeatureStore, write_index
 from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
-
-IMPORTED = "imported"
-"""Revision of imported features, whose files are not hashed as a whole."""
 
 
 def import_regions(
@@ -39,7 +36,7 @@ def import_regions(
         raise unusable(str(path), len(image_ids), missing, {})
     name = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     first = next(iter(records.values()))
-    regions = RegionKind("", "", 1, first.most, 0.0)
+    regions = RegionKind(1, first.most, 0.0)
     kind = FeatureKind(path.resolve().stem, IMPORTED, None, first.read().features.shape[1], "float32", regions)
     store = FeatureStore(output / kind.folder_name, kind)
     done = FeaturesResult(store.folder / file_name(f"{name}-{config}"), kind, missing=missing)

@@ -1,13 +1,9 @@
 """Vision models of transformers as backbones: any whose last layer is a feature map or a sequence of patch tokens."""
 
-import contextlib
-import hashlib
 import inspect
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from functools import partial
 from math import isqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,26 +12,39 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import PIXELS, Backbone, FeatureKind, Pixels, Precision, device_and_precision
+from hf_vqa_mc.extraction.backbones import (
+    PIXELS,
+    Backbone,
+    FeatureKind,
+    Pixels,
+    Precision,
+    RegionKind,
+    device_and_precision,
+)
+from hf_vqa_mc.extraction.detector import Detector
 from hf_vqa_mc.extraction.efficientnet_lite import NAME as EFFICIENTNET_LITE1
 from hf_vqa_mc.extraction.efficientnet_lite import EfficientNetLite1
-from hf_vqa_mc.io.hub_folder import first_line, hub_folder
+from hf_vqa_mc.extraction.model_files import check_weights, model_files
 
-FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
-"""Files read of a model; pickles are never loaded."""
 WARPED_FROM = 384
 """Input side from which transformers' ConvNeXT processor, also used for ResNet, resizes an image to a square instead
 of cropping its centre."""
 
 
 def find_backbone(
-    name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
+    name: str,
+    grid: int | None = None,
+    regions: RegionKind | None = None,
+    *,
+    device: str | None = None,
+    precision: Precision | None = None,
 ) -> Backbone:
     """Load a backbone.
 
     Args:
         name: ``pixels``, ``efficientnet-lite1``, or a vision model of transformers: a name on the Hub or a folder.
         grid: cells per side; None for one vector per image.
+        regions: limits of the regions, if the model is an object detector.
         device: by default the GPU if there is one.
         precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
 
@@ -44,6 +53,8 @@ def find_backbone(
         MissingExtra: the packages of efficientnet-lite1 are not installed.
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
     """
+    if regions is not None:
+        return Detector(name, regions, device=device, precision=precision)
     if name == PIXELS:
         return Pixels(grid)
     model = EfficientNetLite1 if name == EFFICIENTNET_LITE1 else partial(VisionModel, name)
@@ -57,28 +68,33 @@ class VisionModel(Backbone):
     class token, or the mean of the patch tokens if there is none. A grid is the last feature map, or the patch tokens.
     For a grid of twice that side, the input has twice the resolution.
 
-    Images are always preprocessed with the PIL backend, which differs from torchvision's by more than rounding.
     Arguments and errors are those of `find_backbone`.
     """
 
     def __init__(
         self, name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
     ) -> None:
+        from transformers import AutoModel
+
         self._device, precision = device_and_precision(device, precision)
-        folder, known_as, revision = _files_of(name)
-        with _as_input_errors(name), quiet():
-            self._processor, self._model, self._pools = _loaded(folder, self._device)
+        files = model_files("--backbone", name, "a vision model", [PIXELS, EFFICIENTNET_LITE1])
+        with files.as_input_errors():
+            self._processor, model, missing = files.load(AutoModel, self._device)
+            self._model = getattr(model, "vision_model", model)  # of CLIP, SigLIP
+            pooling = [one for one in missing if "pooler" in one.split(".")]
+            check_weights([one for one in missing if one not in pooling])
+        self._pools = not pooling
         self._accepts = inspect.signature(self._model.forward).parameters
         self._autocast = precision == "bfloat16"
         self._scale = 1
-        with _as_input_errors(name):
+        with files.as_input_errors():
             dim, side = self._sizes(grid)
             if grid is not None and grid != side:
                 self._scale = 2
                 dim, larger = self._sizes(grid) if grid == 2 * (side or 0) else (dim, None)
                 if larger != grid:
                     raise InputError(_other_grids(name, grid, side))
-        super().__init__(FeatureKind(known_as, revision, grid, dim, precision))
+        super().__init__(FeatureKind(files.name, files.revision, grid, dim, precision))
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Preprocessed image, float32 (3, height, width)."""
@@ -161,86 +177,7 @@ def _times(size: Mapping[str, int], scale: int) -> dict[str, int]:
     return {name: scale * length for name, length in dict(size).items() if length is not None}
 
 
-def _loaded(folder: Path, device: torch.device) -> tuple[Any, torch.nn.Module, bool]:
-    """Image processor, model, and whether the weights of its pooling layer are present."""
-    from transformers import AutoImageProcessor, AutoModel
-
-    processors: Any = AutoImageProcessor  # without types
-    processor = processors.from_pretrained(folder, backend="pil")
-    model, about = AutoModel.from_pretrained(folder, use_safetensors=True, output_loading_info=True)
-    if hasattr(model, "vision_model"):  # CLIP, SigLIP
-        model = model.vision_model
-    missing = [name for name in about["missing_keys"] if "position_ids" not in name]
-    pooling = [name for name in missing if "pooler" in name.split(".")]
-    if others := sorted(set(missing) - set(pooling)):
-        raise InputError(f"its weights lack {len(others)} tensors, the first {others[0]}")
-    return processor, model.eval().requires_grad_(False).to(device), not pooling
-
-
-def _files_of(name: str) -> tuple[Path, str, str]:
-    """The folder with the model's files, its name, and its revision."""
-    local = Path(name).expanduser()
-    if local.is_dir():
-        folder = local.resolve()
-    else:
-        built_in = [PIXELS, EFFICIENTNET_LITE1]
-        near = get_close_matches(name, built_in, n=1, cutoff=0.7)
-        known = f"{', '.join(built_in)}, a folder, or a name on the Hub"
-        expected = f"did you mean {near[0]}?" if near else f"expected {known}"
-        folder = hub_folder("--backbone", name, FILES, expected)
-    for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
-        other = "processor_config.json" if needed.startswith("pre") else needed
-        if not any(folder.glob(needed)) and not any(folder.glob(other)):
-            raise InputError(
-                f"--backbone {name} has no {needed}; expected a vision model written by save_pretrained, with its "
-                "image processor and safetensors weights (pickled weights are never loaded)"
-            )
-    if local.is_dir():
-        return folder, folder.name, _checksum(folder)
-    return folder, name, folder.name  # the folder of a cached snapshot has the name of its commit
-
-
-def _checksum(folder: Path) -> str:
-    """Checksum of all files that are read, so that different models never share features."""
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
-        with path.open("rb") as file:
-            digest.update(f"{path.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
 def _other_grids(name: str, grid: int, side: int | None) -> str:
     if side is None:
         return f"--grid {grid}: the output of {name} forms no square; remove --grid"
     return f"--grid {grid}: {name} has grids of {side} and {2 * side} cells per side"
-
-
-@contextlib.contextmanager
-def _as_input_errors(name: str) -> Iterator[None]:
-    """Raise any error of a model's files as an InputError that names the model."""
-    try:
-        yield
-    except InputError as error:
-        message = str(error)
-        raise InputError(message if message.startswith("--") else f"--backbone {name}: {message}") from error
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
-        raise InputError(f"--backbone {name} cannot be used to encode images: {first_line(error)}") from error
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Hide transformers' progress bars and warnings about missing weights, which the callers check."""
-    from transformers.utils import logging as untyped
-
-    logging: Any = untyped
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -8,7 +8,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.vision_model import quiet
+from hf_vqa_mc.extraction.model_files import quiet
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.models.model import model_of

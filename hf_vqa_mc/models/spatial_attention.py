@@ -156,7 +156,7 @@ def check_grid(image_grid: Tensor, size: int, name: str = "image_grid") -> None:
     """Raise InputError unless the shape of an image grid, or of regions, is (batch, cells, size)."""
     shape = tuple(image_grid.shape)
     if len(shape) != 3 or shape[1] < 1 or shape[2] != size:
-        remedy = "--grid extracts image grids" if name == "image_grid" else "--regions imports regions"
+        remedy = "--grid extracts image grids" if name == "image_grid" else "--detector finds regions"
         raise InputError(f"{name} has the shape {shape}, expected (batch, cells, {size}); vqa-mc features {remedy}")
 
 

@@ -24,7 +24,6 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.text.word_changes import WordChanges
 
 PROCESSOR_CONFIG = "processor_config.json"
-IMAGES_AT_A_TIME = 64
 CHECKPOINT_FILES = (
     "config.json",
     "model*.safetensors",
@@ -106,8 +105,8 @@ class VqaProcessor(ProcessorMixin):
             raise InputError(f"the model sees images: expected {count}, one per question, found {found}")
         backbone = self.image_backbone()
         encoded: list[NDArray[np.float32] | Regions] = []
-        for first in range(0, len(images), IMAGES_AT_A_TIME):
-            batch = [backbone.prepare(open_image(image)) for image in images[first : first + IMAGES_AT_A_TIME]]
+        for first in range(0, len(images), backbone.batch_size):
+            batch = [backbone.prepare(open_image(image)) for image in images[first : first + backbone.batch_size]]
             encoded += backbone.encode_prepared(batch)
         tensors = image_tensors(backbone.kind, encoded)
         features = tensors[self._image_input]
@@ -128,13 +127,13 @@ class VqaProcessor(ProcessorMixin):
         kind = self.image_kind
         if kind is None:
             raise InputError("the model sees no images and has no backbone")
-        if kind.regions is not None and not isinstance(self._backbone, Backbone):
+        if kind.is_imported and not isinstance(self._backbone, Backbone):
             raise InputError(
                 f"the model sees regions of {kind.folder_name}, which are read from files; use vqa-mc predict"
             )
         if not isinstance(self._backbone, Backbone):
             name = self._backbone or kind.backbone
-            found = find_backbone(name, kind.grid, device=device, precision=kind.precision)
+            found = find_backbone(name, kind.grid, kind.regions, device=device, precision=kind.precision)
             self._check(found)
             self._backbone = found
         return self._backbone

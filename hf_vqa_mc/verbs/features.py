@@ -38,6 +38,10 @@ class FeaturesSettings(ReadOptions):
         default=None,
         check=AT_LEAST_ONE,
     )
+    detector: str | None = option(
+        "Object detector such as PekingU/rtdetr_r50vd: store the features of the regions it finds in each image.",
+        default=None,
+    )
     regions: Path | None = option(
         "File or folder of published region features to import instead: bottom-up-attention's .tsv, GQA's or others' "
         "HDF5, a folder of .npz, or mmf's LMDB; or GQA's scene graphs, whose objects and relations are the regions.",
@@ -48,27 +52,30 @@ class FeaturesSettings(ReadOptions):
         cli_default=Path("vqa_mc_features"),
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)
-    batch_size: int = option("Images per batch.", default=64, check=AT_LEAST_ONE, panel=RUNNING)
+    batch_size: int | None = option(
+        "Images per batch; 64 by default, 8 with a detector.", default=None, check=AT_LEAST_ONE, panel=RUNNING
+    )
     workers: int | None = option(
         "Threads that read images; one per core by default.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        used = (
-            ("--images", self.images is not None),
-            ("--backbone", self.backbone != BACKBONE),
-            ("--grid", self.grid is not None),
-        )
-        for flag, given in used:
+        encoders = (("--backbone", self.backbone != BACKBONE), ("--grid", self.grid is not None))
+        detector = self.detector is not None
+        for flag, given in (("--images", self.images is not None), ("--detector", detector), *encoders):
             if self.regions is not None and given:
                 raise InputError(f"{flag}: --regions imports finished features and reads no images; remove {flag}")
+        for flag, given in encoders:
+            if detector and given:
+                raise InputError(f"{flag}: the features of regions are those of --detector; remove {flag}")
 
 
 @verb(
     FeaturesSettings,
     "vqa-mc features vqa_mc cocoqa_iou_qou --images val2014",
     "vqa-mc features vqa_mc easyvqa_iou_qou --backbone pixels",
+    "vqa-mc features vqa_mc vqa2_open --images val2014 --detector PekingU/rtdetr_r50vd",
     "vqa-mc features vqa_mc vqa2_open --regions trainval_resnet101_faster_rcnn_genome_36.tsv",
 )
 def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult":
@@ -78,8 +85,8 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         Counts, and the ``folder`` of the features, which `train` takes.
 
     Raises:
-        InputError: the dataset, the images or the backbone cannot be used; or images are missing or broken, without
-            ``skip_missing``.
+        InputError: the dataset, the images, the backbone or the detector cannot be used; or images are missing or
+            broken, without ``skip_missing``.
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """

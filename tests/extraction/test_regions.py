@@ -23,7 +23,7 @@ from tests.extraction import made_dataset
 from tests.extraction.region_layouts import DIM, HEIGHT, LAYOUTS, WIDTH, made
 
 IMAGES = 12
-KIND = FeatureKind("made", "imported", None, DIM, "float32", RegionKind("", "", 1, 100, 0.0))
+KIND = FeatureKind("made", "imported", None, DIM, "float32", RegionKind(1, 100, 0.0))
 
 
 @pytest.fixture
@@ -195,7 +195,9 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
     assert (found.missing, list(found.broken), len(found.images)) == ([image_ids[5]], [image_ids[2]], IMAGES - 2)
 
 
-@pytest.mark.parametrize(("option", "value"), [("grid", 7), ("backbone", "pixels"), ("images", Path("val2014"))])
+@pytest.mark.parametrize(
+    ("option", "value"), [("grid", 7), ("backbone", "pixels"), ("images", Path("val2014")), ("detector", "some/detr")]
+)
 def test_options_that_read_images_are_rejected(questions, tmp_path, option, value):
     with pytest.raises(InputError, match=f"--{option}: --regions imports finished features"):
         vm.features(str(questions), "made", regions=tmp_path, output=tmp_path / "store", **{option: value})

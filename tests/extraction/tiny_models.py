@@ -56,6 +56,54 @@ def clip(folder: Path) -> Path:
                   do_center_crop=True, crop_size={"height": SIDE, "width": SIDE})  # fmt: skip
 
 
+DETECTOR = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
+            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "num_queries": 15,
+            "id2label": dict(enumerate(("cat", "dog", "N/A", "tree")))}  # fmt: skip
+
+
+def detr(folder: Path) -> Path:
+    """15 queries of 32 numbers; a class of no object; images keep their aspect ratio."""
+    from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+
+    torch.manual_seed(0)
+    backbone = ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic",
+                            out_features=["stage4"])  # fmt: skip
+    model = DetrForObjectDetection(DetrConfig(backbone_config=backbone, **DETECTOR))
+    return _saved(_noisy(model), folder, "DetrImageProcessor", {"shortest_edge": SIDE, "longest_edge": 2 * SIDE})
+
+
+def rt_detr(folder: Path) -> Path:
+    """15 queries of 32 numbers; images become square."""
+    from transformers import RTDetrConfig, RTDetrForObjectDetection, RTDetrResNetConfig
+
+    torch.manual_seed(0)
+    backbone = RTDetrResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1],
+                                  layer_type="basic", out_features=["stage2", "stage3", "stage4"])  # fmt: skip
+    config = RTDetrConfig(backbone_config=backbone, encoder_hidden_dim=32, encoder_in_channels=[8, 16, 16],
+                          decoder_in_channels=[32, 32, 32], anchor_image_size=None, **DETECTOR)  # fmt: skip
+    return _saved(_noisy(RTDetrForObjectDetection(config)), folder, "RTDetrImageProcessor",
+                  {"height": SIDE, "width": SIDE})  # fmt: skip
+
+
+def yolos(folder: Path) -> Path:
+    """15 queries of 16 numbers after the patches; a class of no object; images keep their aspect ratio."""
+    from transformers import YolosConfig, YolosForObjectDetection
+
+    torch.manual_seed(0)
+    config = YolosConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
+                         image_size=[SIDE, SIDE], patch_size=16, num_detection_tokens=15, num_labels=4)  # fmt: skip
+    size = {"shortest_edge": SIDE, "longest_edge": 2 * SIDE}
+    return _saved(_noisy(YolosForObjectDetection(config)), folder, "YolosImageProcessor", size)
+
+
+def _noisy(model: torch.nn.Module) -> torch.nn.Module:
+    """With weights so large that each image and query has another output."""
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.3)
+    return model
+
+
 def _saved(model: torch.nn.Module, folder: Path, processor: str, size: dict[str, int], **options: object) -> Path:
     model.save_pretrained(folder)
     normal = {"do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True, "image_mean": [0.5, 0.4, 0.3],

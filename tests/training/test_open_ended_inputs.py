@@ -9,6 +9,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
@@ -16,6 +17,7 @@ from hf_vqa_mc.training.answered import MAP_SIDE, Answered, region_maps, write_a
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
+from tests.extraction import tiny_models
 from tests.scoring.test_gqa import question as gqa_question
 from tests.training import toy_dataset
 
@@ -325,6 +327,38 @@ def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, si
 def test_a_model_of_the_whole_image_rejects_regions(toy, toy_regions, tmp_path):
     with pytest.raises(InputError, match=r"has regions per image, bow-q-i takes one vector; run vqa-mc features with"):
         run(toy, tmp_path / "run", "bow-q-i", features=toy_regions)
+
+
+def test_bottom_up_learns_from_the_regions_of_a_detector(toy, tmp_path):
+    """With random weights, whose features depend on the colour nevertheless."""
+    pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
+    detector = str(tiny_models.detr(tmp_path / "tiny-detr"))
+    given = {"images": pictures, "detector": detector, "output": tmp_path / "store"}
+    features = vm.features(str(toy), toy_dataset.CONFIG, **given).folder
+    settings = {"features": features, "model_settings": {"size": 32}, "learning_rate": 0.003, "epochs": 10}
+    result = run(toy, tmp_path / "run", "bottom-up", **settings)
+    assert result.record["results"]["test"]["accuracy"] > 0.8  # 0.6 without the image
+    maps = tmp_path / "maps.json"
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=features, attentions=maps)
+    assert found.results == result.record["results"]["test"]
+    (first, *_) = json.loads(maps.read_text())
+    assert np.sum(first["attention"]) == pytest.approx(1, abs=1e-4)
+
+    stored = ImageFeatures(features).tensors(["0003", "0007"])
+    _, processor = load_checkpoint(result.model_folder)
+    processor = processor.with_options(backbone=detector)
+    for name, made in processor.image_tensors([pictures / "0003.png", pictures / "0007.png"], 2).items():
+        np.testing.assert_allclose(made, stored[name], atol=1e-4)
+    from transformers import pipeline
+
+    answer = pipeline("open-ended-vqa", model=str(result.model_folder), backbone=detector)
+    image_ids = [f"{number:04d}" for number in range(200, 260)]
+    counts = {len(one.boxes) for one in ImageFeatures(features).regions(image_ids)}
+    assert len(counts) > 1
+    asked = [{"image": pictures / f"{image_id}.png", "question": "What colour is it?"} for image_id in image_ids]
+    by_id = dict(zip(found.found.questions.question_ids, found.found.texts(), strict=True))
+    answers = [one["answer"] for (one,) in answer(asked, top_k=1, batch_size=8)]
+    assert answers == [by_id[f"test-{image_id}-0"] for image_id in image_ids]
 
 
 def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):

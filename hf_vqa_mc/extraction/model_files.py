@@ -1,0 +1,132 @@
+"""Models of transformers that read images: their files, revision, image processor and weights."""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.hub_folder import first_line, hub_folder
+
+FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
+"""Files read of a model; pickles are never loaded."""
+_NOT_LEARNT = ("position_ids", "num_batches_tracked")
+"""Tensors that older checkpoints lack and that need no weights."""
+
+
+class ModelFiles(NamedTuple):
+    """A model's files."""
+
+    option: str
+    """such as ``--backbone``, for messages"""
+    given: str
+    """the name or folder as given"""
+    what: str
+    """such as "a vision model", for messages"""
+    folder: Path
+    name: str
+    """a name on the Hub, or that of the folder"""
+    revision: str
+    """commit on the Hub, or checksum of the folder"""
+
+    def load(self, model_class: Any, device: torch.device) -> tuple[Any, Any, list[str]]:  # noqa: ANN401  untyped
+        """Image processor, model for inference, and the names of the weights that the files lack.
+
+        Images are always preprocessed with the PIL backend, which differs from torchvision's by more than rounding.
+        """
+        from transformers import AutoImageProcessor
+
+        processors: Any = AutoImageProcessor  # without types
+        with quiet():
+            processor = processors.from_pretrained(self.folder, backend="pil")
+            model, about = model_class.from_pretrained(self.folder, use_safetensors=True, output_loading_info=True)
+        missing = [name for name in about["missing_keys"] if not name.endswith(_NOT_LEARNT)]
+        return processor, model.eval().requires_grad_(False).to(device), sorted(missing)
+
+    @contextlib.contextmanager
+    def as_input_errors(self) -> Iterator[None]:
+        """Raise any error of a model's files as an InputError that names the model."""
+        try:
+            yield
+        except InputError as error:
+            message = str(error)
+            named = message if message.startswith("--") else f"{self.option} {self.given}: {message}"
+            raise InputError(named) from error
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except ImportError as error:  # such as timm, with the line to install it
+            raise InputError(f"{self.option} {self.given}: {' '.join(str(error).split())}") from error
+        except Exception as error:
+            raise InputError(
+                f"{self.option} {self.given} cannot be used to encode images: {first_line(error)}; expected "
+                f"{self.what} of transformers"
+            ) from error
+
+
+def model_files(option: str, name: str, what: str, built_in: Sequence[str] = ()) -> ModelFiles:
+    """The files of a model: a folder, or a name on the Hub.
+
+    Args:
+        option: for messages.
+        name: the folder or name.
+        what: description of such models, for messages: "a vision model".
+        built_in: other names that the option accepts, for messages.
+
+    Raises:
+        InputError: there is no such model, or files are missing.
+        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
+    """
+    local = Path(name).expanduser()
+    if local.is_dir():
+        folder = local.resolve()
+    else:
+        near = get_close_matches(name, built_in, n=1, cutoff=0.7)
+        known = "".join(f"{one}, " for one in built_in) + "a folder, or a name on the Hub"
+        expected = f"did you mean {near[0]}?" if near else f"expected {known}"
+        folder = hub_folder(option, name, FILES, expected)
+    for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
+        other = "processor_config.json" if needed.startswith("pre") else needed
+        if not any(folder.glob(needed)) and not any(folder.glob(other)):
+            raise InputError(
+                f"{option} {name} has no {needed}; expected {what} written by save_pretrained, with its image "
+                "processor and safetensors weights (pickled weights are never loaded)"
+            )
+    if local.is_dir():
+        return ModelFiles(option, name, what, folder, folder.name, _checksum(folder))
+    return ModelFiles(option, name, what, folder, name, folder.name)  # that of a cached snapshot is its commit
+
+
+def check_weights(missing: Sequence[str]) -> None:
+    """Raise InputError if weights of these names are missing."""
+    if missing:
+        raise InputError(f"its weights lack {len(missing)} tensors, the first {missing[0]}")
+
+
+def _checksum(folder: Path) -> str:
+    """Checksum of all files that are read, so that different models never share features."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
+        with path.open("rb") as file:
+            digest.update(f"{path.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Hide transformers' progress bars and warnings about missing weights, which the callers check."""
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
