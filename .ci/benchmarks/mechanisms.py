@@ -64,7 +64,7 @@ PER_LENGTH = 2
 
 Shape = dict[str, Any]
 """name, size, color, column, row"""
-FEATURES = {"grid": "pixels-1-grid4", "vector": "pixels-1"}
+FEATURES = {"grid": "pixels-1-grid4", "vector": "pixels-1", "graph": "sceneGraphs-imported-regions"}
 """What a model sees to its folder of features."""
 
 
@@ -76,11 +76,22 @@ class Trained:
     sees: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     epochs: float = 10
+    reads: str = "text"
+    """text or programs"""
+    clip_norm: float = 0
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of its folder, and in tables and the picture."""
+        parts = [self.model, "programs" if self.reads != "text" else "", "graphs" if self.sees == "graph" else ""]
+        return ", ".join([part for part in parts if part] + ([f"seed {self.seed}"] if self.seed else []))
 
 
 WORDS = {"word_size": 64}
 MCB = {**WORDS, "fixed_word_size": 0, "lstm_size": 128, "sketch_size": 512, "attention_size": 128}
 MAC = {**WORDS, "size": 64, "dropout": 0.0}
+NMN = {**WORDS, "size": 128, "reads_question": False, "dropout": 0.0}
 POPULAR = Trained("popular-answer", "none")
 TASKS = {
     "find": [
@@ -98,6 +109,9 @@ TASKS = {
         Trained("cnn-lstm", "vector", {"lstm_size": 128}, 6),
         Trained("mcb-a", "grid", MCB, 6),
         Trained("mac", "grid", MAC | {"size": 128}, 16),
+        *(Trained("nmn", "grid", NMN, 8, clip_norm=0.25, seed=seed) for seed in range(3)),
+        *(Trained("nmn", "grid", NMN, 8, "programs", clip_norm=0.25, seed=seed) for seed in range(3)),
+        Trained("mac", "graph", MAC | {"size": 128}, 8, "programs"),
     ],
 }
 """Small models, and one recipe for all: the sizes of the papers take hours on two cores."""
@@ -268,18 +282,21 @@ def prepare(folder: Path, images: Mapping[str, int] = IMAGES, tasks: Sequence[st
     given = ("--backbone", "pixels", "--images", folder / "images", "--output", folder / "features")
     for grid in ((), ("--grid", SIDE)):
         vqa_mc("features", folder / "worlds", "images", *given, *grid)
+    graphs = ("--regions", folder / "sceneGraphs.json", "--output", folder / "features")
+    vqa_mc("features", folder / "worlds", "images", *graphs)
 
 
 def run(folder: Path, task: str, one: Trained, also: Sequence[str] = ()) -> Path:
     """Train a model, unless it is there, and write its attention on the test images; returns the run's folder."""
-    output = folder / "runs" / task / one.model
+    output = folder / "runs" / task / one.name.replace(", ", "-").replace(" ", "")
     words: list[object] = [folder / "worlds", task, "--model", one.model, "--output", output]
     features: list[object] = []
     if one.sees in FEATURES:
         features = ["--features", folder / "features" / FEATURES[one.sees] / "worlds-images"]
     if one.model != "popular-answer":
         words += ["--epochs", one.epochs, "--batch-size", BATCH_SIZE]
-        words += ["--optimizer", "adam", "--learning-rate", LEARNING_RATE, "--clip-norm", 0]
+        words += ["--optimizer", "adam", "--learning-rate", LEARNING_RATE, "--clip-norm", one.clip_norm]
+        words += ["--questions", one.reads, "--seed", one.seed]
         words += [word for name, value in one.settings.items() for word in ("--model-settings", f"{name}={value}")]
     words += [word for config in also for word in ("--also-test", config)]
     vqa_mc("train", *words, *features)
@@ -355,7 +372,7 @@ def table(task: str, found: Sequence[tuple[Trained, Mapping[str, Any]]]) -> Iter
         cells[0] += f" ± {100 * test['stderr']:.1f}"
         cells.append("" if record["attention"] is None else f"{100 * record['attention']:.1f}")
         epochs = "" if one == POPULAR else str(one.epochs)
-        yield f"| {' | '.join([f'`{one.model}`', epochs, *cells])} |"
+        yield f"| {' | '.join([one.name, epochs, *cells])} |"
 
 
 def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path: Path) -> None:
@@ -369,14 +386,17 @@ def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path
     models = dict.fromkeys(one.model for of_task in TASKS.values() for one in of_task if one != POPULAR)
     color_of = {model: f"C{number}" for number, model in enumerate(models)}
     for axis, (task, found) in zip(axes[0], curves.items(), strict=True):
-        trained = [(one.model, one.sees, record["curve"]) for one, record in found if one != POPULAR]
-        ends = spread([100 * curve[-1]["accuracy"] for *_, curve in trained], LABEL_DISTANCE)
-        for (model, sees, curve), end in zip(trained, ends, strict=True):
+        trained = [(one, record["curve"]) for one, record in found if one != POPULAR and not one.seed]
+        ends = spread([100 * curve[-1]["accuracy"] for _, curve in trained], LABEL_DISTANCE)
+        for (one, curve), end in zip(trained, ends, strict=True):
             epochs, scores = zip(*((point["epoch"], 100 * point["accuracy"]) for point in curve), strict=True)
-            style = {"color": color_of[model], "linestyle": "-" if sees == "grid" else "--"}
+            dashes = {"grid": "-", "graph": ":"}.get(one.sees, "--")
+            style = {"color": color_of[one.model], "linestyle": dashes if one.reads == "text" else "-."}
             axis.plot(epochs, scores, linewidth=1.5, **style)
             behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-            axis.text(epochs[-1] + 0.2, end, model, color=color_of[model], fontsize=7.5, va="center", bbox=behind)
+            axis.text(
+                epochs[-1] + 0.2, end, one.name, color=color_of[one.model], fontsize=7.5, va="center", bbox=behind
+            )
         axis.axhline(100 / len(COLORS), color="gray", linewidth=0.8, linestyle=":")
         axis.set(title=task, xlabel="epoch", ylim=(0, 101), xlim=(1, None))
         axis.xaxis.get_major_locator().set_params(integer=True)

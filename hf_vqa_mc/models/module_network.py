@@ -1,7 +1,5 @@
 """Neural module networks (Andreas et al. 2016, NMN): a network assembled for each question from shared modules."""
 
-from math import isqrt
-
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
@@ -9,15 +7,13 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.answer_mlp import answer_output, needed
+from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, image_positions
+from hf_vqa_mc.models.spatial_attention import EDGES, average, image_positions, with_edges
 from hf_vqa_mc.recipe import Recipe
 
-POSITION = 4
-"""Coordinates of a cell or region: its edges."""
 EXCLUDED = -1e4
 """Score of padding, which is not attended to."""
 COMBINED = 4
@@ -76,7 +72,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         self.weights = nn.ModuleDict({name: nn.Linear(config.word_size, of) for name, of in outputs.items()})
         """of a module, from the vector of its word"""
         self.combining = nn.Parameter(torch.zeros(COMBINED))
-        self.cells = nn.Linear(config.image_size + POSITION * config.sees_positions, size)
+        self.cells = nn.Linear(config.image_size + EDGES * config.sees_positions, size)
         self.near, self.attended = nn.Linear(size, size), nn.Linear(size, size)
         self.seen, self.counted = nn.Linear(size, size), nn.Linear(2, size)
         self.first_answer, self.second_answer = nn.Linear(size, size), nn.Linear(size, size)
@@ -127,8 +123,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         """
         given, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         if self.config.sees_positions:
-            boxes = cell_boxes(given) if image_regions is None else needed(region_boxes, "region_boxes", self.config)
-            given = torch.cat([given, 2 * boxes.to(given.dtype) - 1], -1)
+            given = with_edges(given, image_regions, region_boxes)
         joint, attention = self._run(question_layouts, self.cells(given).relu(), mask)
         if self.training:  # modules that no question of the batch has get gradients of 0, as optimizers and DDP expect
             parts = (self.weights, self.result, self.near, self.attended, self.seen, self.counted)
@@ -199,20 +194,6 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         else:
             found = self.first_answer(answers[0]) + self.second_answer(answers[1])
         return found
-
-
-def cell_boxes(image_grid: Tensor) -> Tensor:
-    """The boxes of a square grid's cells as those of `region_tensors`, (batch, cells, 4).
-
-    Raises InputError if the grid is not square.
-    """
-    batch, cells, _ = image_grid.shape
-    side = isqrt(cells)
-    if side**2 != cells:
-        raise InputError(f"image_grid has {cells} cells, expected a square grid")
-    line = torch.arange(side, device=image_grid.device) / side
-    first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
-    return torch.cat([first, first + 1 / side], -1).expand(batch, -1, -1)
 
 
 NMN = Model(

@@ -488,7 +488,7 @@ REGION_MODELS = [name for name in TRAINED if "image_regions" in MODELS[name].inp
     seed=st.integers(0, 99),
 )
 def test_padding_and_order_of_regions_change_nothing(name, counts, padding, junk, seed):
-    model, words = model_of(name, sees_regions=True), inputs_of(name)
+    model, words = model_of(name, sees_regions=True, sees_positions=True), inputs_of(name)
     del words[GRID]
     regions, mask = regions_of(seed, counts, 6)
     boxes = torch.rand(4, 6, 4, generator=torch.Generator().manual_seed(seed))
