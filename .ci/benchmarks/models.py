@@ -5,6 +5,8 @@ The models that attend to a grid next to the tests' plain formulations, which go
 compact bilinear pooling next to the explicit outer product. They take turns, the medians of several turns count.
 """
 
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 from hf_vqa_mc.model_listing import MODELS  # noqa: E402
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores  # noqa: E402
 from hf_vqa_mc.models.compact_bilinear import CompactBilinear  # noqa: E402
+from hf_vqa_mc.models.layouts import Layouts  # noqa: E402
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig  # noqa: E402
 from tests.models import plain_open_ended  # noqa: E402
 
@@ -45,6 +48,8 @@ ATTENDING: dict[str, dict[str, Any]] = {
 """Models to settings; MCB-A is smaller than in the paper, as the explicit outer products would not fit into memory."""
 GRID, GRID_SIZE, GRID_QUESTIONS, GRID_TURNS = 16, 512, 8, 5
 """Cells, dimensions of a cell, questions per step, turns."""
+PAPER_QUESTIONS, PAPER_GRID, REGIONS = 32, 196, 36
+"""Questions of a step, cells of a 14x14 grid, regions."""
 SKETCHED, SKETCH_SIZE = 2048, 16_000
 """Dimensions of question, image and sketch of Fukui et al. 2016."""
 
@@ -79,6 +84,7 @@ def rows() -> list[Row]:
         *scoring_rows(1, ""),
         *(row for name in ATTENDING for row in attending_rows(name)),
         *sketch_rows(),
+        *memory_rows(),
     ]
 
 
@@ -210,6 +216,33 @@ def sketch_rows() -> Iterator[Row]:
     yield "compact bilinear pooling, FFT to outer product", slow / fast, "x", ">= 10"
 
 
+def memory_rows() -> Iterator[Row]:
+    """Peak memory of processes that each run a training step of a model in its paper's size."""
+    for name in (*ATTENDING, "nmn", "rau"):
+        command = [sys.executable, __file__, name]
+        peak = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        cells = REGIONS if name == "bottom-up" else PAPER_GRID
+        yield f"{name}, a step of {PAPER_QUESTIONS} questions and {cells} cells: peak RSS", peak, "GB", ""
+
+
+def peak_of_a_step(name: str) -> float:
+    """Peak RSS in GB of this process after a forward and a backward pass of a model with its defaults."""
+    questions = ["What color is the dog on the bed?"] * PAPER_QUESTIONS
+    layouts = Layouts.of(questions, "text")
+    words = {"layout_words": layouts.size} if name == "nmn" else {}
+    model = MODELS[name].model_class(MODELS[name].config({}, vocabulary_size=10_000, num_labels=1000, **words)).train()
+    cells = REGIONS if name == "bottom-up" else PAPER_GRID
+    given = {
+        "question_indices": torch.randint(1, 10_000, (PAPER_QUESTIONS, 8)),
+        "image_grid": torch.randn(PAPER_QUESTIONS, cells, 2048),
+        "labels": torch.randint(1000, (PAPER_QUESTIONS,)),
+    }
+    if name == "nmn":
+        given["question_layouts"] = torch.from_numpy(layouts.tensor(questions))
+    model(**given).loss.backward()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
 def in_turns(ours: Callable[[], object], theirs: Callable[[], object], turns: int) -> tuple[float, float]:
     """Median seconds of both, which take turns after one that does not count."""
     took = [(timed(ours)[0], timed(theirs)[0]) for _ in range(turns + 1)][1:]
@@ -224,6 +257,8 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - start, result
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1:]:
+    print(peak_of_a_step(sys.argv[1]))
+elif __name__ == "__main__":
     for what, value, unit, required in rows():
         print(f"{what:60} {value:16,.9f} {unit:8} {required}")
