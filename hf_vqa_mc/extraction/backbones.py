@@ -21,6 +21,9 @@ PIXELS = "pixels"
 MOST_CELLS = 64
 """Maximum number of cells per side of ``pixels``."""
 
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom edge in widths and heights of an image."""
+WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 IMPORTED = "imported"
 """Revision of imported features, whose files are not hashed as a whole."""
 
@@ -120,6 +123,10 @@ class Backbone(ABC):
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Preprocess an image. Called from several threads."""
 
+    def view(self, size: tuple[int, int]) -> Box:
+        """The part that the grid covers of an image of that width and height."""
+        return WHOLE
+
     @abstractmethod
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32] | list[Regions]:
         """Features of stacked outputs of ``prepare``: float32 (batch, *kind.shape), or the regions of each image."""
@@ -174,6 +181,12 @@ def device_and_precision(device: str | None, precision: Precision | None) -> tup
     """By default the GPU if there is one, and bfloat16 on it."""
     found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     return found, precision or ("bfloat16" if found.type == "cuda" else "float32")
+
+
+def centre(size: tuple[int, int], width: float, height: float) -> Box:
+    """The view of a centre crop of an image, from their sizes in the same unit."""
+    across, down = width / size[0] / 2, height / size[1] / 2
+    return (0.5 - across, 0.5 - down, 0.5 + across, 0.5 + down)
 
 
 def file_name(name: str) -> str:

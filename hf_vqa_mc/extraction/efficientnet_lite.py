@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Precision, device_and_precision
+from hf_vqa_mc.extraction.backbones import Backbone, Box, FeatureKind, Precision, centre, device_and_precision
 
 NAME = "efficientnet-lite1"
 WEIGHTS = "models/efficientnet-lite1-77cc7160.pth"
@@ -52,6 +52,11 @@ class EfficientNetLite1(Backbone):
         box = (left, top, left + crop, top + crop)
         pixels = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BICUBIC, box)
         return np.ascontiguousarray(((np.asarray(pixels, np.float32) - MEAN) / STDDEV).transpose(2, 0, 1))
+
+    def view(self, size: tuple[int, int]) -> Box:
+        """The centre crop."""
+        side = CROP * min(size)
+        return centre(size, side, side)
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features, float32 (batch, 1280) or (batch, 64, 1280)."""

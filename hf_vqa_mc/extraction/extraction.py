@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, RegionKind, file_name
+from hf_vqa_mc.extraction.backbones import WHOLE, Backbone, Box, FeatureKind, RegionKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.regions import FEWEST, MOST, THRESHOLD, Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import check_outside
-from hf_vqa_mc.io.pictures import BrokenImage
+from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.result import Result
@@ -42,6 +42,8 @@ class FeaturesResult(Result):
     """image_ids"""
     broken: dict[str, str] = field(default_factory=dict)
     """image_id to the reason why the image cannot be decoded"""
+    views: dict[str, Box] = field(default_factory=dict)
+    """image_id to the part of the image that a grid covers"""
 
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""
@@ -125,7 +127,7 @@ def extract_features(
     if not done.images:
         raise unusable(found.location, len(found.image_ids), done.missing, done.broken)
     about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
-    about["labels"] = list(model.labels)
+    about |= {"labels": list(model.labels), "views": {name: box for name, box in done.views.items() if box != WHOLE}}
     write_index(done.folder, model.kind, done.images, about)
     return done
 
@@ -135,6 +137,7 @@ class _Image(NamedTuple):
     image_hash: bytes = b""
     prepared: Any = None
     """preprocessed; None if its features are known already"""
+    view: Box = WHOLE
     error: str = ""
 
 
@@ -159,10 +162,11 @@ def _encode(
         except (OSError, InputError) as error:
             return _Image(image_id, error=getattr(error, "strerror", None) or str(error))
         image_hash = sha256(content).digest()
-        if image_hash in store.locations or image_hash in taken:
-            return _Image(image_id, image_hash)
         try:
-            return _Image(image_id, image_hash, backbone.prepare(decoded(content)))
+            view = WHOLE if backbone.kind.grid is None else backbone.view(picture_size(content))
+            if image_hash in store.locations or image_hash in taken:
+                return _Image(image_id, image_hash, view=view)
+            return _Image(image_id, image_hash, backbone.prepare(decoded(content)), view)
         except BrokenImage as error:
             return _Image(image_id, image_hash, error=str(error))
 
@@ -173,6 +177,7 @@ def _encode(
                     done.broken[one.image_id] = one.error
                 else:
                     done.images[one.image_id] = one.image_hash
+                    done.views[one.image_id] = one.view
                     if one.prepared is not None and one.image_hash not in taken:
                         taken.add(one.image_hash)
                         batch.append(one)

@@ -27,7 +27,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind
+from hf_vqa_mc.extraction.backbones import WHOLE, FeatureKind
 from hf_vqa_mc.extraction.regions import Regions, region_tensors
 from hf_vqa_mc.io.atomic_file import in_plain_words, write_bytes
 from hf_vqa_mc.io.json_stream import parsed, read_json
@@ -143,6 +143,7 @@ class ImageFeatures:
             self.missing, self.broken = list(index["missing"]), dict(index["broken"])
             self.labels = [str(label) for label in index.get("labels", [])]
             """of regions"""
+            self._views = {str(image_id): tuple(map(float, box)) for image_id, box in index.get("views", {}).items()}
             self.hashes = {image_id: bytes.fromhex(one) for image_id, one in index["images"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
@@ -183,6 +184,10 @@ class ImageFeatures:
             return region_tensors(self.regions(image_ids))
         return {self.kind.input_name: torch.from_numpy(self.take(image_ids))}
 
+    def views(self, image_ids: Sequence[str]) -> NDArray[np.float64] | None:
+        """(images, 4): the part of each image that its grid covers, see `Box`; None if it is always the whole."""
+        return np.array([self._views.get(image_id, WHOLE) for image_id in image_ids]) if self._views else None
+
     def _locations(self, image_ids: Sequence[str]) -> list[Location]:
         try:
             return [self._store.locations[self.hashes[image_id]] for image_id in image_ids]
@@ -197,7 +202,7 @@ class ImageFeatures:
                 of = self.regions([image_id]) if self.kind.regions is not None else self.take([image_id])
                 store.add(image_hash, of[0])
         store.commit()
-        about = {"missing": self.missing, "broken": self.broken, "labels": self.labels}
+        about = {"missing": self.missing, "broken": self.broken, "labels": self.labels, "views": self._views}
         write_index(folder, self.kind, self.hashes, about)
         return [folder / INDEX, *sorted(folder.parent.glob("features-*.safetensors"))]
 

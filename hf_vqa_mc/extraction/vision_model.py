@@ -15,10 +15,12 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import (
     PIXELS,
     Backbone,
+    Box,
     FeatureKind,
     Pixels,
     Precision,
     RegionKind,
+    centre,
     device_and_precision,
 )
 from hf_vqa_mc.extraction.detector import Detector
@@ -94,6 +96,8 @@ class VisionModel(Backbone):
                 dim, larger = self._sizes(grid) if grid == 2 * (side or 0) else (dim, None)
                 if larger != grid:
                     raise InputError(_other_grids(name, grid, side))
+            self._seen, wide = (self._width_seen((width, 256)) for width in (256, 512))
+        self._crops = wide < 0.75 * self._seen
         super().__init__(FeatureKind(files.name, files.revision, grid, dim, precision))
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
@@ -112,6 +116,22 @@ class VisionModel(Backbone):
                     options["crop_size"] = _times(self._processor.crop_size, self._scale)
         pixels = self._processor(images=image, return_tensors="np", **options)["pixel_values"][0]
         return np.asarray(pixels, np.float32)
+
+    def view(self, size: tuple[int, int]) -> Box:
+        """All of the image, or its centre crop."""
+        if self._crops:
+            return centre(size, self._seen * min(size), self._seen * min(size))
+        return centre(size, self._seen * size[0], self._seen * size[1])
+
+    def _width_seen(self, size: tuple[int, int]) -> float:
+        """The fraction of the width that is left of an image of that size, measured on a ramp from black to white."""
+        ramp = Image.linear_gradient("L").transpose(Image.Transpose.ROTATE_90).resize(size)
+        images = (Image.new("L", size, 0), Image.new("L", size, 255), ramp)
+        black, white, row = (self.prepare(image)[0].mean(0) for image in images)
+        border = len(row) // 8  # where resizing changes the slope
+        inner = np.arange(border, len(row) - border)
+        slope = np.polyfit(inner, ((row - black) / (white - black))[inner], 1)[0] * 255 / 256  # 256 columns, to 255
+        return round(abs(float(slope)) * len(row), 2)
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features, float32 (batch, dim) or (batch, cells, dim)."""

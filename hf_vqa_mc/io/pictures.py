@@ -68,6 +68,17 @@ def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Ima
         raise BrokenImage(str(error) or type(error).__name__) from error
 
 
+def picture_size(content: bytes) -> tuple[int, int]:
+    """Width and height of an image file as stored; it is not decoded. Raises BrokenImage if it is not an image."""
+    from PIL import Image
+
+    try:
+        with _no_warnings, Image.open(io.BytesIO(content), formats=_known_formats()) as image:
+            return image.size
+    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
+        raise UnknownFormat("not a readable image") from error
+
+
 def is_picture(content: bytes) -> bool:
     """Whether content begins as an image file in one of `FORMATS`; it is not decoded."""
     from PIL import Image

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.models.counter_example import NO_PICK
-from hf_vqa_mc.scoring.box_cells import box_weights
+from hf_vqa_mc.scoring.box_cells import box_weights, covered
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
@@ -125,6 +125,32 @@ def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> N
     """
     weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
     return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
+
+
+def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Maps of whole images from attention to grids that cover a part of each.
+
+    Args:
+        attention: (questions, cells), in row-major order.
+        views: (questions, 4), see `Box`.
+
+    Returns:
+        Float32 (questions, cells): the attention to each cell of the image, at least `MAP_SIDE` per side, in row-major
+        order.
+    """
+    side = isqrt(attention.shape[1])
+    size = max(side, MAP_SIDE)
+
+    def shares(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each row or column of the grid in those of the map, (questions, side, size)."""
+        edges = np.linspace(first, last, side + 1, axis=1)
+        inside = covered(edges[:, :-1].ravel(), edges[:, 1:].ravel(), size)
+        return np.asarray(inside / inside.sum(1, keepdims=True)).reshape(len(views), side, size)
+
+    left, top, right, bottom = views.T
+    grid, rows, columns = attention.reshape(-1, side, side), shares(top, bottom), shares(left, right)
+    maps = np.einsum("qij,qiy,qjx->qyx", grid, rows, columns, optimize=True)
+    return np.asarray(maps.reshape(len(maps), -1), np.float32)
 
 
 def write_counterexamples(found: Answered, path: Path, overwrite: bool) -> None:

@@ -15,7 +15,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN
-from hf_vqa_mc.training.answered import Answered, region_maps
+from hf_vqa_mc.training.answered import Answered, cell_maps, region_maps
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.questions import Order
 from hf_vqa_mc.training.ranked import Ranked
@@ -60,6 +60,10 @@ class AnswerInputs:
     def has_grid(self) -> bool:
         """Whether the model sees a grid or regions of the image."""
         return self._images is not None and self._images.kind.input_name != "image_features"
+
+    def views(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """See `ImageFeatures.views`."""
+        return self._images.views([questions.image_ids[row] for row in rows]) if self._images is not None else None
 
     def tensors(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
@@ -153,6 +157,8 @@ class OpenEnded(Task[AnsweredQuestions]):
                 attention = torch.stack(maps).mean(0).float().cpu().numpy()
                 if "region_boxes" in tensors:
                     attention = region_maps(attention, tensors["region_boxes"].numpy())
+                elif (views := self._inputs.views(questions, rows)) is not None:
+                    attention = cell_maps(attention, views)
             ranked = np.empty((len(rows), 0, 2), np.float32)
             if questions.candidates is not None:
                 ranked = torch.stack([output.candidate_scores, output.candidate_same], -1).float().cpu().numpy()

@@ -159,6 +159,30 @@ def test_a_grid_of_pixels_holds_each_cell_s_own():
     np.testing.assert_allclose(features[lit], 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "grid", "width", "height"),
+    [
+        ("pixels", 7, 1, 1),
+        ("vit", 4, 1, 1),
+        ("resnet", 2, 0.875 / 2, 0.875),
+        ("resnet", 4, 0.875 / 2, 0.875),
+        ("registers", 4, 64 / 72 / 2, 64 / 72),
+        ("clip", 4, 1 / 2, 1),
+    ],
+)
+def test_the_view_is_the_part_of_the_image_that_changes_the_input(folders, name, grid, width, height):
+    backbone = find_backbone(str(folders.get(name, name)), grid)
+    left, top, right, bottom = backbone.view((400, 200))
+    np.testing.assert_allclose([right - left, bottom - top], [width, height], atol=0.01)
+    np.testing.assert_allclose([left + right, top + bottom], 1)
+    across, down = (np.arange(size)[None if axis else ...] / size for axis, size in ((1, 400), (0, 200)))
+    outside = (np.abs(across - 0.5) > width / 2 + 0.02) | (np.abs(down[:, None] - 0.5) > height / 2 + 0.04)
+    plain = backbone.prepare(Image.new("L", (400, 200), 128))
+    np.testing.assert_array_equal(backbone.prepare(Image.fromarray(np.where(outside, 0, 128).astype("u1"))), plain)
+    border = (np.abs(across - 0.5) > width / 2 - 0.03) | (np.abs(down[:, None] - 0.5) > height / 2 - 0.06)
+    assert (backbone.prepare(Image.fromarray(np.where(border, 0, 128).astype("u1"))) != plain).any()
+
+
 @pytest.mark.parametrize("name", ["pixels", "resnet"])
 def test_no_images_give_no_features(folders, name):
     assert find_backbone(str(folders.get(name, name)), 2).encode([]).shape[0] == 0

@@ -13,7 +13,7 @@ from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
-from hf_vqa_mc.training.answered import MAP_SIDE, Answered, region_maps, write_attentions
+from hf_vqa_mc.training.answered import MAP_SIDE, Answered, cell_maps, region_maps, write_attentions
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -388,6 +388,38 @@ def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box):
             scene_graphs={"n1": graph},
         )
         assert scored["grounding"] == pytest.approx(share, abs=1e-3)
+
+
+def test_attention_to_the_cells_of_a_crop_lies_in_that_part_of_the_map():
+    rng = np.random.default_rng(0)
+    attention = rng.dirichlet(np.ones(64), 3).astype(np.float32)
+    views = np.array([[0, 0, 1, 1], [0.25, 0, 0.75, 1], [0.5, 0.5, 0.75, 0.75]])
+    whole, half, corner = cell_maps(attention, views).reshape(3, 8, 8)
+    np.testing.assert_allclose(whole, attention[0].reshape(8, 8), atol=1e-6)
+    np.testing.assert_allclose(half[:, 2:6], attention[1].reshape(8, 4, 2).sum(2), atol=1e-6)
+    np.testing.assert_allclose(corner[4:6, 4:6], attention[2].reshape(2, 4, 2, 4).sum((1, 3)), atol=1e-6)
+    assert half[:, 2:6].sum() == pytest.approx(1)
+    assert corner[4:6, 4:6].sum() == pytest.approx(1)
+    assert cell_maps(attention[:, :4], views).shape == (3, MAP_SIDE**2)
+
+
+def test_maps_of_a_backbone_that_crops_are_empty_outside_of_the_crop(toy, tmp_path):
+    pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
+    backbone = str(tiny_models.resnet(tmp_path / "tiny-resnet"))
+    given = {"images": pictures, "backbone": backbone, "grid": 2}
+    stored = vm.features(str(toy), toy_dataset.CONFIG, output=tmp_path / "store", **given)
+    again = vm.features(str(toy), toy_dataset.CONFIG, output=tmp_path / "store", **given)
+    assert (again.computed, again.views) == (0, stored.views)
+    features = ImageFeatures(stored.save(tmp_path / "copy")[0].parent)
+    left, top, right, bottom = features.views(["0003"])[0]  # of 16 x 20 pixels
+    np.testing.assert_allclose([left, top, right, bottom], [0.0625, 0.15, 0.9375, 0.85], atol=0.01)
+    settings = {"features": features.folder, "model_settings": {"size": 8}, "epochs": 0.1}
+    folder = run(toy, tmp_path / "run", "bottom-up", **settings).model_folder
+    maps = tmp_path / "maps.json"
+    vm.predict(folder, str(toy), toy_dataset.CONFIG, features=features.folder, attentions=maps)
+    attention = np.array(json.loads(maps.read_text())[0]["attention"])
+    assert attention.shape == (7, 7)
+    assert attention[:, [0, 6]].max() < 0.1 * attention[1:6, 1:6].min()  # the second index runs along y
 
 
 def test_only_models_with_a_grid_have_attention_maps(toy, tmp_path):
