@@ -12,7 +12,7 @@ A file in one of these layouts, or a folder with several ``.tsv`` or ``.hdf5`` f
   after another, and their ranges in ``pos_boxes`` (images, 2). ``NAME_imgid2idx.pkl`` has the image ids.
 - a folder of ``IMAGE.npz`` of bottom-up-attention.pytorch: x (regions, dim) or (dim, regions), bbox (regions, 4) in
   pixels, num_bbox, image_h, image_w.
-- ``NAME_sceneGraphs.json`` of GQA, also .json.gz or .json.xz: see `graph_regions`.
+- ``NAME_sceneGraphs.json`` of GQA or ``vqa-mc generate gqa``, also .json.gz or .json.xz: see `graph_regions`.
 - an LMDB of mmf: pickled records with features, bbox (in pixels), num_boxes, image_height and image_width.
 
 Of pickles only plain values and NumPy arrays are read, see `plain_pickle`.
@@ -45,6 +45,7 @@ OUTSIDE = 0.01
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)(?:\.[a-z]+)?$")
 _GQA_INFO, _LMDB_DATA = "gqa_objects_info.json", "data.mdb"
 _LINE_FIELDS = 6
+_GRAPHS = "sceneGraphs"
 _PACKED = (".gz", ".xz")
 
 
@@ -141,13 +142,19 @@ def _records(path: Path) -> dict[str, StoredRegions]:
             ({str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))}, file)
             for file in files
         )
-    files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if _layout(file) in _READERS]
+    files = [path] if path.is_file() else [file for file in sorted(path.iterdir()) if _is_one_of(file)]
+    files = [file for file in files if _layout(file) in _READERS]
     if not files:
         raise InputError(
             f"--regions {path}: expected region features: .tsv, .hdf5 with _imgid2idx.pkl, a folder with {_GQA_INFO}, "
             "a folder of .npz, an LMDB, or scene graphs (.json)"
         )
     return _joined((_READERS[_layout(file)](file), file) for file in files)
+
+
+def _is_one_of(file: Path) -> bool:
+    """Whether a file of a folder may have regions: of GQA's JSON files only the scene graphs."""
+    return _layout(file) != ".json" or _GRAPHS in file.name
 
 
 def _layout(file: Path) -> str:

@@ -72,6 +72,19 @@ def test_objects_relations_and_the_scene_become_regions(dataset, tmp_path, name)
     assert [parts(row)[:2] for row in empty.features] == [[{"scene"}, nothing]]
 
 
+def test_of_a_folder_only_the_scene_graphs_are_read(dataset, tmp_path):
+    folder, image_ids = dataset
+    published = tmp_path / "gqa"
+    published.mkdir()
+    for number, split in enumerate(("train", "val")):
+        part = slice(number, None, 2)
+        graphs_file(published / f"{split}_sceneGraphs.json", image_ids[part], GRAPHS[part])
+        (published / f"{split}_balanced_questions.json").write_text('{"1": "?"}')
+    (published / ".vqa_mc.json").write_text('{"written_by": "hf_vqa_mc"}')
+    found = vm.features(str(folder), "made", regions=published, output=tmp_path / "store")
+    assert len(found.images) == IMAGES
+
+
 def test_a_name_has_the_same_vector_everywhere():
     assert (name_vector("cat")[:8] > 0).tolist() == [False, True, True, True, False, True, True, True]
     assert np.linalg.norm(name_vector("cat")) == pytest.approx(1)
