@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app, main
 from hf_vqa_mc.dataset.card_text import percent
 from tests.cli import small_easy_vqa
@@ -27,6 +28,13 @@ def quick_recipe(monkeypatch):
     """Trains for no longer than it takes to see that it does."""
     recipe = {"epochs": 1.0, "batch_size": 50, "model_settings": {"hidden_size": 8}}
     monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.RECIPE", recipe)
+
+
+@pytest.fixture
+def one_model(quick_recipe, monkeypatch):
+    """Trains one model instead of twelve, where they do not matter."""
+    monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.MODELS", {"mlp-iqa": "MLP-IQA"})
+    monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.TRAINED_ON", {"easyvqa_iou_qou": "IoU+QoU"})
 
 
 @pytest.fixture
@@ -118,6 +126,13 @@ def test_its_prior_rule_is_that_of_the_statistics(quickstart):
         assert 0 <= found["question_answer_prior"] <= 1 and all(0 <= share <= 1 for share in found["by_type"].values())
 
 
+def test_in_python_it_finds_the_same(quickstart):
+    printed = json.loads(quickstart("--json")[1])
+    found = vm.quickstart(output="vqa_mc")
+    assert json.loads(json.dumps(found.to_dict())) == printed
+    assert found.built.output == Path("vqa_mc").absolute()
+
+
 def test_a_second_run_counts_the_new_rows(quickstart):
     first, again, other = (json.loads(quickstart("--json", *seed)[1]) for seed in ((), (), ("--seed", 7)))
     assert first == again
@@ -193,9 +208,9 @@ def test_a_second_run_keeps_the_models_and_another_seed_trains_its_own(quickstar
 
 
 @pytest.mark.slow
-def test_a_run_on_other_rows_is_rejected(quickstart, quick_recipe):
+def test_a_run_on_other_rows_is_rejected(quickstart, one_model):
     assert quickstart("--train")[0] == 0
-    path = Path("vqa_mc_runs/easyvqa_qou-mlp-a/best/training.json")
+    path = Path("vqa_mc_runs/easyvqa_iou_qou-mlp-iqa/best/training.json")
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "made_with": {**record["made_with"], "version": "0.0.1"}}))
     code, out, err = quickstart("--train")
@@ -205,7 +220,7 @@ def test_a_run_on_other_rows_is_rejected(quickstart, quick_recipe):
 
 
 @pytest.mark.slow
-def test_every_word_has_a_dimension_of_its_own(quickstart, quick_recipe):
+def test_every_word_has_a_dimension_of_its_own(quickstart, one_model):
     from hf_vqa_mc.text.word_vectors import load_word_vectors
 
     assert quickstart("--train")[0] == 0
