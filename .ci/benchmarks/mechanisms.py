@@ -64,7 +64,7 @@ PER_LENGTH = 2
 
 Shape = dict[str, Any]
 """name, size, color, column, row"""
-FEATURES = {"grid": "pixels-1-grid4", "vector": "pixels-1", "graph": "sceneGraphs-imported-regions"}
+FEATURES = {"grid": "pixels-1-grid4", "vector": "pixels-1"}
 """What a model sees to its folder of features."""
 
 
@@ -84,8 +84,12 @@ class Trained:
     @property
     def name(self) -> str:
         """Name of its folder, and in tables and the picture."""
-        parts = [self.model, "programs" if self.reads != "text" else "", "graphs" if self.sees == "graph" else ""]
-        return ", ".join([part for part in parts if part] + ([f"seed {self.seed}"] if self.seed else []))
+        parts = [
+            self.model,
+            *(["programs"] if self.reads != "text" else []),
+            *([f"seed {self.seed}"] if self.seed else []),
+        ]
+        return ", ".join(parts)
 
 
 WORDS = {"word_size": 64}
@@ -111,7 +115,6 @@ TASKS = {
         Trained("mac", "grid", MAC | {"size": 128, "sees_positions": True}, 14),
         *(Trained("nmn", "grid", NMN, 8, clip_norm=0.25, seed=seed) for seed in range(3)),
         *(Trained("nmn", "grid", NMN, 8, "programs", clip_norm=0.25, seed=seed) for seed in range(3)),
-        Trained("mac", "graph", MAC | {"size": 128}, 6),
     ],
 }
 """Small models, and one recipe for all: the sizes of the papers take hours on two cores."""
@@ -282,8 +285,6 @@ def prepare(folder: Path, images: Mapping[str, int] = IMAGES, tasks: Sequence[st
     given = ("--backbone", "pixels", "--images", folder / "images", "--output", folder / "features")
     for grid in ((), ("--grid", SIDE)):
         vqa_mc("features", folder / "worlds", "images", *given, *grid)
-    graphs = ("--regions", folder / "sceneGraphs.json", "--output", folder / "features")
-    vqa_mc("features", folder / "worlds", "images", *graphs)
 
 
 def run(folder: Path, task: str, one: Trained, also: Sequence[str] = ()) -> Path:
@@ -390,7 +391,7 @@ def draw(curves: Mapping[str, Sequence[tuple[Trained, Mapping[str, Any]]]], path
         ends = spread([100 * curve[-1]["accuracy"] for _, curve in trained], LABEL_DISTANCE)
         for (one, curve), end in zip(trained, ends, strict=True):
             epochs, scores = zip(*((point["epoch"], 100 * point["accuracy"]) for point in curve), strict=True)
-            dashes = {"grid": "-", "graph": ":"}.get(one.sees, "--")
+            dashes = "-" if one.sees == "grid" else "--"
             style = {"color": color_of[one.model], "linestyle": dashes if one.reads == "text" else "-."}
             axis.plot(epochs, scores, linewidth=1.5, **style)
             behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}

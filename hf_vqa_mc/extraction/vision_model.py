@@ -124,10 +124,15 @@ class VisionModel(Backbone):
         return centre(size, self._seen * size[0], self._seen * size[1])
 
     def _width_seen(self, size: tuple[int, int]) -> float:
-        """The fraction of the width that is left of an image of that size, measured on a ramp from black to white."""
+        """The fraction of the width that is left of an image of that size, measured on a ramp from black to white.
+
+        1 if black and white images are preprocessed to the same.
+        """
         ramp = Image.linear_gradient("L").transpose(Image.Transpose.ROTATE_90).resize(size)
         images = (Image.new("L", size, 0), Image.new("L", size, 255), ramp)
         black, white, row = (self.prepare(image)[0].mean(0) for image in images)
+        if not (white - black).all():
+            return 1.0
         border = len(row) // 8  # where resizing changes the slope
         inner = np.arange(border, len(row) - border)
         slope = np.polyfit(inner, ((row - black) / (white - black))[inner], 1)[0] * 255 / 256  # 256 columns, to 255
