@@ -47,7 +47,8 @@ class ModuleNetworkVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     reads_question: bool = True
     """whether the LSTM's output is added to that of the root; false: the layout alone answers"""
     sees_positions: bool = True
-    """whether the edges of a cell or region are added to its features, without which no module knows what is left"""
+    """whether the edges of a cell or region are added to its features, and to what transform sees, without which no
+    module knows what is left"""
     dropout: float | int = 0.5
     """of the classifier and of the LSTM's output"""
 
@@ -73,7 +74,8 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         """of a module, from the vector of its word"""
         self.combining = nn.Parameter(torch.zeros(COMBINED))
         self.cells = nn.Linear(config.image_size + EDGES * config.sees_positions, size)
-        self.near, self.attended = nn.Linear(size, size), nn.Linear(size, size)
+        placed = size + EDGES * config.sees_positions
+        self.near, self.attended = nn.Linear(placed, size), nn.Linear(placed, size)
         self.seen, self.counted = nn.Linear(size, size), nn.Linear(2, size)
         self.first_answer, self.second_answer = nn.Linear(size, size), nn.Linear(size, size)
         self.result = nn.ModuleDict({name: nn.Linear(size, size) for name in MODULES if name not in ATTENDING})
@@ -124,7 +126,9 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         given, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         if self.config.sees_positions:
             given = with_edges(given, image_regions, region_boxes)
-        joint, attention = self._run(question_layouts, self.cells(given).relu(), mask)
+        cells = self.cells(given).relu()
+        placed = torch.cat([cells, given[..., -EDGES:]], -1) if self.config.sees_positions else cells
+        joint, attention = self._run(question_layouts, cells, placed, mask)
         if self.training:  # modules that no question of the batch has get gradients of 0, as optimizers and DDP expect
             parts = (self.weights, self.result, self.near, self.attended, self.seen, self.counted)
             unused = [
@@ -138,7 +142,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         output.attentions = (attention,)
         return output
 
-    def _run(self, layouts: Tensor, cells: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _run(self, layouts: Tensor, cells: Tensor, placed: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The result of each layout's root (batch, size), and its last attention (batch, cells).
 
         All nodes of a batch that have the same depth and type of module run together.
@@ -147,7 +151,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         module, words, first, second, depth = layouts.flatten(0, 1).unbind(1)
         question = torch.arange(batch, device=cells.device).repeat_interleave(nodes)
         first, second = first + question * nodes, second + question * nodes
-        vectors, near = self.layout_words(words), self.near(cells)
+        vectors, near = self.layout_words(words), self.near(placed)
         scores, results = cells.new_zeros(len(words), cells.shape[1]), cells.new_zeros(len(words), self.config.size)
         steps = torch.where(module > 0, depth * (len(MODULES) + 1) + module, 0)
         for step in torch.unique(steps).tolist():  # ascending by depth
@@ -158,7 +162,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
             weights, mine = self.weights[name](vectors[at]), question[at]
             if name in ATTENDING:
                 given = scores[first[at]], scores[second[at]]
-                found = self._attend(name, weights, given, cells[mine], near[mine])
+                found = self._attend(name, weights, given, cells[mine], placed[mine], near[mine])
                 if mask is not None:
                     found = found.masked_fill(~mask[mine], EXCLUDED)
                 scores = scores.index_copy(0, at, found.to(scores.dtype))
@@ -174,12 +178,14 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         attending = rows + (((module > 0) & (module <= len(ATTENDING))) * order).argmax(1)
         return results[last], scores[attending].softmax(-1)
 
-    def _attend(self, name: str, weights: Tensor, given: tuple[Tensor, Tensor], cells: Tensor, near: Tensor) -> Tensor:
+    def _attend(
+        self, name: str, weights: Tensor, given: tuple[Tensor, Tensor], cells: Tensor, placed: Tensor, near: Tensor
+    ) -> Tensor:
         """Scores (nodes, cells) of a module that attends."""
         if name == "find":
             return (cells @ weights[:, :, None]).squeeze(-1)
         if name == "transform":
-            seen, _ = average(cells, given[0], None)
+            seen, _ = average(placed, given[0], None)
             found: Tensor = ((near + self.attended(seen)[:, None]).relu() @ weights[:, :, None]).squeeze(-1)
             return found
         both = torch.stack([*given, torch.minimum(*given), torch.maximum(*given)], -1)

@@ -63,7 +63,8 @@ class FeaturesSettings(ReadOptions):
         check_options(self)
         encoders = (("--backbone", self.backbone != BACKBONE), ("--grid", self.grid is not None))
         detector = self.detector is not None
-        for flag, given in (("--images", self.images is not None), ("--detector", detector), *encoders):
+        reading = (("--batch-size", self.batch_size is not None), ("--workers", self.workers is not None))
+        for flag, given in (("--images", self.images is not None), ("--detector", detector), *encoders, *reading):
             if self.regions is not None and given:
                 raise InputError(f"{flag}: --regions imports finished features and reads no images; remove {flag}")
         for flag, given in encoders:

@@ -196,10 +196,18 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("grid", 7), ("backbone", "pixels"), ("images", Path("val2014")), ("detector", "some/detr")]
+    ("option", "value"),
+    [
+        ("grid", 7),
+        ("backbone", "pixels"),
+        ("images", Path("val2014")),
+        ("detector", "some/detr"),
+        ("batch_size", 8),
+        ("workers", 2),
+    ],
 )
 def test_options_that_read_images_are_rejected(questions, tmp_path, option, value):
-    with pytest.raises(InputError, match=f"--{option}: --regions imports finished features"):
+    with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: --regions imports finished features"):
         vm.features(str(questions), "made", regions=tmp_path, output=tmp_path / "store", **{option: value})
 
 

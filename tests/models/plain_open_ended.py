@@ -113,7 +113,8 @@ def plain_module_network(model, question_indices, question_layouts, image_grid):
         boxes = [[x / side, y / side, (x + 1) / side, (y + 1) / side] for y in range(side) for x in range(side)]
         at = 2 * torch.tensor(boxes, dtype=grid.dtype) - 1
         cells = [linear(model.cells, torch.cat([cell, one])).relu() for cell, one in zip(grid, at, strict=True)]
-        joint = result_of(model, layout, cells, max(number for number, node in enumerate(layout) if node[0]))
+        placed = [torch.cat(pair) for pair in zip(cells, at, strict=True)]
+        joint = result_of(model, layout, (cells, placed), max(number for number, node in enumerate(layout) if node[0]))
         if model.config.reads_question:
             words = model.words.weight[indices[indices != PADDING]]
             joint = joint + linear(model.question, model.lstm(words[None])[1][0][0, 0])
@@ -121,27 +122,26 @@ def plain_module_network(model, question_indices, question_layouts, image_grid):
     return torch.stack(rows)
 
 
-def result_of(model, layout, cells, number):
-    """The scores or the answer of a node."""
+def result_of(model, layout, image, number):
+    """The scores or the answer of a node; image: the cells, and the cells with their edges."""
+    cells, placed = image
     module, word, *inputs, _ = layout[number]
     name = MODULES[module - 1]
     weights = linear(model.weights[name], model.layout_words.weight[word])
     count = {"find": 0, "combine": 2, "compare": 2}.get(name, 1)
-    first, other = (*[result_of(model, layout, cells, one) for one in inputs[:count]], None, None)[:2]
+    first, other = (*[result_of(model, layout, image, one) for one in inputs[:count]], None, None)[:2]
     if name == "find":
         return torch.stack([weights @ cell for cell in cells])
-    if name in ("transform", "describe"):
-        seen = torch.stack(cells).T @ first.softmax(0)
     if name == "transform":
-        guide = linear(model.attended, seen)
-        return torch.stack([weights @ (linear(model.near, cell) + guide).relu() for cell in cells])
+        guide = linear(model.attended, torch.stack(placed).T @ first.softmax(0))
+        return torch.stack([weights @ (linear(model.near, one) + guide).relu() for one in placed])
     if name == "combine":
         of_first, of_second, of_least, of_most = weights + model.combining
         pairs = list(zip(first, other, strict=True))
         least, most = (torch.stack([chosen(pair) for pair in pairs]) for chosen in (min, max))
         return of_first * first + of_second * other + of_least * least + of_most * most
     if name == "describe":
-        hidden = linear(model.seen, seen)
+        hidden = linear(model.seen, torch.stack(cells).T @ first.softmax(0))
     elif name == "measure":
         hidden = linear(model.counted, torch.stack([first.max(), (1 + first.sigmoid().sum()).log()]))
     else:
