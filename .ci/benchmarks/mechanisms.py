@@ -112,7 +112,7 @@ TASKS = {
         Trained("lstm-q", "none", {"lstm_size": 128}, 6),
         Trained("cnn-lstm", "vector", {"lstm_size": 128}, 6),
         Trained("mcb-a", "grid", MCB, 6),
-        Trained("mac", "grid", MAC | {"size": 128, "sees_positions": True}, 14),
+        Trained("mac", "grid", MAC | {"size": 128}, 16),
         *(Trained("nmn", "grid", NMN, 8, clip_norm=0.25, seed=seed) for seed in range(3)),
         *(Trained("nmn", "grid", NMN, 8, "programs", clip_norm=0.25, seed=seed) for seed in range(3)),
     ],

@@ -15,7 +15,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import EDGES, average, image_positions, with_edges
+from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -37,8 +37,6 @@ class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)"""
     sees_regions: bool = False
     """whether images are regions, which have no neighbours: linear layers instead of 3x3 convolutions"""
-    sees_positions: bool = False
-    """whether the edges of a cell or region are added to its features; not in the paper"""
     dropout: float | int = 0.15
     """of words, image, read and classifier; also of the memory, with the same mask in all steps"""
 
@@ -64,7 +62,7 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.lstm = nn.LSTM(config.word_size, size // 2, batch_first=True, bidirectional=True)
         layers = [nn.Linear if config.sees_regions else partial(nn.Conv2d, kernel_size=3, padding=1)] * 2
         self.image = nn.Sequential(
-            layers[0](config.image_size + EDGES * config.sees_positions, size),
+            layers[0](config.image_size, size),
             nn.ELU(),
             layers[1](size, size),
             nn.ELU(),
@@ -106,7 +104,7 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             labels: see `answer_output`.
             image_regions: (batch, regions, image_size), instead of image_grid.
             region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: float32 (batch, regions, 4), see `region_tensors`, if the model sees positions.
+            region_boxes: not used.
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each step, (batch, cells or
@@ -116,8 +114,6 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             InputError: image_grid or image_regions has another shape, or both or none are given.
         """
         cells, seen_mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
-        if self.config.sees_positions:
-            cells = with_edges(cells, image_regions, region_boxes)
         words, question, mask = self._encoded(question_indices)
         cells = self._cells(cells)
         control = self.first_control.expand(len(question), -1)

@@ -1,5 +1,7 @@
 """Neural module networks (Andreas et al. 2016, NMN): a network assembled for each question from shared modules."""
 
+from math import isqrt
+
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
@@ -11,11 +13,13 @@ from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import EDGES, average, image_positions, with_edges
+from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 EXCLUDED = -1e4
 """Score of padding, which is not attended to."""
+EDGES = 4
+"""Left, top, right and bottom edge of a cell or region."""
 COMBINED = 4
 """What combine weighs: both scores, their minimum and their maximum."""
 
@@ -200,6 +204,31 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         else:
             found = self.first_answer(answers[0]) + self.second_answer(answers[1])
         return found
+
+
+def with_edges(positions: Tensor, image_regions: Tensor | None, region_boxes: Tensor | None) -> Tensor:
+    """The cells or regions of `image_positions` with their edges in [-1, 1]: (batch, positions, size + `EDGES`).
+
+    Raises InputError if there are regions without boxes, or a grid that is not square.
+    """
+    if image_regions is not None and region_boxes is None:
+        raise InputError("the model sees where a region is; expected region_boxes with image_regions")
+    boxes = cell_boxes(positions) if region_boxes is None else region_boxes
+    return torch.cat([positions, 2 * boxes.to(positions.dtype) - 1], -1)
+
+
+def cell_boxes(image_grid: Tensor) -> Tensor:
+    """The boxes of a square grid's cells as those of `region_tensors`, (batch, cells, 4).
+
+    Raises InputError if the grid is not square.
+    """
+    batch, cells, _ = image_grid.shape
+    side = isqrt(cells)
+    if side**2 != cells:
+        raise InputError(f"image_grid has {cells} cells, expected a square grid")
+    line = torch.arange(side, device=image_grid.device) / side
+    first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
+    return torch.cat([first, first + 1 / side], -1).expand(batch, -1, -1)
 
 
 NMN = Model(

@@ -1,7 +1,5 @@
 """Attention* of Chao et al. 2018 (supplement, A.2): spatial attention guided by the question, then MLP-IQA."""
 
-from math import isqrt
-
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
@@ -12,9 +10,6 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import Model, check_sizes
-
-EDGES = 4
-"""Left, top, right and bottom edge of a cell or region."""
 
 
 class GuidedAttention(nn.Module):
@@ -155,31 +150,6 @@ def image_positions(
     if region_mask is None:
         return image_regions, None
     return image_regions.masked_fill(~region_mask[..., None], 0), region_mask
-
-
-def with_edges(positions: Tensor, image_regions: Tensor | None, region_boxes: Tensor | None) -> Tensor:
-    """The cells or regions of `image_positions` with their edges in [-1, 1]: (batch, positions, size + `EDGES`).
-
-    Raises InputError if there are regions without boxes, or a grid that is not square.
-    """
-    if image_regions is not None and region_boxes is None:
-        raise InputError("the model sees where a region is; expected region_boxes with image_regions")
-    boxes = cell_boxes(positions) if region_boxes is None else region_boxes
-    return torch.cat([positions, 2 * boxes.to(positions.dtype) - 1], -1)
-
-
-def cell_boxes(image_grid: Tensor) -> Tensor:
-    """The boxes of a square grid's cells as those of `region_tensors`, (batch, cells, 4).
-
-    Raises InputError if the grid is not square.
-    """
-    batch, cells, _ = image_grid.shape
-    side = isqrt(cells)
-    if side**2 != cells:
-        raise InputError(f"image_grid has {cells} cells, expected a square grid")
-    line = torch.arange(side, device=image_grid.device) / side
-    first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
-    return torch.cat([first, first + 1 / side], -1).expand(batch, -1, -1)
 
 
 def check_grid(image_grid: Tensor, size: int, name: str = "image_grid") -> None:
