@@ -146,7 +146,8 @@ class Model:
         except InputError:
             raise
         except Exception as error:  # strict dataclasses of huggingface_hub raise various errors
-            raise InputError(f"--model-settings: {' '.join(str(error).split())}") from error
+            said = error.__cause__ or error  # huggingface_hub wraps the error of a validator
+            raise InputError(f"--model-settings: {' '.join(str(said).split())}") from error
 
     def changed_settings(self, config: PreTrainedConfig) -> dict[str, Any]:
         """The settings of a config that differ from the defaults."""

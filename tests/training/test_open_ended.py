@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.training import loop as training_loop
@@ -236,3 +237,15 @@ def test_soft_scores_are_the_consensus_accuracy_of_each_answer(annotators):
 
 def test_soft_scores_of_ten_annotators():
     assert soft_scores(np.array([1, 2, 3, 4, 10]), 10) == pytest.approx([0.3, 0.6, 0.9, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "^--model-settings: steps is 0, expected 1 or more$"),
+        ({"size": "a"}, "^--model-settings: Field 'size' expected int, got str"),
+    ],
+)
+def test_the_error_of_a_model_setting_has_the_reason_alone(settings, message):
+    with pytest.raises(InputError, match=message):
+        MODELS.find("mac").config(settings)
