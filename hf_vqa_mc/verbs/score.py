@@ -290,7 +290,8 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         if given not in declared:
             raise InputError(f"no metric has an input {given!r}; expected {', '.join(declared)}")
         if not path.is_file():
-            raise InputError(f"{declared[given].flag} {path}: no such file")
+            found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
+            raise InputError(f"{declared[given].flag} {path}: {found}")
     predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
     progress("reading predictions", 1, 1)
     annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)

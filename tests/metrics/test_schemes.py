@@ -362,6 +362,11 @@ def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
         score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path / "no.json"))
 
 
+def test_a_folder_where_a_file_is_expected_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"--scene-graphs .*: it is a folder; give one file of it"):
+        score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path))
+
+
 @pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
 def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path, kind):
     annotations_path = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
