@@ -139,7 +139,7 @@ def predict(
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
     if question_encoder is not None:
         processor = processor.with_options(question_encoder=question_encoder)
-    images = open_images(features, model.config, str(checkpoint))
+    images = open_images(features, model.config, str(checkpoint), processor.image_kind)
     if images is not None:
         check_same_features(images, processor, str(checkpoint))
     progress("reading questions", 0, 1)

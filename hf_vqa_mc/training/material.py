@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
+from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
@@ -166,8 +166,13 @@ def _multiple_choice(
     return Made(model, processor, task, train, {"word_vectors": text.as_json()})
 
 
-def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> ImageFeatures | None:
-    """A model's image features, None if it sees no images; raises InputError if they do not fit the model."""
+def open_images(
+    folder: Path | None, config: "PreTrainedConfig", model: str, trained_with: FeatureKind | None = None
+) -> ImageFeatures | None:
+    """A model's image features, None if it sees no images; raises InputError if they do not fit the model.
+
+    ``trained_with``: the kind of features that a checkpoint was trained with, for messages.
+    """
     accepted = model_of(config).inputs.intersection(IMAGE_INPUTS)
     if not accepted:
         if folder is not None:
@@ -175,6 +180,11 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
         return None
     option = "without --grid" if "image_features" in accepted else "with --grid 7"
     if folder is None:
+        if trained_with is not None:
+            raise InputError(
+                f"{model} sees images: add --features DIR with features of {trained_with.folder_name}, the kind that it "
+                "was trained with"
+            )
         command = f"vqa-mc features DATASET CONFIG{option.removeprefix('with') if 'image_grid' in accepted else ''}"
         raise InputError(f"{model} sees images: add --features DIR; create the features with {command}")
     images = ImageFeatures(folder)
