@@ -182,8 +182,8 @@ def open_images(
     if folder is None:
         if trained_with is not None:
             raise InputError(
-                f"{model} sees images: add --features DIR with features of {trained_with.folder_name}, the kind that it "
-                "was trained with"
+                f"{model} sees images: add --features DIR with features of {trained_with.folder_name}, the kind that "
+                "it was trained with"
             )
         command = f"vqa-mc features DATASET CONFIG{option.removeprefix('with') if 'image_grid' in accepted else ''}"
         raise InputError(f"{model} sees images: add --features DIR; create the features with {command}")
