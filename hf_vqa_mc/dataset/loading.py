@@ -141,12 +141,16 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
             raise InputError(f"{dataset}: the data file {file} is outside of the dataset; expected paths inside it")
 
 
+class NoChoices(InputError):
+    """An open-ended config, where one with choices is expected."""
+
+
 def check_has_choices(columns: Collection[str], dataset: str, config: str | None) -> None:
-    """Raise InputError if the columns are those of an open-ended config, which has no choices."""
+    """Raise NoChoices if the columns are those of an open-ended config, which has no choices."""
     found = open_ended_source(columns, config)
     if found is not None:
         source, opened = found
-        raise InputError(
+        raise NoChoices(
             f"{dataset}: {config or opened.name} is an open-ended config: it has answers, but no choices; use a "
             f"multiple-choice config such as {source.name}_{PREFERRED} (vqa-mc build {source.name} --variants "
             f"{PREFERRED} builds it)"

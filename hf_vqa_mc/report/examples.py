@@ -76,10 +76,14 @@ class Example:
         label = CHOICE_KINDS[kind].label
         return f"fallback for {'an' if label[0] in 'AEIOaeio' else 'a'} {label} decoy"
 
+    def letter(self, index: int) -> str:
+        """A choice's letter; "" for the only choice, the answer of an open-ended question."""
+        return letter(index) if len(self.choices) > 1 else ""
+
     def choice(self, index: int) -> dict[str, Any]:
         """A choice as values for templates and scripts."""
         return {
-            "letter": letter(index),
+            "letter": self.letter(index),
             "text": plain(self.choices[index], CHOICE),
             "kind": self.kind(index),
             "origin": plain(self.origin(index), ORIGIN),
@@ -142,7 +146,7 @@ def examples_of(
     picked: Mapping[int, int] | None = None,
     bias: Mapping[int, float] | None = None,
     notes: Mapping[int, str] | None = None,
-    attentions: Mapping[int, NDArray[np.float64]] | None = None,
+    attentions: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> list[Example]:
     """Rows of a split as examples; unreadable images are marked as such.
 
@@ -152,7 +156,7 @@ def examples_of(
         picked: row to the index of the choice that a model or a probe picks.
         bias: row to P(target) by the probes that see no image, in [0, 1].
         notes: row to the reason why it is shown.
-        attentions: row to a model's attention to the image, (n, n), x first.
+        attentions: question id to a model's attention to the image, (n, n), x first.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")
@@ -164,7 +168,7 @@ def examples_of(
             picked=(picked or {}).get(row),
             bias=(bias or {}).get(row),
             note=(notes or {}).get(row, ""),
-            attention=(attentions or {}).get(row),
+            attention=(attentions or {}).get(columns["question_id"]),
             **_image(split, row),
         )
         for row, columns in zip(rows, found, strict=True)
@@ -191,26 +195,22 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
     }
 
 
-def attentions_of(split: Split, rows: Sequence[int], path: Path) -> dict[int, NDArray[np.float64]]:
-    """Row to a model's attention to the image, (n, n), x first.
+def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, NDArray[np.float64]]:
+    """Question id to a model's attention to the image, (n, n), x first.
 
     Args:
-        split: of a benchmark.
-        rows: row indices.
-        path: file of ``vqa-mc predict --attentions``, with a map of each of these rows.
+        names: ids of questions.
+        location: of the questions, for messages.
+        path: file of ``vqa-mc predict --attentions``, with a map of each of these questions.
 
     Raises:
         InputError: it cannot be read, a map is missing, or is not square and finite.
     """
-    names = split.rows["question_id"].take(pa.array(rows, pa.int64())).to_pylist()
-    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, split.location, names))
+    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)))
     for name in names:
         if name not in maps:
             raise InputError(f"--attentions {path}: no map of question {name!r}; expected one of each question shown")
-    return {
-        row: square_map(maps[name], f"--attentions {path}, question {name!r}")
-        for row, name in zip(rows, names, strict=True)
-    }
+    return {name: square_map(maps[name], f"--attentions {path}, question {name!r}") for name in names}
 
 
 def _index(answer: Answer, choices: list[str], label: int) -> int:

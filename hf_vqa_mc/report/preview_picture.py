@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.report.examples import Example, letter
+from hf_vqa_mc.report.examples import Example
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.report.thumbnails import small_image
 
@@ -91,7 +91,7 @@ def _lines(example: Example) -> list[Line]:
             shown = example.choices[index] or "\u2013"
             shown += f" ({example.origin(index).removeprefix('fallback ')})" if kind == "fallback" else ""
             first, *others = _wrapped(shown, LINE_CHARACTERS - 4)
-            lines.append((f"{letter(index)}  {first}{mark}", colour, weight, 0.06))
+            lines.append((f"{example.letter(index)}  {first}{mark}".lstrip(), colour, weight, 0.06))
             lines += [(f"    {text}", colour, weight, 0.06) for text in others]
     return lines
 

@@ -1,6 +1,6 @@
 """``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page and as a picture."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
@@ -35,11 +35,13 @@ OF_COUNTEREXAMPLES = frozenset(
     ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite", "max_unpacked")
 )
 """Options that apply to ``--counterexamples``."""
+OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attentions", "picture"}
+"""Options that apply to open-ended configs."""
 
 
 @settings
 class PreviewSettings(BenchmarkOptions):
-    """Show sample questions: image, question, choices by kind, and a model's choices.
+    """Show sample questions: image, question, choices by kind or the answer, and a model's choices or answers.
 
     The page is one self-contained HTML file. DATASET is not changed unless --card is given.
     """
@@ -82,9 +84,13 @@ class PreviewSettings(BenchmarkOptions):
                 f"--picture {self.picture} and --output {self.output} are the same file; use different files"
             )
         if self.counterexamples is not None:
-            for one in fields(self):
-                if one.name not in OF_COUNTEREXAMPLES and getattr(self, one.name) != default_of(one):
-                    raise InputError(f"{flag_of(one)} does not apply to --counterexamples; remove one of them")
+            self.check_applies(OF_COUNTEREXAMPLES, "--counterexamples")
+
+    def check_applies(self, names: Collection[str], what: str) -> None:
+        """Raise InputError if an option that is not among these names is given."""
+        for one in fields(self):
+            if one.name not in names and getattr(self, one.name) != default_of(one):
+                raise InputError(f"{flag_of(one)} does not apply to {what}; remove one of them")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,7 +200,8 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
         InputError: the benchmark, predictions, attention maps or counter-examples cannot be used, or the dataset has
             no card for ``card``.
     """
-    from hf_vqa_mc.io.atomic_file import check_output_file, write_together
+    from hf_vqa_mc.dataset.loading import NoChoices
+    from hf_vqa_mc.io.atomic_file import check_output_file
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
@@ -205,26 +212,61 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
             check_output_file(path, flag, inputs, settings.overwrite)
     if settings.counterexamples is not None:
         return _counterexamples(settings, settings.counterexamples)
-    benchmark = settings.read(progress)
+    try:
+        benchmark = settings.read(progress)
+    except NoChoices:
+        if not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file():
+            raise
+        settings.check_applies(OF_ANSWERS, "an open-ended config")
+        return _written(_answered(settings), [path for path in wanted.values() if path is not None])
     card = _card_folder(benchmark, settings.overwrite) if settings.card else None
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     rows = drawn_rows(split.rows.num_rows, settings.rows, settings.seed)
-    attentions = attentions_of(split, rows, settings.attentions) if settings.attentions else {}
+    names = split.rows["question_id"].take(rows).to_pylist()
+    attentions = attentions_of(names, split.location, settings.attentions) if settings.attentions else {}
     examples = examples_of(split, rows, picked=picked, attentions=attentions)
     title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings, benchmark.notes)
-    paths = [path for path in wanted.values() if path is not None]
-    write_together({path: result._content(path) for path in paths}, settings.overwrite)
-    messages = [f"wrote {path}" for path in paths]
+    result = _written(result, [path for path in wanted.values() if path is not None])
     if card is not None:
         try:
-            paths.append(_add_to_card(card, benchmark, examples, settings.overwrite))
-            messages.append(f"on the dataset card: {paths[-1]}")
+            path = _add_to_card(card, benchmark, examples, settings.overwrite)
+            result = replace(result, written=(*result.written, path))
+            message = f"on the dataset card: {path}"
         except (MissingExtra, OSError) as error:
-            messages.append(f"no picture on the dataset card: {error}")
+            message = f"no picture on the dataset card: {error}"
+        result = replace(result, messages=(*result.messages, message))
     progress("writing", 1, 1)
-    return replace(result, written=tuple(paths), messages=tuple(messages))
+    return result
+
+
+def _written(result: PreviewResult, paths: list[Path]) -> PreviewResult:
+    """The result after its files were written."""
+    from hf_vqa_mc.io.atomic_file import write_together
+
+    write_together({path: result._content(path) for path in paths}, result.settings.overwrite)
+    return replace(result, written=tuple(paths), messages=tuple(f"wrote {path}" for path in paths))
+
+
+def _answered(settings: PreviewSettings) -> PreviewResult:
+    """Sample questions of an open-ended config."""
+    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.io.redaction import public_name
+    from hf_vqa_mc.report.answered_examples import Shown, answered_examples
+
+    dataset = settings.dataset_name
+    config, _ = load_splits(dataset, settings.config)
+    given = {
+        name: getattr(settings, name) for name in ("split", "rows", "seed", "images", "predictions", "attentions")
+    }
+    split, examples = answered_examples(Shown(dataset, config, **given))
+    return PreviewResult(
+        f"{public_name(dataset)}, {config}, {split}",
+        examples,
+        settings,
+        ("no choices: shown as open-ended questions",),
+    )
 
 
 def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesResult":

@@ -217,6 +217,52 @@ def test_attention_maps_that_do_not_fit_are_rejected(run, pictured, tmp_path, na
 
 
 @pytest.fixture
+def answered(run, tmp_path):
+    """A folder of four open-ended questions with their images."""
+    rows = [{"question_id": f"q{n}", "image_id": "0", "question": f"What {n}?", "answer": "red"} for n in range(4)]
+    (tmp_path / "open").mkdir()
+    pd.DataFrame(rows).to_parquet(tmp_path / "open/test.parquet")
+    (tmp_path / "pictures").mkdir()
+    Image.new("RGB", (60, 40), "gray").save(tmp_path / "pictures/0.png")
+    (tmp_path / "answers.json").write_text(json.dumps([{"question_id": f"q{n}", "answer": "blue"} for n in range(4)]))
+    return "open"
+
+
+def test_open_ended_questions_have_their_answer_and_the_models_answer_and_attention(run, answered, tmp_path):
+    maps = maps_file(tmp_path / "maps.json", ["q0", "q1", "q2", "q3"], [[0, 0], [1, 0]])
+    options = ("--images", "pictures", "--attentions", maps, "--predictions", "answers.json", "--picture", "some.png")
+    result = run(answered, *options)
+    assert result.exit_code == 0, result.output
+    assert "no choices: shown as open-ended questions" in result.stdout
+    page = (tmp_path / "preview.html").read_text("utf-8")
+    assert "model’s attention" in page
+    assert page.count("model’s answer: blue") == 4
+    found = json.loads(run(answered, "--json", "--overwrite").stdout)
+    assert [one["choices"] for one in found["questions"]] == [["red"]] * 4
+    assert "--images DIR" in found["unreadable_images"]["q0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--card"], "--card does not apply to an open-ended config"),
+        (["--attentions", "maps.json", "--images", "pictures"], "no map of question 'q1'"),
+        (["--predictions", "other.json"], "other.json: no answer text for question 'q1'; expected one of each shown"),
+        (["--images", "nowhere"], "--images nowhere: no such folder"),
+        (["--attentions", "all.json"], "--images DIR"),
+    ],
+)
+def test_files_that_do_not_fit_open_ended_questions_are_rejected(run, answered, tmp_path, options, text):
+    maps_file(tmp_path / "maps.json", ["q0"], [[1.0]])
+    maps_file(tmp_path / "all.json", ["q0", "q1", "q2", "q3"], [[1.0]])
+    (tmp_path / "other.json").write_text('[{"question_id": "q0", "answer": "blue"}]')
+    result = run(answered, *options)
+    assert result.exit_code == 2
+    assert text in " ".join(result.stderr.split())
+    assert not (tmp_path / "preview.html").exists()
+
+
+@pytest.fixture
 def explained(run, tmp_path):
     """A dataset of pairs with the questions q0 to q3 about images 0 to 3, and a model's counter-examples for them."""
     rows = [

@@ -12,18 +12,22 @@ from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, Layout, Tables
 from hf_vqa_mc.benchmarks.layouts.target_and_decoys import TargetAndDecoys
 from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText
 from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
+from hf_vqa_mc.dataset.loading import NoChoices
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
 LAYOUTS: Listing[type[Layout]] = Listing("layout", ChoicesAndLabel, TargetAndDecoys, ChatMessages)
 """Tried in this order."""
+ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
+"""Columns of open-ended questions."""
 
 
 def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> Layout:
     """The first listed layout that fits a split; for the arguments see `Layout.find`.
 
     Raises:
-        InputError: none fits (HiddenLabels: no row has a label), or two interpretations disagree.
+        InputError: none fits (HiddenLabels: no row has a label; NoChoices: the questions are open-ended), or two
+            interpretations disagree.
     """
     failures: list[InputError] = []
     for layout in LAYOUTS.values():
@@ -39,7 +43,8 @@ def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location:
             return found
     for failure in failures:
         raise failure
-    raise InputError(
+    kind = NoChoices if ANSWERED.issubset(tables[split].column_names) else InputError
+    raise kind(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, tables[split].column_names))}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question or in messages, "
         f"or a correct answer and its distractors; {OPTIONS}"

@@ -1,0 +1,91 @@
+"""Example questions of open-ended configs, whose only choice is the answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.dataset.loading import chosen_split
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics.predictions import read_predictions
+from hf_vqa_mc.report.examples import Example, attentions_of, drawn_rows, image_reader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+UNPUBLISHED = "(answer not published)"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of a dataset: a random sample of a split."""
+
+    dataset: str
+    config: str
+    split: str | None
+    """by default test, else validation, else the only one"""
+    rows: int
+    seed: int
+    images: Path | None
+    """folder with the image files; by default those of the dataset"""
+    predictions: Path | None
+    attentions: Path | None
+
+
+def answered_examples(shown: Shown) -> tuple[str, list[Example]]:
+    """The name of the split and a sample of its questions, with a model's answer and attention if they are given.
+
+    Raises InputError if a file or the dataset cannot be used, or lacks a question.
+    """
+    from hf_vqa_mc.training.answered_questions import read_answered
+
+    read, location = read_answered(shown.dataset, shown.config), f"{shown.dataset}, {shown.config}"
+    name = chosen_split(list(read.splits), shown.split, location)
+    questions = read.splits[name]
+    drawn = drawn_rows(len(questions.question_ids), shown.rows, shown.seed)
+    names = [questions.question_ids[row] for row in drawn]
+    maps: Mapping[str, NDArray[Any]] = {}
+    if shown.attentions is not None:
+        maps = attentions_of(names, f"{location}, {name}", shown.attentions)
+    notes = _notes(names, shown.predictions) if shown.predictions is not None else {}
+    image = _images(shown)
+    return name, [
+        Example(
+            question_id=questions.question_ids[row],
+            question=read.texts[questions.texts[row]],
+            question_type=questions.types[row] if questions.types else "",
+            choices=[questions.targets[row] or UNPUBLISHED],
+            label=0,
+            kinds=[],
+            origins=[],
+            picked=None,
+            bias=None,
+            note=notes.get(questions.question_ids[row], ""),
+            attention=maps.get(questions.question_ids[row]),
+            **image(questions.image_ids[row]),
+        )
+        for row in drawn
+    ]
+
+
+def _notes(names: list[str], path: Path) -> dict[str, str]:
+    """The model's answers by question id."""
+    answers = read_predictions(path).answers
+    for name in names:
+        if not isinstance(answers.get(name), str):
+            raise InputError(f"--predictions {path}: no answer text for question {name!r}; expected one of each shown")
+    return {name: f"model’s answer: {answers[name]}" for name in names}
+
+
+def _images(shown: Shown) -> Callable[[str], dict[str, Any]]:
+    """Image id to the image, or why there is none; raises InputError if the given folder has none."""
+    from hf_vqa_mc.extraction.dataset_images import find_images
+
+    try:
+        read = image_reader(find_images(shown.dataset, shown.config, shown.images))
+    except InputError as error:
+        if shown.images is not None or shown.attentions is not None:
+            raise
+        reason = str(error)
+        return lambda _: {"image": None, "unreadable": reason}
+    return lambda image_id: {"image": read(image_id), "unreadable": ""}
