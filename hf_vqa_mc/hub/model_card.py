@@ -36,6 +36,8 @@ HELD_OUT = "held_out"
 NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from", "question_encoder"}
 """Settings that are left out of the table: local paths, and what other paragraphs give."""
 MOST = 2**53
+_EXAMPLES = {"programs": "select: table->relate: apple,on,s [0]->query: color [1]"}
+"""Form of questions to an example, if it is not text."""
 
 Record = dict[str, Any]
 """Content of ``training.json`` without its nulls."""
@@ -65,11 +67,13 @@ EACH = "*"
 """Key for the type of all other fields."""
 _ACCURACY = {"accuracy": SHARE, "stderr": SHARE, "chance": SHARE}
 _MEASURED = {**_ACCURACY, "target_accuracy": _ACCURACY}
+_RECALL = {"recall@1": SHARE, "recall@5": SHARE}
 _RESULT = {
     **_MEASURED, "questions": COUNT, "metric": TEXT, "answerable": SHARE, "multiple_choice": _MEASURED,
     "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE},
     "per_question_type": {EACH: SHARE}, "per_answer_type": {EACH: SHARE},
     "plain_accuracy": SHARE, "harmonic_mpt": SHARE,
+    "counterexamples": {"questions": COUNT, **_RECALL, **dict.fromkeys(("random", "distance", "vqa_model"), _RECALL)},
 }  # fmt: skip
 _FILE: dict[str, object] = {"name": TEXT, "sha256": TEXT, "dim": COUNT}
 _FIELDS: dict[str, object] = {
@@ -162,6 +166,8 @@ def _template() -> "Template":
 
 def _figures(record: Record, name: str) -> dict[str, Any]:
     """The variables of the template."""
+    from hf_vqa_mc.extraction.backbones import IMPORTED
+
     measured = [(split, figures) for split, figures in _in_order(record.get("results", {})) if "accuracy" in figures]
     split, figures = measured[-1] if measured else ("", {})
     wrong = [(kind, n) for kind, n in figures.get("chosen_kinds", {}).items() if kind != TARGET.name and n > 0]
@@ -178,7 +184,10 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     not_in_table = NOT_IN_TABLE | UNUSED["answers" in record]
     if record.get("steps") == 0:
         not_in_table |= RECIPE_SETTINGS - {"seed"}
-    example = {**image, "question": "What is on the table?", **choices}
+    if record.get("settings", {}).get("optimizer") != "sgd":
+        not_in_table |= {"momentum"}
+    question = _EXAMPLES.get(record.get("settings", {}).get("questions"), "What is on the table?")
+    example = {**image, "question": question, **choices}
     return {
         "record": record,
         "source": record.get("source", {}),
@@ -197,6 +206,7 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "chosen_on": "" if record.get("steps") == 0 else chosen_on,
         **({} if started is None else {"initialised_from": started}),
         "example": json.dumps(example),
+        "reads_files": record.get("image_features", {}).get("revision") == IMPORTED,
         "held_out": HELD_OUT,
         "measured": [*measured[::-1], *_also_tested(record, figures)],
         "word_changes": WordChanges.of(record.get("settings", {})),

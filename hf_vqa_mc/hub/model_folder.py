@@ -2,19 +2,21 @@
 
 from pathlib import Path
 
+from transformers import AutoConfig
+
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import WORDS_FILE
 from hf_vqa_mc.hub.model_card import RECORD, Record, model_card, read_record
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import CONFIG, WEIGHTS, load_checkpoint
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.vqa_processor import PROCESSOR_CONFIG
 from hf_vqa_mc.text.markdown import one_line
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
-"""Files of a checkpoint other than the card (open-ended ones have no word vectors); nothing else is uploaded, in
+"""Files of a checkpoint other than the card (word vectors only of models that read them); nothing else is uploaded, in
 particular no pickle."""
 BEST = "best"
 """The folder of a run's best checkpoint."""
@@ -41,7 +43,7 @@ def _checked_files(folder: Path) -> tuple[str, ...]:
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
         raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
     _, processor = load_checkpoint(folder)
-    names = tuple(one for one in FILES if isinstance(processor, VqaMcProcessor) or one != WORDS_FILE)
+    names = tuple(one for one in FILES if processor.has_word_vectors or one != WORDS_FILE)
     missing = [one for one in names if not (folder / one).is_file()]
     if missing:
         raise InputError(
@@ -57,7 +59,8 @@ def _message(record: Record) -> str:
 
 
 def _usage(sent: Shipment) -> str:
-    task = "multiple-choice-vqa" if any(one.path == WORDS_FILE for one in sent.files) else "open-ended-vqa"
+    config = next(one.content for one in sent.files if one.path == CONFIG and isinstance(one.content, Path))
+    task = model_of(AutoConfig.from_pretrained(config)).task
     return f'import hf_vqa_mc.models; transformers.pipeline("{task}", model="{sent.name}")'
 
 

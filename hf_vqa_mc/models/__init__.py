@@ -4,13 +4,13 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaConfig
-from hf_vqa_mc.models.counter_example_pipeline import COUNTER_EXAMPLE_TASK, CounterExampleVqaPipeline
+from hf_vqa_mc.models.counter_example_pipeline import CounterExampleVqaPipeline
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.model import Model
-from hf_vqa_mc.models.open_ended_pipeline import OPEN_ENDED_TASK, OpenEndedVqaPipeline
+from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, Model
+from hf_vqa_mc.models.open_ended_pipeline import OpenEndedVqaPipeline
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
-from hf_vqa_mc.models.pipeline import TASK, CheckpointModel, MultipleChoiceVqaPipeline
+from hf_vqa_mc.models.pipeline import CheckpointModel, MultipleChoiceVqaPipeline
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa, QuestionLstmVqaConfig
 from hf_vqa_mc.models.spatial_attention import SpatialAttentionForMultipleChoiceVqa, SpatialAttentionVqaConfig

@@ -13,8 +13,6 @@ from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.pipeline import VqaPipeline
 
-COUNTER_EXAMPLE_TASK = "vqa-counterexample"
-
 
 class CounterExampleVqaPipeline(VqaPipeline):
     """Answers questions about images, and ranks candidate images as counter-examples to the answer.

@@ -49,6 +49,10 @@ SIZES = (
 """Settings of all configs that are determined by image features, texts and training questions."""
 
 
+TASK, OPEN_ENDED_TASK, COUNTER_EXAMPLE_TASK = "multiple-choice-vqa", "open-ended-vqa", "vqa-counterexample"
+"""Names of the pipelines."""
+
+
 @dataclass(frozen=True)
 class Model:
     """A model; ``MODELS.add(Model(...))`` adds your own.
@@ -101,6 +105,13 @@ class Model:
     def explains(self) -> bool:
         """Whether it ranks candidate images as counter-examples to its answer."""
         return "candidates" in self.config_class.__annotations__
+
+    @property
+    def task(self) -> str:
+        """The name of its pipeline; `OPEN_ENDED_TASK` takes all open-ended models."""
+        if self.explains:
+            return COUNTER_EXAMPLE_TASK
+        return OPEN_ENDED_TASK if self.open_ended else TASK
 
     def register(self) -> None:
         """Register its classes with transformers' Auto classes."""

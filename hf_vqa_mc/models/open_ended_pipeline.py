@@ -13,7 +13,6 @@ from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import checked_texts
 from hf_vqa_mc.models.pipeline import VqaPipeline
 
-OPEN_ENDED_TASK = "open-ended-vqa"
 TOP_K = 5
 """Answers by default."""
 

@@ -95,6 +95,11 @@ class OpenEndedVqaProcessor(VqaProcessor):
         made.word_changes = self.word_changes
         return made
 
+    @property
+    def has_word_vectors(self) -> bool:
+        """See `VqaProcessor`."""
+        return isinstance(self.texts.vectors, TextFeatures)
+
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""
         return self.as_json() | self.texts.as_json()

@@ -17,8 +17,6 @@ from hf_vqa_mc.models.model import QUESTION_INPUTS
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
-TASK = "multiple-choice-vqa"
-
 
 class CheckpointModel:
     """Loads models for ``pipeline``; errors are returned, since transformers would wrap them in a ValueError."""

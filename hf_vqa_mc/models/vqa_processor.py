@@ -150,6 +150,11 @@ class VqaProcessor(ProcessorMixin):
                 "backbone, or train with features of this one"
             )
 
+    @property
+    def has_word_vectors(self) -> bool:
+        """Whether the checkpoint has a file of word vectors."""
+        return True
+
     def as_json(self) -> dict[str, Any]:
         """Class, inputs, image features and changes of words, for processor_config.json."""
         return {

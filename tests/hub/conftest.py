@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import constants
 
 from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment
 from tests.hub.repositories import Account, Hub
@@ -22,6 +23,19 @@ def hub():
     }
     with serving(Hub(accounts)) as served:
         yield served
+
+
+@pytest.fixture
+def hub_here(hub, tmp_path, monkeypatch):
+    """The Hub for this process, with a cache of its own."""
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.removeprefix(constants.ENDPOINT)
+    changed = {"ENDPOINT": hub.address, "HUGGINGFACE_CO_URL_TEMPLATE": hub.address + template}
+    changed |= {"HF_HUB_CACHE": str(tmp_path / "home"), "HF_HUB_OFFLINE": False, "HF_HUB_DISABLE_XET": True}
+    for name, value in changed.items():
+        monkeypatch.setattr(constants, name, value)
+    monkeypatch.setattr("transformers.utils.hub._hf_api", None, raising=False)  # a client of the former address
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    return hub
 
 
 @pytest.fixture(scope="session")

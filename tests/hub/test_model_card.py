@@ -134,6 +134,17 @@ def test_the_metric_of_an_open_ended_model_is_described(card):
         assert "| test | 50.0% |  | 75.0% | 25.0% | 100.0% | 9 |" in text
 
 
+def test_the_example_fits_what_an_open_ended_model_reads(card):
+    answers = {"size": 9, "questions": 1.0, "human_answers": 1.0}
+    text = card(model="nmn", answers=answers, settings={"questions": "programs"}).text
+    assert "It reads GQA's functional programs instead of the text of questions." in text
+    assert 'answering({"question": "select: table->relate: apple,on,s [0]->query: color [1]"}' in text
+    regions = {"backbone": "regions", "revision": "imported", "grid": None, "dim": 8, "precision": "float32"}
+    text = card(model="mac", answers=answers, image_features=regions).text
+    assert "answering(" not in text
+    assert "vqa-mc predict reads them" in text
+
+
 def test_the_initial_checkpoint_is_named(card):
     for name, shown in (("ada/mlp-qavg", "ada/mlp-qavg"), ("/home/ada/runs/qavg", "qavg"), ("runs/best", "runs/best")):
         text = card(init_from={"name": name, "config": "qavg_iou_qou"}).text

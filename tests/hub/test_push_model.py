@@ -9,7 +9,7 @@ from huggingface_hub import ModelCard
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_folder import CARD as README
-from hf_vqa_mc.hub.model_folder import model_shipment
+from hf_vqa_mc.hub.model_folder import MODEL, model_shipment
 from hf_vqa_mc.hub.shipment import Request
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
@@ -247,3 +247,12 @@ def test_an_open_ended_checkpoint_is_pushed_without_word_vectors(tmp_path):
     assert "most frequent training answers" in card
     assert 'pipeline("open-ended-vqa"' in card
     assert "| test |" in card
+
+
+def test_an_open_ended_checkpoint_is_pushed_with_the_word_vectors_that_it_reads(tmp_path):
+    toy, vectors = toy_dataset.make(tmp_path / "toy", train=20, test=5), toy_dataset.vectors_file(tmp_path)
+    given = {"model": "linear-q", "word_vectors": str(vectors), "epochs": 1, "held_out": 0.3}
+    run = vm.train(str(toy), toy_dataset.CONFIG, output=tmp_path / "run", **given)
+    sent = model_shipment(Request(NAME, run.model_folder))
+    assert [one.path for one in sent.files] == [README, *FILES]
+    assert 'pipeline("open-ended-vqa"' in MODEL.usage(sent)

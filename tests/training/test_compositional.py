@@ -22,6 +22,7 @@ from tests.training import toy_dataset
 SMALL = {
     "nmn": {"size": 32, "word_size": 16, "lstm_size": 16, "dropout": 0.0},
     "rau": {"size": 32, "word_size": 16, "lstm_size": 16, "attention_size": 16, "steps": 3, "dropout": 0.0},
+    "mac": {"size": 32, "word_size": 16, "steps": 2},
 }
 PROGRAMS = {
     "What colour is it?": "select: picture (17,4)->query: color [0]",
@@ -64,42 +65,48 @@ def test_a_model_learns_and_its_checkpoint_answers_and_attends(toy, grid, tmp_pa
     assert maps.exists()
 
 
-def test_an_interrupted_run_with_noise_and_clipping_is_the_same_after_resuming(toy, grid, tmp_path):
-    given = {"features": grid, "epochs": 1, "evaluate_every": 0.5, "gradient_noise": 0.001, "clip_norm": 1.0}
-    given["optimizer"] = "adadelta"
-    whole = run(toy, tmp_path / "whole", "nmn", **given)
-    parts = tmp_path / "parts"
-
-    def stop(step, done, _):
-        if step == "training" and done == 15:
-            raise KeyboardInterrupt
-
-    settings = TrainingSettings(
-        str(toy), toy_dataset.CONFIG, output=parts, model="nmn", model_settings=SMALL["nmn"], batch_size=20,
-        learning_rate=3e-3, **given,
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "recipe"),
+    [
+        ("nmn", {"optimizer": "adadelta", "gradient_noise": 0.001, "clip_norm": 1.0}),
+        ("rau", {"optimizer": "adam", "gradient_noise": 0.01, "clip_norm": 0.1}),  # its own
+    ],
+)
+def test_an_interrupted_run_with_noise_and_clipping_is_the_same_after_resuming(toy, grid, tmp_path, model, recipe):
+    given = {
+        "features": grid,
+        "epochs": 0.5,
+        "evaluate_every": 0.25,
+        "model_settings": {**SMALL[model], "dropout": 0.5},
+    }
+    whole = run(toy, tmp_path / "whole", model, **given, **recipe)
+    own = {} if model == "rau" else recipe
     with pytest.raises(KeyboardInterrupt):
-        train(settings, stop)
-    again = train(settings)
+        run(toy, tmp_path / "parts", model, progress=stop, **given, **own)
+    again = run(toy, tmp_path / "parts", model, **given, **own)
     assert again.record["results"] == whole.record["results"]
     one, other = (load_checkpoint(run.model_folder)[0].state_dict() for run in (whole, again))
     assert all(torch.equal(one[name], other[name]) for name in one)
-    stored = json.loads((parts / "best" / "training.json").read_text())["settings"]
-    assert (stored["gradient_noise"], stored["clip_norm"], stored["clip_value"]) == (0.001, 1.0, None)
+    stored = json.loads((tmp_path / "parts" / "best" / "training.json").read_text())["settings"]
+    assert {name: stored[name] for name in recipe} == recipe
+    assert stored["clip_value"] is None
 
 
-def test_the_average_of_the_weights_is_saved_and_survives_an_interruption(toy, grid, tmp_path):
-    given = {"features": grid, "epochs": 1, "evaluate_every": 0.5, "average_weights": 0.9}
-    whole = run(toy, tmp_path / "whole", "rau", **given)
+def stop(step, done, _):
+    """Interrupts a run between two validations."""
+    if step == "training" and done == 7:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("model", "decay"), [("rau", {"average_weights": 0.9}), ("mac", {})])
+def test_the_average_of_the_weights_is_saved_and_survives_an_interruption(toy, grid, tmp_path, model, decay):
+    settings = {**SMALL[model], "dropout": 0.5}
+    given = {"features": grid, "epochs": 0.5, "evaluate_every": 0.25, "model_settings": settings, **decay}
+    whole = run(toy, tmp_path / "whole", model, **given)
     parts = tmp_path / "parts"
-
-    def stop(step, done, _):
-        if step == "training" and done == 15:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        run(toy, parts, "rau", progress=stop, **given)
-    again = run(toy, parts, "rau", **given)
+        run(toy, parts, model, progress=stop, **given)
+    again = run(toy, parts, model, **given)
     assert again.record["results"] == whole.record["results"]
     one, other = (load_file(folder / "last" / "state.safetensors") for folder in (parts, whole.settings.output))
     assert all(torch.equal(one[name], other[name]) for name in one)
