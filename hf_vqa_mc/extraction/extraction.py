@@ -44,14 +44,17 @@ class FeaturesResult(Result):
     """image_id to the reason why the image cannot be decoded"""
     views: dict[str, Box] = field(default_factory=dict)
     """image_id to the part of the image that a grid covers"""
+    region_counts: tuple[int, int] | None = None
+    """minimum and maximum number of regions per image; None for other features"""
 
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""
         kind = self.kind
         size = f"{kind.dim:,} dimensions"
         shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
-        if kind.regions is not None:
-            shape = f"{kind.regions.fewest} to {kind.regions.most} regions of {size}"
+        if self.region_counts is not None:
+            fewest, most = self.region_counts
+            shape = f"{most} regions of {size}" if fewest == most else f"{fewest} to {most} regions of {size}"
         verb, source = ("imported", "from ") if kind.is_imported else ("encoded", "")
         revision = "" if kind.is_imported else f" at revision {kind.revision[:12]}"
         yield (
@@ -71,6 +74,7 @@ class FeaturesResult(Result):
             **self.kind.as_json(),
             "images": len(self.images),
             "distinct": len(set(self.images.values())),
+            **({} if self.region_counts is None else {"regions_per_image": list(self.region_counts)}),
             "computed": self.computed,
             "missing": self.missing,
             "broken": self.broken,
@@ -84,6 +88,12 @@ class FeaturesResult(Result):
         rows = [(image_id, image_hash.hex(), "") for image_id, image_hash in self.images.items()]
         rows += [(image_id, "", why) for image_id, why in skipped.items()]
         return pd.DataFrame(rows, columns=["image_id", "sha256", "skipped"])
+
+    def count_regions(self, store: FeatureStore) -> None:
+        """Measure `region_counts`."""
+        counts = store.region_counts([store.locations[image_hash] for image_hash in set(self.images.values())])
+        if counts:
+            self.region_counts = min(counts), max(counts)
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy these features to another folder, which ``output`` of `features` could be."""
@@ -129,6 +139,7 @@ def extract_features(
     about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
     about |= {"labels": list(model.labels), "views": {name: box for name, box in done.views.items() if box != WHOLE}}
     write_index(done.folder, model.kind, done.images, about)
+    done.count_regions(store)
     return done
 
 

@@ -323,13 +323,19 @@ def _lmdb(path: Path) -> dict[str, StoredRegions]:
 
 
 def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
-    def load(graph: RawGraph) -> _Stored:
+    def load(graph: RawGraph, location: str) -> _Stored:
+        for name, of in graph.objects.items():
+            width, height = of.box[2:]
+            if min(width, height) < 0:
+                size = f"{width} x {height}"
+                raise InputError(f"{location}, object {name!r} ({of.name}) has the size {size}; expected 0 or more")
         return _Stored(*graph_regions(graph), graph.width, graph.height)
 
-    return {
-        graph.image_id: StoredRegions(f"{path}, image {graph.image_id!r}", partial(load, graph), MOST_OF_GRAPH)
-        for graph in read_gqa_graphs(PublishedFile(path.name, path))
-    }
+    found = {}
+    for graph in read_gqa_graphs(PublishedFile(path.name, path)):
+        location = f"{path}, image {graph.image_id!r}"
+        found[graph.image_id] = StoredRegions(location, partial(load, graph, location), MOST_OF_GRAPH)
+    return found
 
 
 _READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {

@@ -66,4 +66,5 @@ def import_regions(
         raise unusable(str(path), len(image_ids), missing, done.broken)
     about = {"dataset": name, "config": config, "missing": missing, "broken": done.broken}
     write_index(done.folder, kind, done.images, about)
+    done.count_regions(store)
     return done

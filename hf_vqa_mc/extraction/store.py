@@ -94,6 +94,13 @@ class FeatureStore:
                 found.append(Regions(features[part].float().numpy(), boxes[part].numpy()))
         return found
 
+    def region_counts(self, locations: Sequence[Location]) -> list[int]:
+        """The number of regions of the images at these locations, of a kind with regions."""
+        files = list(self._files.values())
+        return [
+            int(starts[row + 1] - starts[row]) for at, row in locations if (starts := files[at].starts) is not None
+        ]
+
     def add(self, image_hash: bytes, features: NDArray[np.float32] | Regions) -> None:
         """Add an image's features, float32 (*kind.shape), or its regions, to the next file."""
         self._since = self._since if self._new else time.monotonic()

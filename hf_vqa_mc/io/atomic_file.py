@@ -12,7 +12,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, ParamSpec, Protocol
 
@@ -226,6 +226,24 @@ def check_output_file(path: Path, option: str, inputs: Iterable[Path] = (), over
     check_outside(path, option, inputs)
     if not overwrite:
         _check_new(path, f"{option} ")
+
+
+def check_output_files(outputs: Mapping[str, Path | None], inputs: Iterable[Path], overwrite: bool = False) -> None:
+    """Raise InputError unless the files, by option, can be written as in `check_output_file` and are distinct."""
+    given, inputs = {option: path for option, path in outputs.items() if path is not None}, list(inputs)
+    for option, path in given.items():
+        check_output_file(path, option, inputs, overwrite)
+    check_distinct(given)
+
+
+def check_distinct(outputs: Mapping[str, Path]) -> None:
+    """Raise InputError if two outputs, by option, are the same file."""
+    seen: dict[str, str] = {}
+    for option, path in outputs.items():
+        target = os.path.realpath(path)
+        if target in seen:
+            raise InputError(f"{seen[target]} and {option} {path} are the same file; use different files")
+        seen[target] = f"{option} {path}"
 
 
 def _check_new(path: Path, option: str = "") -> None:

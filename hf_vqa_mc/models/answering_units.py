@@ -10,7 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, check_sizes, check_steps
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import GuidedAttention, image_positions
 from hf_vqa_mc.recipe import Recipe
@@ -47,9 +47,9 @@ class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """of words, question, image and classifier"""
 
     def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive, and dropout is in [0, 1)."""
-        names = ("image_size", "vocabulary_size", "word_size", "lstm_size", "size", "attention_size", "steps")
-        check_sizes(self, *names)
+        """Raise InputError unless sizes and steps are in range, and dropout is in [0, 1)."""
+        check_sizes(self, "image_size", "vocabulary_size", "word_size", "lstm_size", "size", "attention_size")
+        check_steps(self)
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
 

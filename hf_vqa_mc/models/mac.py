@@ -13,7 +13,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, check_sizes, check_steps
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
@@ -41,8 +41,9 @@ class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """of words, image, read and classifier; also of the memory, with the same mask in all steps"""
 
     def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive, the size is even, and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "vocabulary_size", "word_size", "size", "steps")
+        """Raise InputError unless sizes and steps are in range, the size is even, and dropout is in [0, 1)."""
+        check_sizes(self, "image_size", "vocabulary_size", "word_size", "size")
+        check_steps(self)
         if self.size % 2:
             raise InputError(f"size is {self.size}, expected an even number, half for each direction of the LSTM")
         if not 0 <= self.dropout < 1:

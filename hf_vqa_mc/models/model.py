@@ -49,6 +49,8 @@ SIZES = (
 """Settings of all configs that are determined by image features, texts and training questions."""
 
 
+MOST_STEPS = 100
+"""Maximum of a recurrent model's ``steps``; the papers' models have 4 to 12."""
 TASK, OPEN_ENDED_TASK, COUNTER_EXAMPLE_TASK = "multiple-choice-vqa", "open-ended-vqa", "vqa-counterexample"
 """Names of the pipelines."""
 
@@ -185,6 +187,12 @@ def check_sizes(config: PreTrainedConfig, *names: str) -> None:
     for name in names:
         if getattr(config, name) < 1:
             raise InputError(f"{name} is {getattr(config, name)}, expected 1 or more")
+
+
+def check_steps(config: PreTrainedConfig) -> None:
+    """Raise InputError unless ``steps`` is from 1 to `MOST_STEPS`."""
+    if not 1 <= config.steps <= MOST_STEPS:
+        raise InputError(f"steps is {config.steps}, expected 1 to {MOST_STEPS}")
 
 
 def _comparable(setting: object) -> object:

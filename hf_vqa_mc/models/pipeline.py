@@ -94,8 +94,10 @@ class VqaPipeline(Pipeline):
 
     def _check(self, question: object, needed: str) -> None:
         """Raise InputError unless a question is a dictionary with the field."""
-        if not isinstance(question, Mapping) or question.get(needed) is None:
+        if not isinstance(question, Mapping):
             raise InputError(f"question is {shown(question)}; expected {self.expected}")
+        if question.get(needed) is None:
+            raise InputError(f'the question has no "{needed}"; expected {self.expected}')
 
     def _output(self, tensors: Mapping[str, Tensor]) -> Any:  # noqa: ANN401  a ModelOutput
         of_model = {

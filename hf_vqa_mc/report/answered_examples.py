@@ -47,7 +47,7 @@ def answered_examples(shown: Shown) -> tuple[str, list[Example]]:
     maps: Mapping[str, NDArray[Any]] = {}
     if shown.attentions is not None:
         maps = attentions_of(names, f"{location}, {name}", shown.attentions)
-    notes = _notes(names, shown.predictions) if shown.predictions is not None else {}
+    notes = _notes(names, f"{location}, {name}", shown.predictions) if shown.predictions is not None else {}
     image = _images(shown)
     return name, [
         Example(
@@ -68,12 +68,14 @@ def answered_examples(shown: Shown) -> tuple[str, list[Example]]:
     ]
 
 
-def _notes(names: list[str], path: Path) -> dict[str, str]:
+def _notes(names: list[str], location: str, path: Path) -> dict[str, str]:
     """The model's answers by question id."""
     answers = read_predictions(path).answers
     for name in names:
         if not isinstance(answers.get(name), str):
-            raise InputError(f"--predictions {path}: no answer text for question {name!r}; expected one of each shown")
+            raise InputError(
+                f"--predictions {path}: no answer text for question {name!r} of {location}; expected all shown"
+            )
     return {name: f"model’s answer: {answers[name]}" for name in names}
 
 

@@ -209,7 +209,7 @@ def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, 
     maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)))
     for name in names:
         if name not in maps:
-            raise InputError(f"--attentions {path}: no map of question {name!r}; expected one of each question shown")
+            raise InputError(f"--attentions {path}: no map of question {name!r} of {location}; expected all shown")
     return {name: square_map(maps[name], f"--attentions {path}, question {name!r}") for name in names}
 
 

@@ -109,24 +109,24 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
 
 def read_choices(path: Path, annotations: "Annotations") -> dict[str, Any]:
     """Read GQA's choices of the scored questions: id -> record of the lists ``valid`` and ``plausible``."""
-    return _by_id(CHOICES.flag, path, annotations.scored, "question", fields={"valid", "plausible"})
+    return _by_id(CHOICES.flag, path, annotations.scored, "question", annotations.location, {"valid", "plausible"})
 
 
 def read_attentions(path: Path, annotations: "Annotations") -> dict[str, Any]:
     """Read attention maps of the scored questions: by id, or in records of ``questionId`` and ``attention``."""
-    return _by_id(ATTENTIONS.flag, path, annotations.scored, "question")
+    return _by_id(ATTENTIONS.flag, path, annotations.scored, "question", annotations.location)
 
 
 def read_scene_graphs(path: Path, annotations: "Annotations") -> dict[str, Any]:
     """Read GQA's scene graphs of the scored questions' images, by image id."""
     images = [str(image) for image in annotations.column("image_ids") or []]
-    return _by_id(SCENE_GRAPHS.flag, path, images, "image", fields={"objects"})
+    return _by_id(SCENE_GRAPHS.flag, path, images, "image", annotations.location, {"objects"})
 
 
 def _by_id(
-    option: str, path: Path, wanted: Collection[str], what: str, fields: set[str] | None = None
+    option: str, path: Path, wanted: Collection[str], what: str, location: str, fields: set[str] | None = None
 ) -> dict[str, Any]:
-    """The values of some ids: records with some fields, or lists."""
+    """The values of some ids of a location's questions or images: records with some fields, or lists."""
     expected = f"each {what}'s {'record with ' + ' and '.join(sorted(fields)) if fields else 'map'}"
     found, name, kept = {}, None, set(wanted)
     is_list = not fields and first_character(path) == "["
@@ -140,7 +140,7 @@ def _by_id(
         raise InputError(f"{option} {error}") from error
     if kept and not found:
         raise InputError(
-            f"{option} {path}: found none of the {len(kept):,} scored {what}s; the last one in the file is {name!r}"
+            f"{option} {path}: found none of {len(kept):,} {what}s of {location}; the last one in the file is {name!r}"
         )
     return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
-from hf_vqa_mc.io.atomic_file import check_output_file
+from hf_vqa_mc.io.atomic_file import check_output_file, check_output_files
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
@@ -129,10 +129,8 @@ def predict(
     """
     read = (dataset, checkpoint, features, word_vectors, captions, candidates)
     inputs = [Path(one) for one in read if one is not None]
-    for name, path in (("output", output), ("attentions", attentions), ("counterexamples", counterexamples)):
-        if path is not None:
-            check_output_file(path, f"--{name}", inputs, overwrite)
-            inputs.append(path)
+    outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
+    check_output_files(outputs, inputs, overwrite)
     model, processor = load_checkpoint(checkpoint)
     _check_use(model_of(model.config), str(checkpoint), word_vectors, question_encoder, attentions)
     if counterexamples is not None and not model_of(model.config).explains:
@@ -159,7 +157,9 @@ def predict(
         text = with_word_vectors(processor.text, word_vectors)
         task = MultipleChoice(Inputs(data.texts, questions.used_texts(), text, processor.inputs, images))
     else:
-        task = OpenEnded(AnswerInputs(data.texts, processor.texts, processor.inputs, images), answers_of(model))
+        made = AnswerInputs(data.texts, processor.texts, processor.inputs, images)
+        made.unknown_words(questions)
+        task = OpenEnded(made, answers_of(model))
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if output is not None and processes.is_main_process:

@@ -50,11 +50,14 @@ class AnswerInputs:
         self._layouts = (
             texts.layouts.tensor(questions) if texts.layouts else np.zeros((len(questions), 0, 5), np.int32)
         )
-        self.unknown_words = (self._layouts[:, :, 1] == UNKNOWN).any(1)
-        """whether the layout of a question has a word that training layouts lack"""
-        if self.unknown_words.any():
-            count = f"{self.unknown_words.sum():,} of {len(questions):,} distinct questions"
-            logger.info("layouts of %s have words that are rare in training or new; these share a vector", count)
+
+    def unknown_words(self, questions: AnsweredQuestions) -> int:
+        """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
+        count = int((self._layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
+        if count:
+            of = f"{count:,} of {len(questions):,} questions"
+            logger.info("layouts of %s have words that are rare in training or new; these share a vector", of)
+        return count
 
     @property
     def has_grid(self) -> bool:

@@ -80,14 +80,14 @@ def open_ended(
     kind = images.kind if images else None
     processor = OpenEndedVqaProcessor(texts, kind, declared.inputs_with(kind))
     inputs = AnswerInputs(data.texts, texts, processor.inputs, images)
+    train = train.take(np.flatnonzero(known))
     if texts.layouts is not None:
-        unknown = inputs.unknown_words[train.texts].sum()
-        about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": int(unknown)}
+        unknown = inputs.unknown_words(train)
+        about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
     if texts.vectors is not None:
         name = "question_encoder" if isinstance(texts.vectors, SentenceEncoder) else "word_vectors"
         about[name] = texts.vectors.as_json()
     task = OpenEnded(inputs, vocabulary)
-    train = train.take(np.flatnonzero(known))
     if isinstance(model, FittedModel):
         progress("fitting", 0, 1)
         task.fit(model, train)

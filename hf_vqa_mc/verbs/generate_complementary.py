@@ -68,8 +68,6 @@ class GenerateComplementarySettings(ReadOptions):
     def __post_init__(self) -> None:
         """Convert and validate."""
         check_options(self)
-        if self.output and self.page and self.page.absolute() == self.output.absolute():
-            raise InputError(f"--page {self.page} and --output {self.output} are the same file; use different files")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,16 +182,15 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
 
 def _check_files(settings: GenerateComplementarySettings) -> None:
     """Raise InputError unless the files can be written without replacing an input."""
-    from hf_vqa_mc.io.atomic_file import check_output_file
+    from hf_vqa_mc.io.atomic_file import check_output_files
 
     inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
     inputs += [settings.answers] if settings.answers else []
-    for option_name, path in (("--output", settings.output), ("--page", settings.page)):
-        if path is not None:
-            folder = path.absolute().parent
-            if not folder.exists():
-                raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
-            check_output_file(path, option_name, inputs, settings.overwrite)
+    outputs = {"--output": settings.output, "--page": settings.page}
+    for option_name, path in outputs.items():
+        if path is not None and not (folder := path.absolute().parent).exists():
+            raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
+    check_output_files(outputs, inputs, settings.overwrite)
     if settings.output is not None:
         _check_format(settings.output, "--output")
 

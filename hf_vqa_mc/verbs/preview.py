@@ -79,10 +79,6 @@ class PreviewSettings(BenchmarkOptions):
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.picture and self.output and self.picture.absolute() == self.output.absolute():
-            raise InputError(
-                f"--picture {self.picture} and --output {self.output} are the same file; use different files"
-            )
         if self.counterexamples is not None:
             self.check_applies(OF_COUNTEREXAMPLES, "--counterexamples")
 
@@ -201,15 +197,13 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
             no card for ``card``.
     """
     from hf_vqa_mc.dataset.loading import NoChoices
-    from hf_vqa_mc.io.atomic_file import check_output_file
+    from hf_vqa_mc.io.atomic_file import check_output_files
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
     inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions, settings.counterexamples])]
     wanted = {"--output": settings.output, "--picture": settings.picture}
-    for flag, path in wanted.items():
-        if path is not None:
-            check_output_file(path, flag, inputs, settings.overwrite)
+    check_output_files(wanted, inputs, settings.overwrite)
     if settings.counterexamples is not None:
         return _counterexamples(settings, settings.counterexamples)
     try:

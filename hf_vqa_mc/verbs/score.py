@@ -234,14 +234,14 @@ class ScoreResult(Result):
 
     def _official_contents(self, folder: Path, overwrite: bool) -> dict[Path, bytes]:
         """The content of each file in the folder; raises InputError unless they can be written there."""
-        from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, json_bytes
+        from hf_vqa_mc.io.atomic_file import check_distinct, check_folder, check_output_file, json_bytes
 
         output = self.settings.output
         files = {folder / name: json_bytes(content) for name, content in self.official_files().items()}
         check_folder(folder, "--official")
         for path in files:
-            others = [*self.settings.paths, *filter(None, [output])]
-            check_output_file(path, "--official: its file", others, overwrite)
+            check_output_file(path, "--official: its file", self.settings.paths, overwrite)
+            check_distinct({"--official: its file": path} | ({"--output": output} if output else {}))
         return files
 
 

@@ -204,9 +204,9 @@ def test_attention_maps_are_drawn_on_the_images(run, pictured, tmp_path):
 @pytest.mark.parametrize(
     ("names", "attention", "text"),
     [
-        (["q0", "q1", "q3"], [[1.0]], "maps.json: no map of question 'q2'; expected one of each question shown"),
+        (["q0", "q1", "q3"], [[1.0]], "maps.json: no map of question 'q2' of"),
         (["q0", "q1", "q2", "q3"], [[1.0, 0.0]], "question 'q0': attention is [[1.0, 0.0]], expected a square map"),
-        (["x"], [[1.0]], "--attentions maps.json: found none of the 4"),
+        (["x"], [[1.0]], "--attentions maps.json: found none of 4 questions of"),
     ],
 )
 def test_attention_maps_that_do_not_fit_are_rejected(run, pictured, tmp_path, names, attention, text):
@@ -247,13 +247,15 @@ def test_open_ended_questions_have_their_answer_and_the_models_answer_and_attent
     [
         (["--card"], "--card does not apply to an open-ended config"),
         (["--attentions", "maps.json", "--images", "pictures"], "no map of question 'q1'"),
-        (["--predictions", "other.json"], "other.json: no answer text for question 'q1'; expected one of each shown"),
+        (["--predictions", "other.json"], "other.json: no answer text for question 'q1' of open, "),
+        (["--attentions", "others.json", "--images", "pictures"], "others.json: found none of 4 questions of open, "),
         (["--images", "nowhere"], "--images nowhere: no such folder"),
         (["--attentions", "all.json"], "--images DIR"),
     ],
 )
 def test_files_that_do_not_fit_open_ended_questions_are_rejected(run, answered, tmp_path, options, text):
     maps_file(tmp_path / "maps.json", ["q0"], [[1.0]])
+    maps_file(tmp_path / "others.json", ["another split's"], [[1.0]])
     maps_file(tmp_path / "all.json", ["q0", "q1", "q2", "q3"], [[1.0]])
     (tmp_path / "other.json").write_text('[{"question_id": "q0", "answer": "blue"}]')
     result = run(answered, *options)

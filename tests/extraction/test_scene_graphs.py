@@ -57,6 +57,7 @@ def test_objects_relations_and_the_scene_become_regions(dataset, tmp_path, name)
     folder, image_ids = dataset
     path = graphs_file(tmp_path / name, image_ids)
     found = vm.features(str(folder), "made", regions=path, output=tmp_path / "store")
+    assert "now: 1 to 4 regions of 640 dimensions each" in str(found)
     first, second, empty = ImageFeatures(found.folder).regions(image_ids)
     nothing = set()
     assert [parts(row) for row in first.features] == [
@@ -96,6 +97,10 @@ def test_graphs_that_cannot_be_used_are_one_error(dataset, tmp_path):
     many = {str(number): thing("ant", 1) for number in range(1001)}
     path = graphs_file(tmp_path / "many.json", image_ids, [*GRAPHS[:2], {"width": 9, "height": 9, "objects": many}])
     with pytest.raises(InputError, match=r"many.json, image .* has 1001 regions; expected 1 to 1000"):
+        vm.features(str(folder), "made", regions=path, output=tmp_path / "store")
+    inside_out = {"7": {**thing("kite", 3), "w": -2}}
+    path = graphs_file(path, image_ids, [*GRAPHS[:2], {"width": 9, "height": 9, "objects": inside_out}])
+    with pytest.raises(InputError, match=r"image .*, object '7' \(kite\) has the size -2 x 4; expected 0 or more"):
         vm.features(str(folder), "made", regions=path, output=tmp_path / "store")
     path.write_text(json.dumps({image_ids[0]: {"width": 9, "objects": {}}}))
     with pytest.raises(InputError, match=r"many.json, image .*height"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, write_json
+from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, check_output_files, write_json
 
 
 def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path):
@@ -112,6 +112,13 @@ def test_an_invalid_output_path_is_rejected(tmp_path):
     (tmp_path / "link").symlink_to("a.json")
     with pytest.raises(InputError, match=r"--output .* would replace or change an input"):
         check_output_file(tmp_path / "link", "--output", [tmp_path / "a.json"])
+
+
+def test_two_outputs_are_two_files(tmp_path):
+    check_output_files({"--one": tmp_path / "a", "--other": tmp_path / "b", "--third": None}, [])
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with pytest.raises(InputError, match=r"--one .*a and --other .*link are the same file; use different files"):
+        check_output_files({"--one": tmp_path / "a", "--other": tmp_path / "link"}, [])
 
 
 def test_a_link_stays_and_its_target_is_replaced(tmp_path):

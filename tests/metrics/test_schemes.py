@@ -307,9 +307,9 @@ WRONG_FILES = {
     "a list as choices": ({"choices": [1]}, "--choices-file .*choices.json: expected a JSON object"),
     "choices of others": (
         {"choices": {"9": CHOICES["201"]}},
-        "--choices-file .*: found none of the 3 scored quest.*'9'",
+        "--choices-file .*: found none of 3 quest.*'9'",
     ),
-    "an empty object": ({"choices": {}}, "--choices-file .*: found none of the 3 scored questions"),
+    "an empty object": ({"choices": {}}, "--choices-file .*: found none of 3 questions of "),
     "graphs as maps": ({"attentions": files.scene_graphs()}, "--attentions .*, 'n1': expected each question's map"),
     "a list without maps": (
         {"attentions": [{"questionId": "201"}]},
@@ -318,7 +318,7 @@ WRONG_FILES = {
     "choices as graphs": ({"scene_graphs": CHOICES}, "--scene-graphs .*, '201': expected each image's .* objects"),
     "other graphs": (
         {"scene_graphs": {"n9": {"objects": {}}}},
-        "--scene-graphs .*: found none of the 2 scored images",
+        "--scene-graphs .*: found none of 2 images of ",
     ),
 }
 

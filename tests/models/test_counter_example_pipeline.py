@@ -62,10 +62,10 @@ def test_the_most_similar_candidates_are_ranked(checkpoint):
     ("given", "message"),
     [
         ({"candidates": [grey(1)] * 2}, "candidates: expected 3 images or more, as in training, found 2"),
-        ({"candidates": None}, "expected .*candidates"),
+        ({"candidates": None}, 'the question has no "candidates"; expected {"image"'),
         ({"candidates": "images"}, "candidates: expected a list of images, found 'images'"),
         ({"candidates": ["a.png"] * 3}, "image a.png: no such file"),
-        ({"question": None}, "expected .*question"),
+        ({"question": None}, 'the question has no "question"; expected {"image"'),
     ],
 )
 def test_incomplete_questions_are_refused(checkpoint, given, message):

@@ -255,6 +255,13 @@ def test_bfloat16_is_near_float32(name):
     torch.testing.assert_close(near, exact, atol=0.05, rtol=0.01)
 
 
+@pytest.mark.parametrize("name", ["mac", "rau"])
+@pytest.mark.parametrize("steps", [0, 101, 10**9])
+def test_models_with_steps_have_1_to_100(name, steps):
+    with pytest.raises(InputError, match=f"steps is {steps}, expected 1 to 100"):
+        MODELS[name].config({"steps": steps})
+
+
 def test_words_are_indexed_by_frequency_and_rare_ones_are_unknown():
     assert WORDS.words == ("is", "the", "cat", "mat", "on", "what")
     assert WORDS.indices(["The cat IS rare", ""]).tolist() == [
@@ -329,7 +336,7 @@ def test_the_pipeline_ranks_answers_and_picks_a_choice(tmp_path, name, pixels):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"choices": ["red"]}, "expected .*question"),
+        ({"choices": ["red"]}, 'the question has no "question"; expected {"image": ..., "question": ...}'),
         ({"question": "what", "choices": ["blue", "green"]}, "none of the choices is in the model's vocabulary"),
         ({"question": 3}, "question 0 is 3; expected a string"),
         ({"question": "\ud800"}, "question 0 has half a surrogate pair"),

@@ -4,6 +4,7 @@ import json
 import shutil
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -13,9 +14,14 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.layouts import Layouts
+from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
+from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.averaging import AveragedWeights
 from hf_vqa_mc.training.gradients import change_gradients
 from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.open_ended import AnswerInputs
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 
@@ -174,6 +180,18 @@ def test_programs_are_read_instead_of_questions(with_programs, grid, tmp_path, m
     with pytest.raises(InputError, match="reads programs: give --questions programs"):
         run(with_programs, tmp_path / "other", model, init_from=str(result.model_folder), **features,
             model_settings={})  # fmt: skip
+
+
+def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(caplog):
+    known, new = "what color is the cat", "what color is the dog"
+    texts = OpenEndedTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
+    inputs = AnswerInputs([known, new], texts, {"question_layouts"}, None)
+    for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
+        columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers", "types"), ["1"] * len(used))
+        questions = AnsweredQuestions(location="", texts=np.array(used), **columns)
+        with caplog.at_level("INFO", "hf_vqa_mc"):
+            assert inputs.unknown_words(questions) == count
+    assert [one.getMessage()[:28] for one in caplog.records] == ["layouts of 2 of 3 questions "]
 
 
 @pytest.mark.parametrize(
