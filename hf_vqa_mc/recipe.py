@@ -8,7 +8,10 @@ QuestionForm = Literal["text", "programs"]
 
 
 class Recipe(NamedTuple):
-    """Optimizer, initial learning rate, questions per step, passes over the training questions, and more."""
+    """Optimizer, initial learning rate, questions per step, passes over the training questions, and more.
+
+    All models divide the learning rate by 10 after 70% and 90% of the steps (``--drop-at``); these fractions are ours.
+    """
 
     optimizer: Optimizer
     learning_rate: float
@@ -25,9 +28,9 @@ class Recipe(NamedTuple):
 
 
 CHAO = Recipe("sgd", 0.1, 100, 40.0)
-"""Of multiple-choice models: Chao et al. 2018, supplement A.4; rate and epochs are ours, tuned on COCO-QA's training
-images, as the paper does not report them."""
+"""That of Chao et al. 2018 (supplement A.4); rate and epochs, which the paper does not report, are ours, tuned on
+COCO-QA's training images."""
 OPEN_ENDED = Recipe("adam", 1e-3, 500, 8.0)
-"""Of open-ended models whose paper reports none; ours, on VQA v1's training questions."""
+"""Ours, as the papers report none; tuned on VQA v1's training questions."""
 ANTOL = Recipe("rmsprop", 3e-4, 500, 10.0, clip_value=10.0)
-"""Antol et al. 2015, of deeper LSTM Q + norm I, as published with its code; the number of epochs is ours."""
+"""That of deeper LSTM Q + norm I, as published with its code (Antol et al. 2015); the number of epochs is ours."""

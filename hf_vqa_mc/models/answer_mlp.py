@@ -45,6 +45,7 @@ class AnswerMlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """units of the hidden layers; none: a linear model"""
     activation: Literal["tanh", "relu", "elu"] = "tanh"
     dropout: float | int = 0.5
+    """of the hidden layers"""
 
     def validate_inputs(self) -> None:
         """Raise InputError unless inputs are distinct names of `SEEN`."""
@@ -215,7 +216,7 @@ BOW_Q = _declared("bow-q", "BoW Q", "an MLP on the bag of the question's words",
 IMAGE = _declared("image", "I", "an MLP that sees only the image", "image")
 CAPTION = _declared("caption", "C", "an MLP on the bag of a caption's words", "caption")
 BOW_Q_I = _declared("bow-q-i", "BoW Q + I", "an MLP on image and bag of words", "image", "question")
-"""Trained as a whole, unlike the next three."""
+"""Trained as a whole, unlike ``concat-q-i``."""
 
 
 def _separate(name: str, title: str, *inputs: str) -> Model:

@@ -21,7 +21,7 @@ NEVER = 1e-6
 
 @strict
 class AnswerPriorVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """What the questions are grouped by."""
+    """A prior: what the questions are grouped by, which the model's name decides."""
 
     model_type = "vqa_answer_prior"
 
@@ -70,11 +70,12 @@ class AnswerPriorForOpenEndedVqa(FittedModel):
 
 @strict
 class RandomAnswerVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """The seed of random answers."""
+    """Random answers."""
 
     model_type = "vqa_random_answer"
 
     seed: int = 0
+    """random seed"""
     vocabulary_size: int = 10000
     """number of word indices"""
 

@@ -18,7 +18,11 @@ from hf_vqa_mc.recipe import Recipe
 
 @strict
 class BottomUpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """Sizes; the defaults are those of Teney et al. 2018 (section 3), with attention by a product."""
+    """Sizes of Bottom-Up; the defaults are those of a published reimplementation (hengyuan-hu), as are both dropouts.
+
+    As there, attention is by a product of image and question, which Teney et al. 2018 concatenate (section 3), and the
+    answers' weights start at random, not from word vectors and images of the answers.
+    """
 
     model_type = "vqa_bottom_up"
 
@@ -31,6 +35,7 @@ class BottomUpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     size: int = 1024
     """dimensions of the question and of the joint representation"""
     attention_dropout: float | int = 0.2
+    """of the attention's hidden units"""
     dropout: float | int = 0.5
     """of the classifier"""
 
@@ -127,5 +132,5 @@ BOTTOM_UP = Model(
     recipe=Recipe("adamax", 2e-3, 512, 13.0, clip_norm=0.25),
     open_ended=True,
 )
-"""Adamax, as in the paper's successors (the paper uses Adadelta), whose code has the rate and the clipping; soft
-targets are ``--targets soft``."""
+"""Adamax, rate, clipping and batch size are those of the reimplementation (the paper uses Adadelta), which trains 30
+epochs and keeps the best; the number of epochs here is ours. The paper's soft targets are ``--targets soft``."""

@@ -39,7 +39,9 @@ class CounterExampleVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     word_size: int = 200
     """dimensions of a learned word vector"""
     lstm_size: int = 512
+    """units of each layer of the LSTM"""
     lstm_layers: int = 2
+    """layers of the LSTM"""
     joint_size: int = 1024
     """dimensions of the joint embedding of question and image"""
     common_size: int = 300
@@ -49,6 +51,7 @@ class CounterExampleVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     ranking_weight: float | int = 0.1
     """weight of the sum of the ranking losses (lambda), next to the cross-entropy of the answer; ours"""
     dropout: float | int = 0.5
+    """of the question, before and after its projection, and of projected images"""
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive, dropout is in [0, 1), and the losses are not negative."""
@@ -186,3 +189,4 @@ COUNTER_EXAMPLE = Model(
     recipe=ANTOL,
     open_ended=True,
 )
+"""Trained as deeper LSTM Q + norm I; the text at hand has no recipe."""

@@ -33,6 +33,7 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     encoder_dropout: float | int = 0.5
     """dropout of all layers before h_s (Lu et al.)"""
     hidden_size: int = 8192
+    """units of the hidden layer of the MLP"""
     dropout: float | int = 0.5
     """dropout of the MLP"""
 

@@ -21,7 +21,11 @@ from hf_vqa_mc.recipe import Recipe
 
 @strict
 class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """Sizes of MAC; the defaults are those of Hudson and Manning 2018 (supplement A), with GQA's four cells."""
+    """Sizes of MAC; the defaults are those of Hudson and Manning 2018 (supplement A), with GQA's four cells.
+
+    It is the plain MAC, without self-attention between steps and without a memory gate. Words are learned vectors,
+    initialised from ``--word-vectors`` if they are given.
+    """
 
     model_type = "vqa_mac"
 
@@ -164,4 +168,6 @@ MAC = Model(
     recipe=Recipe("adam", 3e-4, 128, 15.0, clip_norm=8.0, average_weights=0.999),
     open_ended=True,
 )
-"""Clipping and the moving average of the weights are those of its code."""
+"""Adam and 15 epochs are those of GQA's paper (Hudson and Manning 2019, appendix C), clipping and the moving average
+of the weights those of MAC's code. GQA's paper reports neither the learning rate nor the batch size, and has a
+classifier of sigmoids, as ``--targets soft`` trains; the default is the cross-entropy of the answer."""

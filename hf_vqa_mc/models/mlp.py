@@ -29,7 +29,9 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     text_size: int = 300
     """dimensions of a word vector"""
     hidden_size: int = 8192
+    """units of the hidden layer"""
     dropout: float | int = 0.5
+    """of the hidden layer"""
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""

@@ -45,6 +45,7 @@ SIZES = (
     "stored_images",
     "stored_questions",
     "candidates",
+    "sees_regions",
 )
 """Settings of all configs that are determined by image features, texts and training questions."""
 
@@ -152,6 +153,10 @@ class Model:
         Raises InputError if a setting is unknown, or its value is not valid.
         """
         for name in settings:
+            if name in SIZES and name in self.config_class.__annotations__:
+                raise InputError(f"--model-settings {name}: the image features and questions decide it; remove it")
+            if not self.defaults():
+                raise InputError(f"--model-settings {name}: {self.name} has no settings; remove it")
             if name not in self.defaults():
                 raise unknown_name(f"setting of {self.name}", name, self.defaults())
         try:

@@ -48,6 +48,7 @@ class ModuleNetworkVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     size: int = 512
     """dimensions of the modules' layers and of what is added to the LSTM's output"""
     lstm_size: int = 1000
+    """units of the LSTM that reads the question"""
     reads_question: bool = True
     """whether the LSTM's output is added to that of the root; false: the layout alone answers"""
     sees_positions: bool = True

@@ -16,7 +16,7 @@ from hf_vqa_mc.recipe import Recipe
 
 @strict
 class CoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """Sizes; the defaults are those of Lu et al. 2016 (section 4.2) and its code."""
+    """Sizes of HieCoAtt; the defaults are those of Lu et al. 2016 (section 4.2) and its code."""
 
     model_type = "vqa_hie_co_attention"
 
@@ -103,4 +103,5 @@ HIE_CO_ATTENTION = Model(
     recipe=Recipe("rmsprop", 4e-4, 300, 15.0),
     open_ended=True,
 )
-"""The number of epochs is ours; the paper trains up to 256 and stops early."""
+"""Optimizer, rate and batch size are the paper's (section 4.2), which trains up to 256 epochs and stops early; the
+number of epochs is ours."""

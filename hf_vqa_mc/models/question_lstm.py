@@ -33,7 +33,9 @@ class QuestionLstmVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     word_size: int = 300
     """dimensions of a learned word vector"""
     lstm_size: int = 512
+    """units of each layer of the LSTM"""
     lstm_layers: int = 1
+    """layers of the LSTM"""
     joint_size: int = 0
     """units of the layer (tanh) after the LSTM, which the image is projected to; 0: no such layer, and the image is
     projected linearly to the size of the LSTM's states"""
@@ -44,6 +46,7 @@ class QuestionLstmVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     activation: Literal["tanh", "relu", "elu"] = "tanh"
     """of the classifier's hidden layers"""
     dropout: float | int = 0.5
+    """of the projected question and image, and of the classifier's hidden layers"""
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""

@@ -69,7 +69,9 @@ class SpatialAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-ca
     attention_size: int = 512
     """units of the attention; HieCoAtt's 512, since the paper does not report it"""
     hidden_size: int = 8192
+    """units of the hidden layer of the MLP"""
     dropout: float | int = 0.5
+    """of the MLP"""
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive."""

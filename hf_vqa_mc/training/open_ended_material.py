@@ -14,7 +14,7 @@ from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.layouts import Layouts, rules
-from hf_vqa_mc.models.model import answers_of
+from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
@@ -170,17 +170,20 @@ def _check_words(declared: "Model", texts: OpenEndedTexts, train: AnsweredQuesti
 
 def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:
     """Initialise the vectors of a model's words, or those that it does not train; other words keep theirs."""
-    name, setting = ("fixed_words", "fixed_word_size") if hasattr(model, "fixed_words") else ("words", "word_size")
-    size = getattr(model.config, setting)
-    if vectors.dim != size:
+    setting = "fixed_word_size" if hasattr(model, "fixed_words") else "word_size"
+    table = getattr(model, "fixed_words", getattr(model, "words", None))
+    if table is None:
+        raise InputError("--word-vectors: with these --model-settings the model reads no words; remove it")
+    if vectors.dim != table.embedding_dim:
+        is_set = setting in model_of(model.config).defaults()
         raise InputError(
-            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {size}; set "
-            f"--model-settings {setting}={vectors.dim}"
+            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {table.embedding_dim}; "
+            + (f"set --model-settings {setting}={vectors.dim}" if is_set else "use vectors of that size")
         )
     rows, found = vectors.rows(list(words.words))
     with torch.no_grad():
         at = torch.from_numpy(np.flatnonzero(found)) + (words.size - len(words.words))
-        model.get_submodule(name).weight[at] = torch.from_numpy(rows[found])  # type: ignore[operator]
+        table.weight[at] = torch.from_numpy(rows[found])
 
 
 def _vocabulary(texts: OpenEndedTexts, name: str) -> QuestionWords | None:

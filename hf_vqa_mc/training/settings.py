@@ -86,7 +86,9 @@ class TrainingSettings(ReadOptions):
         "Checkpoint to initialise the weights from: a folder, or a name on the Hub.", default=None
     )
     model_settings: Mapping[str, Any] = option(
-        "Setting of the model, such as hidden_size=1024; may be repeated.", factory=dict
+        "Setting of the model, such as hidden_size=1024; may be repeated. The documentation's page \"Models and their "
+        'settings" lists them; so does the error for an unknown one.',
+        factory=dict,
     )
     answers: int = option(
         "Size of the answer vocabulary of open-ended models: the most frequent training answers.",

@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from hf_vqa_mc.model_listing import MODELS
+
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = 'vm.quickstart(output="vqa_mc")\n'
 
@@ -33,6 +35,8 @@ def test_the_site_builds_without_warnings_and_links_its_pages(tmp_path):
     built = {page.stem for page in (tmp_path / "site").glob("*.html")}
     assert built >= {page.stem for page in DOCS.glob("*.md")}
     assert "fail_above" in (tmp_path / "site" / "api.html").read_text("utf-8")
+    models = (tmp_path / "site" / "models.html").read_text("utf-8")
+    assert all(setting in models for model in MODELS.values() for setting in (model.name, *model.defaults()))
 
 
 def test_the_index_for_language_models_names_every_page():

@@ -22,6 +22,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
 from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.layouts import Layouts
+from hf_vqa_mc.models.model import SIZES
 from hf_vqa_mc.models.nearest_neighbour import (
     ABSENT,
     NearestNeighbourForOpenEndedVqa,
@@ -66,6 +67,8 @@ def model_of(name, image_size=4, **settings):
     labels = {"id2label": dict(enumerate(ANSWERS)), "label2id": {text: at for at, text in enumerate(ANSWERS)}}
     torch.manual_seed(1)
     given = {key: value for key, value in (SMALL | settings).items() if key in declared.defaults()}
+    own = declared.config_class.__annotations__
+    sizes |= {key: value for key, value in settings.items() if key in SIZES and key in own}
     model = declared.model_class(declared.config(given, **sizes, **labels)).eval()
     if isinstance(model, FittedModel):
         model.fit(torch.tensor([2, 1, 2, 0]), **inputs_of(name, image_size=image_size))
@@ -260,6 +263,24 @@ def test_bfloat16_is_near_float32(name):
 def test_models_with_steps_have_1_to_100(name, steps):
     with pytest.raises(InputError, match=f"steps is {steps}, expected 1 to 100"):
         MODELS[name].config({"steps": steps})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        (
+            "mac",
+            {"step": 3},
+            "unknown setting of mac 'step': did you mean 'steps'. Known: dropout, size",
+        ),
+        ("mac", {"image_size": 3}, "image_size: the image features and questions decide it; remove it"),
+        ("mac", {"sees_regions": True}, "sees_regions: the image features and questions decide it; remove it"),
+        ("popular-answer", {"size": 3}, "--model-settings size: popular-answer has no settings; remove it"),
+    ],
+)
+def test_a_setting_that_a_model_does_not_have_is_named(name, settings, message):
+    with pytest.raises(InputError, match=message):
+        MODELS[name].config(settings)
 
 
 def test_words_are_indexed_by_frequency_and_rare_ones_are_unknown():

@@ -158,8 +158,22 @@ def test_word_vectors_initialise_an_lstm(toy, vectors, tmp_path):
     word = next(one for one in processor.texts.words.words if one in rows)
     at = processor.texts.words.words.index(word) + 2
     assert found.words.weight[at].tolist() == pytest.approx([float(one) for one in rows[word].split()], abs=1e-5)
-    with pytest.raises(InputError, match="set --model-settings word_size"):
+    with pytest.raises(InputError, match=f"set --model-settings word_size={toy_dataset.DIM}"):
         run(toy, tmp_path / "other", "lstm-q", word_vectors=str(vectors))
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "message"),
+    [
+        ("hiecoatt-answers", {"level_size": 4}, "has 8 dimensions, the model's words 4; use vectors of that size"),
+        ("deeper-lstm-q", {}, "has 8 dimensions, the model's words 200; use vectors of that size"),
+        ("nmn", {"reads_question": False}, "with these --model-settings the model reads no words; remove it"),
+    ],
+)
+def test_word_vectors_that_a_model_cannot_take_are_named(toy, vectors, tmp_path, model, changes, message):
+    more = {} if model == "deeper-lstm-q" else {"features": toy_dataset.features(toy, tmp_path / "grid", grid=1)}
+    with pytest.raises(InputError, match=message):
+        run(toy, tmp_path / "run", model, word_vectors=str(vectors), model_settings=changes, **more)
 
 
 @pytest.mark.parametrize(
