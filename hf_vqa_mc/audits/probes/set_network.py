@@ -165,19 +165,24 @@ class _Dropout(nn.Module):
 
 def _mlp(size: int, generator: Generator) -> nn.Sequential:
     return nn.Sequential(
-        _linear(size, HIDDEN, generator),
+        _Linear(size, HIDDEN, generator),
         nn.ReLU(),
         _Dropout(DROPOUT, generator),
-        _linear(HIDDEN, DIMENSIONS, generator),
+        _Linear(HIDDEN, DIMENSIONS, generator),
     )
 
 
-def _linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
-    """A layer with torch's initialization, but drawn from the generator."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs)  # type: ignore[no-untyped-call]
-    for parameter in layer.parameters():
-        parameter.data.uniform_(-(inputs**-0.5), inputs**-0.5, generator=generator)
-    return layer
+class _Linear(nn.Linear):
+    """A layer with torch's initialization, but drawn from a generator; `nn.utils.skip_init` would import sympy."""
+
+    def __init__(self, inputs: int, outputs: int, generator: Generator) -> None:
+        self.generator = generator
+        super().__init__(inputs, outputs)
+
+    def reset_parameters(self) -> None:
+        """Draw weights and biases."""
+        for parameter in self.parameters():
+            parameter.data.uniform_(-(self.in_features**-0.5), self.in_features**-0.5, generator=self.generator)
 
 
 def trained_odds(
