@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.cli.no_network import without_network
+from tests.preloaded import start_server
 
 _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -83,6 +85,14 @@ def datasets3() -> Path:
     if not folder:
         pytest.skip("VQA_MC_DATASETS3 names no folder with datasets 3 (.ci/run says how one is made)")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with ``python`` and ``vqa-mc``, whose processes start with slow imports done (`tests.preloaded`)."""
+    folder = tmp_path_factory.mktemp("preloaded")
+    with start_server(folder):
+        yield folder / "bin"
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def test_every_verb_is_a_function_with_its_settings_as_arguments():
             assert f"{field.name}: " in function.__doc__
 
 
-def test_no_module_replaces_a_public_function():
+def test_no_module_replaces_a_public_function(preloaded):
     code = """
 import importlib, pkgutil, types, hf_vqa_mc
 for module in pkgutil.walk_packages(hf_vqa_mc.__path__, "hf_vqa_mc."):
@@ -49,7 +49,7 @@ for module in pkgutil.walk_packages(hf_vqa_mc.__path__, "hf_vqa_mc."):
 for name in hf_vqa_mc.__all__:
     assert not isinstance(getattr(hf_vqa_mc, name), types.ModuleType), name
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([preloaded / "python", "-c", code], check=True)
 
 
 def test_all_is_what_can_be_imported():

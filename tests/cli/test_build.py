@@ -92,11 +92,11 @@ def test_it_tells_what_was_built_and_what_to_type_next(build, tmp_path):
     assert "writing cocoqa_iou_qou" in err
 
 
-def test_what_it_says_to_type_next_works(build, tmp_path):
+def test_what_it_says_to_type_next_works(build, preloaded, tmp_path):
     _, out, _ = build("--variants", "iou")
     commands = [line.strip() for line in out.splitlines() if line.startswith("  ")]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
-    environment["PATH"] = f"{os.path.dirname(sys.executable)}:{environment['PATH']}"  # noqa: PTH120
+    environment["PATH"] = f"{preloaded}:{environment['PATH']}"
     done = subprocess.run(["sh", "-ec", "\n".join(commands)], env=environment, capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr
     assert "num_rows" in done.stdout

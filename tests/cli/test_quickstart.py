@@ -67,6 +67,12 @@ def printed_commands(out):
     return [line for line in lines if line.startswith(("cd ", "python -c ", "vqa-mc push "))]
 
 
+def typed(commands, environment, preloaded):
+    """What a shell in another directory does with these commands."""
+    there = {**environment, "PATH": f"{preloaded}:{environment['PATH']}"}
+    return subprocess.run(["sh", "-ec", "\n".join(commands)], cwd="/", env=there, capture_output=True, text=True)
+
+
 def prior_rules(folder):
     """The prior rule's accuracy on each config's test split, as in statistics.json."""
     configs = json.loads((folder / "statistics.json").read_text())["sources"]["easyvqa"]["configs"]
@@ -75,7 +81,7 @@ def prior_rules(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
-def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_run):
+def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_run, preloaded):
     here, environment, done = quickstart_run
     assert done.returncode == 0, done.stderr
     assert "scoring blind heuristics" in done.stderr
@@ -101,7 +107,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
     assert "vqa-mc build cocoqa" in done.stdout
     steps = printed_commands(done.stdout)
     assert len(steps) == 3
-    tried = subprocess.run(["sh", "-ec", "\n".join(steps)], cwd="/", env=environment, capture_output=True, text=True)
+    tried = typed(steps, environment, preloaded)
     assert tried.returncode == 0, tried.stderr
     assert "num_rows: 9673" in tried.stdout
     assert "'image': <PIL" in tried.stdout
@@ -153,7 +159,7 @@ def test_another_source_in_the_folder_stays(quickstart, tmp_path):
 
 
 @pytest.mark.slow
-def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_network(tmp_path):
+def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_network(tmp_path, preloaded):
     here = tmp_path / "a folder"
     here.mkdir()
     environment = without_network(tmp_path, small_easy_vqa.make(tmp_path / "packages"))
@@ -170,7 +176,7 @@ def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_n
 
     steps = printed_commands(done.stdout)
     assert len(steps) == 5
-    tried = subprocess.run(["sh", "-ec", "\n".join(steps)], cwd="/", env=environment, capture_output=True, text=True)
+    tried = typed(steps, environment, preloaded)
     assert tried.returncode == 0, tried.stderr
     assert "'image': <PIL" in tried.stdout
     assert "'answer': " in tried.stdout

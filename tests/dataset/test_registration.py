@@ -21,12 +21,12 @@ hf_vqa_mc.register()
 
 
 @pytest.fixture
-def run(tmp_path, offline):
+def run(preloaded, tmp_path, offline):
     """Runs code after ``register()`` in an empty folder, offline."""
     (tmp_path / "here").mkdir()
 
     def run(code, *arguments):
-        command = [sys.executable, "-c", BEGIN + code, *map(str, arguments)]
+        command = [preloaded / "python", "-c", BEGIN + code, *map(str, arguments)]
         environment = {**offline, "PYTHONPATH": ":".join(filter(None, sys.path))}
         return subprocess.run(
             command, cwd=tmp_path / "here", env=environment, capture_output=True, text=True, check=False

@@ -53,24 +53,24 @@ def test_python_parses_and_commands_exist(page):
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
-def test_every_block_runs(page, quickstart_run, tmp_path, request):
+def test_every_block_runs(page, quickstart_dataset, part_of_easy_vqa, preloaded, tmp_path, request):
     blocks = [block for block in blocks_of(page) if not block[0].startswith("not run: ")]
     if any(note == "needs real data: cocoqa" for note, *_ in blocks):
         real_data = request.getfixturevalue("real_data")
         write_part(request.getfixturevalue("real_cocoqa"), tmp_path / "cocoqa", 3000)
         vectors = real_data / "word_vectors" / "glove.6B.100d.subset.txt.xz"
         (tmp_path / "glove.6B.100d.txt").write_bytes(lzma.decompress(vectors.read_bytes()))
-    shutil.copytree(quickstart_run[0] / "vqa_mc", tmp_path / "vqa_mc")
+    shutil.copytree(quickstart_dataset, tmp_path / "vqa_mc")
     shutil.copy(ROOT / "tests/engines/gqa/example_sceneGraphs.json", tmp_path)
     write_benchmark(tmp_path / "benchmark.csv")
     code = [(language, without_install(text)) for _, language, text in blocks]
     (tmp_path / "blocks.json").write_text(json.dumps(code))
     environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
+        "PATH": os.pathsep.join([str(preloaded), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": f"{part_of_easy_vqa}{os.pathsep}{ROOT}",
         "HF_HUB_OFFLINE": "1",
     }
-    command = [sys.executable, "-c", RUN_PAGE, "blocks.json"]
+    command = [preloaded / "python", "-c", RUN_PAGE, "blocks.json"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
 

@@ -1,5 +1,6 @@
 """The documentation builds without warnings, and the notebooks run."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -49,12 +50,12 @@ def test_the_index_for_language_models_names_every_page():
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
 @pytest.mark.parametrize("path", sorted(DOCS.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
-def test_a_notebook_runs(path, quickstart_run, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(DOCS.parent))
+def test_a_notebook_runs(path, quickstart_dataset, part_of_easy_vqa, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"{part_of_easy_vqa}{os.pathsep}{DOCS.parent}")
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if QUICKSTART in cell.source:  # which the tests already have run
-            shutil.copytree(quickstart_run[0] / "vqa_mc", tmp_path / "vqa_mc")
+            shutil.copytree(quickstart_dataset, tmp_path / "vqa_mc")
             cell.source = cell.source.replace(QUICKSTART, "")
     assert any(cell.get("outputs") for cell in notebook.cells), "stored without outputs: run it and save it"
     NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path)}}).execute()

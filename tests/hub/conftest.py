@@ -1,7 +1,6 @@
 """A Hub on loopback, a small dataset folder, and processes that push and pull."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,14 +44,14 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def process(hub: Hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs Python in a fresh process that talks to the Hub; home is its cache."""
+def process(hub: Hub, preloaded: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs Python in a process of its own that talks to the Hub; home is its cache."""
 
     def process(
         *arguments: str, token: str | None = TOKEN, home: str = "home", **more: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, *map(str, arguments)],
+            [preloaded / "python", *map(str, arguments)],
             env={**environment(hub, tmp_path / home, token), **more},
             cwd=tmp_path,
             capture_output=True,
@@ -65,7 +64,7 @@ def process(hub: Hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProce
 
 @pytest.fixture
 def vqa_mc(process) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs ``vqa-mc`` in a fresh process; whatever it says, no secret is in it."""
+    """Runs ``vqa-mc`` in a process of its own; whatever it says, no secret is in it."""
 
     def vqa_mc(*arguments: Any, **options: str) -> subprocess.CompletedProcess[str]:
         done = process("-m", "hf_vqa_mc", *arguments, **options)

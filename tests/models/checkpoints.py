@@ -1,7 +1,6 @@
 """Small checkpoints of every model, with word vectors and images made up."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -98,12 +97,12 @@ def picture(seed: int, size: tuple[int, int] = (40, 30)) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-def assert_loaded_in_a_new_process(model, given, folder, *imports):
+def assert_loaded_in_a_new_process(python, model, given, folder, *imports):
     """The saved model is loaded by the Auto classes of a process with these imports, with the same logits."""
     model.save_pretrained(folder / "m")
     torch.save(given, folder / "given.pt")
     program = "\n".join([*(imports or (REGISTRATION, AUTO_CLASS)), LOADED])
-    command = [sys.executable, "-c", program, folder / "given.pt", folder / "m"]
+    command = [python, "-c", program, folder / "given.pt", folder / "m"]
     name, *logits = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert name == type(model).__name__
     assert list(map(float, logits)) == pytest.approx(model(**given).logits.flatten().tolist(), abs=1e-6)

@@ -176,10 +176,10 @@ def test_evaluation_is_deterministic_and_training_has_dropout(kind):
 
 
 @pytest.mark.parametrize("kind", ["spatial", *(pytest.param(kind, marks=pytest.mark.slow) for kind in CO_ATTENTIONS)])
-def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(kind, tmp_path):
+def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(kind, preloaded, tmp_path):
     model = made(kind).eval()
     given, _, _ = drawn(kind)
-    assert_loaded_in_a_new_process(model, given, tmp_path)
+    assert_loaded_in_a_new_process(preloaded / "python", model, given, tmp_path)
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -321,9 +321,9 @@ def test_tables_that_lack_what_the_model_sees_or_are_out_of_order_are_refused():
 @pytest.mark.parametrize(
     "imports", [(REGISTRATION, AUTO_CLASS), pytest.param((AUTO_CLASS, REGISTRATION), marks=pytest.mark.slow)]
 )
-def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(tmp_path, imports):
+def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(preloaded, tmp_path, imports):
     model = made().eval()
-    assert_loaded_in_a_new_process(model, drawn(model)[0], tmp_path, *imports)
+    assert_loaded_in_a_new_process(preloaded / "python", model, drawn(model)[0], tmp_path, *imports)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -45,13 +44,13 @@ def hub():
 
 
 @pytest.fixture
-def run(hub, tmp_path):
-    """What a program in a fresh process says; home is its cache."""
+def run(hub, preloaded, tmp_path):
+    """What a program in a process of its own says; home is its cache."""
 
     def run(program, *arguments, token=TOKEN, home="home", **more):
         return json_of(
             subprocess.run(
-                [sys.executable, "-c", program, *map(str, arguments)],
+                [preloaded / "python", "-c", program, *map(str, arguments)],
                 env={**environment(hub, tmp_path / home, token), **more},
                 cwd=tmp_path,
                 capture_output=True,

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +15,25 @@ from tests.training.toy_dataset import CONFIG
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
 
 
-def run(task, given, result, processes, cache):
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "HF_DATASETS_CACHE": str(cache)}
-    launcher = TORCHRUN if processes == 2 else ()
-    words = [sys.executable, *launcher, "-m", "tests.training.processes", task, json.dumps(given), str(result)]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [json.loads(Path(f"{result}.{rank}.json").read_text()) for rank in range(processes)]
+@pytest.fixture
+def run(preloaded):
+    """Runs a task of ``tests.training.processes`` in one process or two; the result of each."""
+    python = str(preloaded / "python")
+
+    def run(task, given, result, processes, cache):
+        ours = {"PYTHONPATH": str(Path.cwd()), "HF_DATASETS_CACHE": str(cache), "PYTHON_EXEC": python}
+        launcher = TORCHRUN if processes == 2 else ()
+        words = [python, *launcher, "-m", "tests.training.processes", task, json.dumps(given), str(result)]
+        done = subprocess.run(words, env={**os.environ, **ours}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return [json.loads(Path(f"{result}.{rank}.json").read_text()) for rank in range(processes)]
+
+    return run
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["mlp-iqa", "attention"])
-def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, tmp_path, model):
+def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, run, tmp_path, model):
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2) if model == "attention" else toy_features
     sizes = {"hidden_size": 300} if model == "mlp-iqa" else {"hidden_size": 64, "attention_size": 8}
     args = settings(model=model, features=grid, model_settings=sizes, epochs=2)
@@ -70,7 +76,7 @@ NMN = {"size": 16, "word_size": 16, "lstm_size": 16, "dropout": 0.0}
     ],
     ids=["mlp-qa", "lstm-q", "bow-q-i", "nmn"],
 )
-def test_two_processes_train_to_where_one_does(settings, toy, toy_features, tmp_path, changes):
+def test_two_processes_train_to_where_one_does(settings, toy, toy_features, run, tmp_path, changes):
     features = toy_features if changes.get("model") == "bow-q-i" else None
     if changes.get("model") == "nmn":
         features = toy_dataset.features(toy, tmp_path / "grid", grid=2)
