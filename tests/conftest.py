@@ -32,10 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the slowest tests, the pages and notebooks of docs/: else one worker runs them while others idle.
-
-    Those that share a run of quickstart follow one another, for the same worker.
-    """
+    """Start with the slowest tests, quickstart and docs/: else one worker runs them while others idle."""
     docs = Path(__file__).parent / "docs"
     items.sort(key=lambda item: item.path.parent != docs and "quickstart_run" not in getattr(item, "fixturenames", ()))
 
