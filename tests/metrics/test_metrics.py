@@ -57,9 +57,9 @@ def nested(depth: int) -> list:
     return deep
 
 
-def run(code: str, home: Path, *arguments: str, **environment: str) -> str:
+def run(python: Path, code: str, home: Path, *arguments: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        [python, "-c", code, *arguments],
         env={**os.environ, "HF_HOME": str(home), "HF_UPDATE_DOWNLOAD_COUNTS": "0", **environment},
         capture_output=True,
         text=True,
@@ -82,8 +82,8 @@ def test_there_is_a_folder_for_each_metric_and_no_other():
 
 
 @pytest.mark.slow
-def test_all_load_with_one_line_and_without_a_network(tmp_path):
-    assert run(ONE_LINE_EACH, tmp_path, **OFFLINE).split() == list(SCHEMES)
+def test_all_load_with_one_line_and_without_a_network(preloaded, tmp_path):
+    assert run(preloaded / "python", ONE_LINE_EACH, tmp_path, **OFFLINE).split() == list(SCHEMES)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -261,11 +261,11 @@ def test_two_processes_score_the_rows_of_both(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(tmp_path):
+def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(preloaded, tmp_path):
     space = Repository("space", "benchmakers/mc_accuracy", private=False, sdk="gradio")
     folder = metric_folder("mc_accuracy")
     space.write("main", {path.name: path.read_bytes() for path in folder.glob("*.*")}, title="the folder")
     with serving(Hub(repositories={("space", space.name): space})) as hub:
-        assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
+        assert json.loads(run(preloaded / "python", FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
         assert hub.paths_of("GET", "/resolve/main/mc_accuracy.py")
-    assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
+    assert json.loads(run(preloaded / "python", FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
