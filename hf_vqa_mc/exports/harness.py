@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.exports.questions import Questions
+from hf_vqa_mc.benchmarks.questions import Questions
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
 from hf_vqa_mc.io.progress import Progress

@@ -1,7 +1,6 @@
 """Images of an export: checked, in a format that every harness opens, and as base64."""
 
 import base64
-import io
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from hf_vqa_mc.benchmarks.questions import Questions
 from hf_vqa_mc.errors import InputError, listed, shown
-from hf_vqa_mc.exports.questions import Questions
 from hf_vqa_mc.io.atomic_file import in_plain_words
-from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
+from hf_vqa_mc.io.pictures import BrokenImage, portable_picture
 from hf_vqa_mc.io.progress import Progress
 
 FEWEST_BYTES = 49
@@ -47,14 +46,7 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
 
 
 def _exported(content: bytes) -> tuple[bytes, str]:
-    with opened_picture(content, side=1) as opened:
-        suffix = SUFFIXES.get(opened.format or "")
-    if suffix and len(content) >= FEWEST_BYTES:
-        return content, suffix
-    with opened_picture(content) as opened:
-        converted = io.BytesIO()
-        opened.convert("RGB").save(converted, "PNG")
-    return converted.getvalue(), "png"
+    return portable_picture(content, SUFFIXES, FEWEST_BYTES)
 
 
 @dataclass(frozen=True)

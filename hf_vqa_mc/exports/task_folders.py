@@ -4,7 +4,7 @@ lm-eval presents the benchmark without images to language models: choices are sc
 text (``output_type: multiple_choice``), given the question or only "Answer:". Both should be near chance if the
 benchmark needs its images. lmms-eval presents it with images, and the same questions without: models generate an
 answer (``output_type: generate_until``) that is parsed as a letter. Each image is one file, however many questions it
-has. In both, a context (see `exports.questions`) precedes the question as "Context: ...".
+has. In both, a context (see `benchmarks.questions`) precedes the question as "Context: ...".
 """
 
 import shlex
@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hf_vqa_mc.benchmarks.questions import Questions, check_lettered, question_table
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.images import exported_images
-from hf_vqa_mc.exports.questions import Questions, check_lettered, question_table
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress
 

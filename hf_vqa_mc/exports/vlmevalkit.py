@@ -5,7 +5,7 @@ Its conventions, from its source code: columns index, question, A, B, .., answer
 is done where the dataset's name has "circular" in it, on rows whose index is k * 10^6 + the index of the first: the
 same question with its choices rotated by k, correct only if all rotations are answered correctly. Questions of a file
 without images are text only. Its prompts have the column hint before the question, which holds the benchmark's context
-(see `exports.questions`); l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
+(see `benchmarks.questions`); l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
 
 It reads its files with ``pandas.read_csv``, which parses a choice "None" or "NA" as missing, and a column of "1", "2"
 and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that and is invisible.
@@ -20,10 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from hf_vqa_mc.benchmarks.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.exports.harness import EXPORTED, Exported, Harness, made_folder, record
 from hf_vqa_mc.exports.images import Base64Images, base64_images
-from hf_vqa_mc.exports.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.io.atomic_file import NewFile, OldFile, new_file, publish_together
 from hf_vqa_mc.io.manifest import changed_files, manifest_text, read_manifest
 from hf_vqa_mc.io.progress import Progress

@@ -4,7 +4,7 @@ import io
 import stat
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -88,6 +88,26 @@ def is_picture(content: bytes) -> bool:
             return True
     except Exception:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
         return False
+
+
+def portable_picture(content: bytes, formats: Mapping[str, str], fewest_bytes: int = 0) -> tuple[bytes, str]:
+    """An image file unchanged if its format is one of ``formats``, else as PNG; and the format's value there.
+
+    Args:
+        content: of the file.
+        formats: PIL's names of formats, with ``PNG``, to any values.
+        fewest_bytes: smaller files are converted, too.
+
+    Raises:
+        BrokenImage: it is damaged.
+    """
+    with opened_picture(content) as opened:
+        name = opened.format or ""
+        if name in formats and len(content) >= fewest_bytes:
+            return content, formats[name]
+        converted = io.BytesIO()
+        opened.convert("RGB").save(converted, "PNG")
+    return converted.getvalue(), formats["PNG"]
 
 
 def read_picture(path: Path) -> bytes:

@@ -104,11 +104,7 @@ class VqaProcessor(ProcessorMixin):
             found = "none" if images is None else len(images)
             raise InputError(f"the model sees images: expected {count}, one per question, found {found}")
         backbone = self.image_backbone()
-        encoded: list[NDArray[np.float32] | Regions] = []
-        for first in range(0, len(images), backbone.batch_size):
-            batch = [backbone.prepare(open_image(image)) for image in images[first : first + backbone.batch_size]]
-            encoded += backbone.encode_prepared(batch)
-        tensors = image_tensors(backbone.kind, encoded)
+        tensors = image_tensors(backbone.kind, self.encoded_images(images))
         features = tensors[self._image_input]
         if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
             raise InputError(
@@ -116,6 +112,31 @@ class VqaProcessor(ProcessorMixin):
             )
         tensors[self._image_input] = features.to(getattr(torch, backbone.kind.precision)).float()
         return tensors
+
+    def encoded_images(self, images: Sequence[RawImage]) -> list[NDArray[np.float32] | Regions]:
+        """The features of images, which stand for them in later calls of the processor.
+
+        Raises:
+            InputError: the model sees no images, or an image cannot be read.
+        """
+        backbone = self.image_backbone()
+        encoded = {at: image for at, image in enumerate(images) if isinstance(image, np.ndarray | Regions)}
+        raw = [at for at in range(len(images)) if at not in encoded]
+        for first in range(0, len(raw), backbone.batch_size):
+            batch = raw[first : first + backbone.batch_size]
+            prepared = [backbone.prepare(open_image(images[at])) for at in batch]
+            encoded |= dict(zip(batch, backbone.encode_prepared(prepared), strict=True))
+        return [encoded[at] for at in range(len(images))]
+
+    def no_image(self) -> NDArray[np.float32] | Regions:
+        """The features that stand for no image: zeros, of one region that is the whole image if the model sees regions.
+
+        Raises InputError if the model sees no images.
+        """
+        kind = self.image_backbone().kind
+        if kind.regions is None:
+            return np.zeros(kind.shape, np.float32)
+        return Regions(np.zeros((1, kind.dim), np.float32), np.array([[0, 0, 1, 1, 1, 0]], np.float32))
 
     def image_backbone(self, device: str | None = None) -> Backbone:
         """The image backbone, loaded on the first call: on ``device``, by default the GPU if there is one.

@@ -8,6 +8,7 @@ VERBS = (
     "build",
     "audit",
     "remedy",
+    "evaluate",
     "preview",
     "export",
     "score",

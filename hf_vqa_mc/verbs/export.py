@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
+    from hf_vqa_mc.benchmarks.questions import Questions
     from hf_vqa_mc.exports.harness import Exported
-    from hf_vqa_mc.exports.questions import Questions
 
 
 @settings
@@ -77,7 +77,7 @@ class ExportResult(Result):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per exported question."""
-        from hf_vqa_mc.exports.questions import question_table
+        from hf_vqa_mc.benchmarks.questions import question_table
 
         return question_table(self.questions).to_pandas()
 
@@ -107,11 +107,11 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
         InputError: the benchmark cannot be read, the name is not valid, the harness cannot present a row, or the
             output exists and is not an export.
     """
-    from hf_vqa_mc.exports.questions import exported_questions
+    from hf_vqa_mc.benchmarks.questions import presented_questions
     from hf_vqa_mc.io.atomic_file import check_outside
 
     benchmark = settings.read(progress)
-    questions = exported_questions(benchmark, settings.name, settings.hide_answers)
+    questions = presented_questions(benchmark, settings.name, settings.hide_answers)
     check_outside(settings.output / questions.name, "--output", settings.paths)
     done = HARNESSES[settings.harness].write(questions, settings.output, progress, settings.overwrite)
     done = replace(done, notes=[*benchmark.notes, *done.notes])

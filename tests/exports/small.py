@@ -10,7 +10,7 @@ from hf_vqa_mc.benchmarks.layouts import ChoicesAndLabel
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ListOfChoices
 from hf_vqa_mc.benchmarks.layouts.label_forms import by_index
 from hf_vqa_mc.exports import HARNESSES
-from hf_vqa_mc.exports.questions import exported_questions
+from hf_vqa_mc.benchmarks.questions import presented_questions
 from hf_vqa_mc.io.progress import silent
 
 QUESTIONS = [
@@ -81,5 +81,5 @@ def benchmark(
 
 def export(benchmark, harness, output, name=None, hide_answers=False, progress=silent, overwrite=False):
     """Export a benchmark as `vqa-mc export` does."""
-    questions = exported_questions(benchmark, name, hide_answers)
+    questions = presented_questions(benchmark, name, hide_answers)
     return HARNESSES.find(harness).write(questions, output, progress, overwrite)

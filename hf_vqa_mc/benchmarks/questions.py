@@ -88,7 +88,7 @@ class Questions:
         return f"{self.location}, question_id {shown(self.question_ids[row])}"
 
 
-def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
+def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
     """The questions of the evaluated split.
 
     Choices without an order (with the target first) are shuffled deterministically.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hf_vqa_mc.exports.questions import other_columns
+from hf_vqa_mc.benchmarks.questions import other_columns
 from tests.exports import small
 
 TEXTS = ["a", "b", None, ""]

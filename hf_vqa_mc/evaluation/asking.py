@@ -1,0 +1,142 @@
+"""All jobs of an evaluation, asked in batches and in threads."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Any
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.evaluation.inputs import INPUTS, Shown
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
+from hf_vqa_mc.evaluation.methods import Method
+from hf_vqa_mc.evaluation.prompts import Job, Prompts
+from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.io.progress import Progress
+
+WAITING = 2
+"""Batches per thread that are prepared before earlier ones are done."""
+FIRST_FAILURES = 8
+"""If all of the first replies are failures, the run ends."""
+
+
+def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: Sequence[int], sizes: Sequence[int]) -> list[Job]:
+    """The jobs of an evaluation, row by row, so that an interrupted one has all inputs of the same rows.
+
+    Args:
+        rows: indices of questions.
+        inputs: names of ``INPUTS``.
+        rotations: numbers of rotations: each row's choices are rotated by equal steps.
+        sizes: (questions,): number of choices.
+    """
+    return [
+        Job(row, name, rotation)
+        for row in rows
+        for rotation in dict.fromkeys(
+            part * sizes[row] // min(len(rotations), sizes[row]) for part in rotations[: sizes[row]]
+        )
+        for name in inputs
+    ]
+
+
+def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
+    """Ask all jobs that have no reply yet, and add their replies to the run.
+
+    Raises:
+        InputError: the model rejects the first prompts, or returns something else than replies.
+        ConnectionError: the model's server cannot be reached any more.
+    """
+    todo = [job for job in jobs if job not in run.replies or run.replies[job].failure]
+    done = len(jobs) - len(todo)
+    step = f"asking {name_of(model)}"
+    progress(step, done, len(jobs))
+    failures: list[str] = []
+    answered = False
+    for replies in _all_replies(model, method, prompts, todo):
+        run.add(replies)
+        done += len(replies)
+        progress(step, done, len(jobs))
+        answered = answered or any(not reply.failure for reply in replies.values())
+        failures += [] if answered else [reply.failure for reply in replies.values()]
+        if len(failures) >= FIRST_FAILURES and not answered:
+            raise InputError(
+                f"model {name_of(model)} answers none of the first {len(failures)} questions: {failures[0]}"
+            )
+
+
+def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Iterator[dict[Job, Reply]]:  # noqa: ANN401
+    """The replies to batches of jobs as they come."""
+    size, threads = max(1, getattr(model, "batch_size", 1)), max(1, getattr(model, "concurrency", 1))
+    batches = _batches(jobs, size)
+    if threads == 1:
+        for batch in batches:
+            yield _replies(model, method, prompts, batch)
+        return
+    pool = ThreadPoolExecutor(threads, "vqa-mc-evaluate")
+    try:
+        waiting: set[Future[dict[Job, Reply]]] = set()
+        while True:
+            for batch in islice(batches, WAITING * threads - len(waiting)):
+                waiting.add(pool.submit(_replies, model, method, prompts, batch))
+            if not waiting:
+                return
+            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            if any(one.exception() for one in finished):  # store the replies that are on their way, then raise it
+                pool.shutdown(cancel_futures=True)
+                finished |= {one for one in waiting if not one.cancelled()}
+            for one in sorted(finished, key=lambda one: one.exception() is not None):
+                yield one.result()
+    finally:
+        if callable(close := getattr(model, "close", None)):
+            close()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
+    """Batches of jobs that are shown an image, or not, in order: models cannot mix them."""
+    batches: dict[bool, list[Job]] = {}
+    for job in jobs:
+        is_shown = INPUTS[job.input].image is not Shown.NONE
+        batches.setdefault(is_shown, []).append(job)
+        if len(batches[is_shown]) == size:
+            yield batches.pop(is_shown)
+    yield from batches.values()
+
+
+def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job]) -> dict[Job, Reply]:  # noqa: ANN401
+    """The replies to one batch; a prompt that cannot be made is a failure."""
+    found: dict[Job, Reply] = {}
+    made: dict[Job, Prompt] = {}
+    for job in batch:
+        try:
+            made[job] = prompts.prompt(job)
+        except InputError as error:
+            found[job] = Reply(failure=str(error))
+    if made:
+        given = getattr(model, method.name)(list(made.values()))
+        if len(given) != len(made):
+            raise InputError(f"model {name_of(model)} returned {len(given)} replies to {len(made)} prompts")
+        for (job, prompt), reply in zip(made.items(), given, strict=True):
+            found[job] = _checked(reply, method, prompt, name_of(model))
+    return found
+
+
+def _checked(reply: Any, method: Method, prompt: Prompt, name: str) -> Reply:  # noqa: ANN401  of any model
+    """What a model returned as a Reply."""
+    if isinstance(reply, str):
+        reply = Reply(text=reply)
+    elif not isinstance(reply, Reply):
+        try:
+            reply = Reply(scores=tuple(map(float, reply)))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"model {name} returned {shown(reply)}; expected a text, a list of scores or a Reply"
+            ) from None
+    if reply.failure:
+        return reply
+    if method.name == "generate":
+        if reply.text is None:
+            raise InputError(f"model {name} returned no text for --method generate")
+    elif reply.scores is None or len(reply.scores) != len(prompt.choices):
+        found = "none" if reply.scores is None else len(reply.scores)
+        raise InputError(f"model {name} returned {found} scores for {len(prompt.choices)} choices")
+    return reply

@@ -1,0 +1,159 @@
+"""An evaluation: rows, prompts, replies, figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.asking import ask, jobs_of
+from hf_vqa_mc.evaluation.figures import Figures, figures_of
+from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, INPUTS, Shown
+from hf_vqa_mc.evaluation.language_model import name_of
+from hf_vqa_mc.evaluation.methods import Method
+from hf_vqa_mc.evaluation.opening import find_method, open_model
+from hf_vqa_mc.evaluation.prompts import Prompts
+from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.io.atomic_file import check_outside
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.version import __version__
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EVALUATIONS = Path("vqa_mc_evaluations")
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A finished evaluation."""
+
+    model: str
+    method: str
+    location: str
+    """location of the split"""
+    dataset: str
+    config: str | None
+    split: str
+    figures: Figures
+    prompts: Prompts
+    run: dict[str, Any]
+    """the settings of the run, as in run.json"""
+    notes: tuple[str, ...] = ()
+    """sentences about rows and images of the benchmark"""
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        return {
+            "version": __version__,
+            "model": public_name(self.model),
+            "dataset": public_name(self.dataset),
+            "config": self.config,
+            "split": self.split,
+            "method": self.method,
+            **self.figures.as_json(),
+        }
+
+
+def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401  EvaluateSettings
+    """Evaluate a model as the settings say; see `hf_vqa_mc.evaluate`."""
+    if settings.output is not None:
+        check_outside(settings.output, "--output", settings.paths)
+    benchmark = settings.read(progress)
+    split, questions = benchmark.test, presented_questions(benchmark, None, hide_answers=False)
+    model = open_model(
+        settings.model,
+        **{
+            name: getattr(settings, name)
+            for name in ("base_url", "device", "batch_size", "concurrency", "max_tokens", "timeout", "word_vectors")
+        },
+    )
+    method = find_method(model, settings.method or ("generate" if settings.base_url else None))
+    inputs = checked_inputs(settings.inputs, method, model, split, questions)
+    prompts = Prompts(questions, method, settings.seed, settings.instruction)
+    rows = sampled(questions, settings.sample, settings.seed)
+    most = max((len(texts) for texts in questions.choices), default=0)
+    rotations = range(most if settings.rotations == "all" else int(settings.rotations))
+    jobs = jobs_of(rows.tolist(), inputs, rotations, [len(texts) for texts in questions.choices])
+    run = {
+        "version": __version__,
+        "model": name_of(model),
+        "base_url": settings.base_url,
+        "dataset": public_name(settings.dataset_name),
+        "config": benchmark.config,
+        "split": split.name,
+        "method": method.name,
+        "instruction": settings.instruction,
+        "max_tokens": settings.max_tokens if method.name == "generate" else None,
+        "seed": settings.seed,
+        "questions_sha256": prompts.fingerprint(),
+        "example": prompts.text(INPUTS[inputs[0]], int(rows[0]), questions.choices[int(rows[0])]),
+    }
+    with RunFolder(settings.output, run).open() as folder:
+        ask(model, method, prompts, jobs, folder, progress)
+        figures = figures_of(questions, split, method, jobs, folder.replies)
+    dataset = settings.dataset_name
+    return Evaluation(
+        name_of(model), method.name, split.location, dataset, benchmark.config, split.name, figures, prompts, run,
+        benchmark.notes,
+    )  # fmt: skip
+
+
+def checked_inputs(
+    names: Sequence[str],
+    method: Method,
+    model: Any,
+    split: Split,
+    questions: Questions,  # noqa: ANN401  a LanguageModel
+) -> list[str]:
+    """The inputs to ask, each once.
+
+    Raises:
+        InputError: an input cannot be shown, or is the same as another with this method.
+    """
+    found = list(dict.fromkeys(names))
+    if method.compares_inputs and CHOICES_ONLY.name not in found:
+        found.append(CHOICES_ONLY.name)  # for the unconditional likelihood
+    for name in found:
+        given = INPUTS[name]
+        if not given.choices and not method.without_choices:
+            raise InputError(f"--inputs {name}: --method {method.name} needs the choices; use --method generate")
+        if not given.choices and not method.lists_choices:
+            raise InputError(
+                f"--inputs {name}: with --method {method.name} no prompt lists the choices, so this is no-image; remove it"
+            )
+        if given.image is Shown.NONE:
+            continue
+        if not getattr(model, "sees_images", True):
+            raise InputError(
+                f"--inputs {name}: model {name_of(model)} sees no images; use --inputs no-image,choices-only"
+            )
+        if not len(questions.image_rows):
+            why = split.images_missing or "the benchmark has no images"
+            raise InputError(f"--inputs {name}: {why}; or use --inputs no-image,choices-only")
+        if given.image is Shown.OTHER and len(questions.image_rows) < 2:
+            raise InputError(f"--inputs {name}: the benchmark has only one image; remove this input")
+    return found
+
+
+def sampled(questions: Questions, count: int | None, seed: int) -> "NDArray[np.int64]":
+    """The indices of a random sample, ascending; each question type has its share, to the nearest row.
+
+    All rows without ``count``. The sample of a larger count contains that of a smaller one, up to rounding.
+    """
+    rows = np.arange(len(questions), dtype=np.int64)
+    if count is None or count >= len(rows):
+        return rows
+    keys = np.random.default_rng(seed).random(len(rows))
+    types = np.unique(questions.types, return_inverse=True)[1]
+    order = np.lexsort((keys, types))
+    sizes = np.bincount(types)
+    within = np.concatenate([np.arange(size) for size in sizes])  # rank of each row of ``order`` in its type
+    # rows in the order of their rank's share of the type: a prefix has every type in proportion
+    first = np.argsort((within + keys[order]) / sizes[types[order]], kind="stable")[:count]
+    return np.sort(order[first])

@@ -1,0 +1,316 @@
+"""What the replies of a model say: accuracy by input, visual gain, leaks, positions, and by type and decoy kind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.benchmarks.questions import LETTERS, Questions
+from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
+from hf_vqa_mc.evaluation.language_model import Reply
+from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method
+from hf_vqa_mc.evaluation.prompts import Job, rotated
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, mean_by, proportion_interval, standard_error
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A mean over rows with its 95% interval, clustered by image."""
+
+    mean: float
+    low: float
+    high: float
+    rows: int
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return dict(vars(self))
+
+
+def share(scores: Floats, clusters: Ints) -> Share:
+    """The mean of scores in [0, 1]; the interval is `proportion_interval`.
+
+    >>> share(np.ones(10), np.arange(10)).low > 0.6
+    True
+    """
+    mean = float(scores.mean())
+    low, high = proportion_interval(mean, *effective_rows(scores, clusters))
+    return Share(mean, low, high, len(scores))
+
+
+def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
+    """The mean of paired differences with Student's interval, clustered; infinite with a single cluster.
+
+    >>> difference(np.array([1.0, 1.0, 0.0, 1.0]), np.zeros(4), np.arange(4)).mean
+    0.75
+    """
+    found = one - other
+    error, units = standard_error(found, clusters), len(np.unique(clusters))
+    half = np.inf if error is None else float(stats.t.ppf((1 + CONFIDENCE) / 2, units - 1)) * error
+    mean = float(found.mean())
+    return Share(mean, max(mean - half, -1.0), min(mean + half, 1.0), len(found))
+
+
+@dataclass(frozen=True, eq=False)
+class Picks:
+    """What was picked with one input and rule; a row has as many columns as rotations, at most one per choice."""
+
+    picked: Ints
+    """(rows, rotations): index of the picked choice in the row's own order; UNPARSED or FAILED; FAILED where a row has
+    fewer rotations"""
+    shown: Ints
+    """the same as shown, 0 for A"""
+    labels: Ints
+    """(rows,): index of the target"""
+
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """(rows, rotations): whether there is a reply."""
+        return self.picked != FAILED
+
+    @property
+    def evaluated(self) -> NDArray[np.bool_]:
+        """(rows,): whether there is any reply."""
+        return self.asked.any(axis=1)
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """(rows, rotations): whether the target is picked."""
+        return self.picked == self.labels[:, None]
+
+    @property
+    def scores(self) -> Floats:
+        """(rows,): share of rotations in which the target is picked; NaN without a reply."""
+        counts = self.asked.sum(1)
+        return np.divide(self.correct.sum(1), counts, out=np.full(len(counts), np.nan), where=counts > 0)
+
+    @property
+    def always_correct(self) -> NDArray[np.bool_]:
+        """(rows,): whether the target is picked in every rotation."""
+        return (self.correct | ~self.asked).all(1) & self.evaluated
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """The results of a run."""
+
+    questions: Questions
+    split: Split
+    method: Method
+    rows: Ints
+    """(rows,): the evaluated questions"""
+    picks: dict[str, dict[str, Picks]]
+    """input to rule to picks; the first rule is the method's"""
+    failures: dict[str, list[str]]
+    """input to the reasons of failures"""
+    replies: Mapping[Job, Reply]
+
+    def of(self, name: str) -> Picks:
+        """The picks with an input."""
+        return next(iter(self.picks[name].values()))
+
+    @property
+    def clusters(self) -> Ints:
+        """(rows,): number of each row's image."""
+        return np.unique(self.split.clusters[self.rows], return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def chance(self) -> float:
+        """Accuracy of random guessing."""
+        return float(np.mean([1 / len(self.questions.choices[row]) for row in self.rows]))
+
+    @property
+    def rotations(self) -> int:
+        """Maximum number of rotations of a row."""
+        return self.of(next(iter(self.picks))).picked.shape[1]
+
+    def accuracy(self, name: str, rule: str | None = None) -> Share:
+        """The accuracy with an input, over all rotations."""
+        picks = self.of(name) if rule is None else self.picks[name][rule]
+        return share(picks.scores[picks.evaluated], self.clusters[picks.evaluated])
+
+    def circular(self, name: str) -> Share:
+        """The share of rows that are answered correctly in every rotation."""
+        picks = self.of(name)
+        return share(picks.always_correct[picks.evaluated].astype(float), self.clusters[picks.evaluated])
+
+    def gain(self, name: str) -> Share:
+        """The accuracy with all inputs minus that with this one, on the rows with both."""
+        full, other = self.of(FULL.name), self.of(name)
+        both = full.evaluated & other.evaluated
+        return difference(full.scores[both], other.scores[both], self.clusters[both])
+
+    def by_type(self, name: str) -> dict[str, float] | None:
+        """The accuracy by question type; None without types."""
+        picks, types = self.of(name), [self.questions.types[row] for row in self.rows]
+        if not any(types):
+            return None
+        kept = picks.evaluated
+        return mean_by(picks.scores[kept], [one for one, keep in zip(types, kept, strict=True) if keep])
+
+    def positions(self, name: str) -> list[dict[str, Any]]:
+        """How often each position is picked, and how often the target is there."""
+        picks = self.of(name)
+        parsed = picks.asked & (picks.picked >= 0)
+        shown, total = picks.shown[parsed], max(int(parsed.sum()), 1)
+        sizes = np.array([len(self.questions.choices[row]) for row in self.rows])
+        offset = (picks.shown - picks.picked) % sizes[:, None]  # of the rotation
+        targets = ((picks.labels[:, None] + offset) % sizes[:, None])[parsed]
+        return [
+            {
+                "letter": LETTERS[at] if at < len(LETTERS) else str(at + 1),
+                "picked": float((shown == at).sum() / total),
+                "target": float((targets == at).sum() / total),
+            }
+            for at in range(int(sizes.max(initial=0)))
+        ]
+
+    def kinds(self, name: str) -> dict[str, dict[str, float]] | None:
+        """How often a choice of each kind is picked, and its share of all choices; None without kinds."""
+        kinds = [self.split.rows["choice_kinds"][int(row)].as_py() for row in self.rows]
+        if not any(kinds):
+            return None
+        picks = self.of(name)
+        found: dict[str, list[float]] = {}
+        parsed = 0
+        for of_row, kinds_of_row in zip(picks.picked.tolist(), kinds, strict=True):
+            for index in of_row:
+                if index >= 0 and kinds_of_row:
+                    parsed += 1
+                    for kind in kinds_of_row:
+                        found.setdefault(kind, [0.0, 0.0])[1] += 1 / len(kinds_of_row)
+                    found[kinds_of_row[index]][0] += 1
+        return {kind: {"picked": one / parsed, "share": of / parsed} for kind, (one, of) in sorted(found.items())}
+
+    def sets(self, name: str) -> Share | None:
+        """The share of closed answer sets whose rows are all answered correctly; None without sets."""
+        if "set_id" not in self.split.original.column_names:
+            return None
+        ids = [self.split.original["set_id"][int(row)].as_py() or "" for row in self.rows]
+        sizes: dict[str, int] = {}
+        for one in self.split.original["set_id"].to_pylist():
+            sizes[one or ""] = sizes.get(one or "", 0) + 1
+        correct: dict[str, list[bool]] = {}
+        for one, right in zip(ids, self.of(name).always_correct.tolist(), strict=True):
+            if one:
+                correct.setdefault(one, []).append(right)
+        whole = [all(found) for one, found in correct.items() if len(found) == sizes[one]]
+        return share(np.array(whole, float), np.arange(len(whole))) if whole else None
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Numbers of replies, of those that name no choice, and of failures."""
+        picks = self.of(name)
+        return {
+            "replies": int(picks.asked.sum()),
+            "unparsed": int((picks.picked == UNPARSED).sum()),
+            "failed": len(self.failures[name]),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        inputs = {}
+        for name in self.picks:
+            given, circular = INPUTS[name], self.rotations > 1
+            sets = self.sets(name)
+            inputs[name] = {
+                "shows": given.sentence,
+                "accuracy": self.accuracy(name).as_json(),
+                **self.counts(name),
+                "circular_accuracy": self.circular(name).as_json() if circular else None,
+                "gain": self.gain(name).as_json() if FULL.name in self.picks and name != FULL.name else None,
+                "set_accuracy": sets and sets.as_json(),
+                "per_type": self.by_type(name),
+                "positions": self.positions(name),
+                "choice_kinds": self.kinds(name),
+                "rules": {rule: self.accuracy(name, rule).as_json() for rule in self.picks[name]}
+                if len(self.picks[name]) > 1
+                else None,
+                "failures": sorted(set(self.failures[name]))[:10],
+            }
+        leaks = self.leaked
+        return {
+            "questions": len(self.rows),
+            "chance": self.chance,
+            "rotations": self.rotations,
+            "inputs": inputs,
+            "leaked": None if leaks is None else float(leaks.mean()),
+        }
+
+    @property
+    def leaked(self) -> NDArray[np.bool_] | None:
+        """(rows,): whether the row is answered correctly, in every rotation, without its image or its question."""
+        blind = [self.of(name).always_correct for name in self.picks if INPUTS[name].is_blind]
+        return np.any(blind, axis=0) if blind else None
+
+    def table(self) -> dict[str, list[Any]]:
+        """Columns with one entry per row: question_id, label, leaked, and for each input the pick and the score."""
+        ids = [self.questions.question_ids[row] for row in self.rows]
+        columns: dict[str, list[Any]] = {"question_id": ids}
+        leaked = self.leaked
+        if leaked is not None:
+            columns["leaked"] = leaked.tolist()
+        for name in self.picks:
+            picks = self.of(name)
+            columns[f"{name}_picked"] = [index if index >= 0 else None for index in picks.picked[:, 0].tolist()]
+            columns[f"{name}_score"] = [None if np.isnan(score) else score for score in picks.scores.tolist()]
+        return columns
+
+
+def figures_of(
+    questions: Questions,
+    split: Split,
+    method: Method,
+    jobs: Sequence[Job],
+    replies: Mapping[Job, Reply],
+) -> Figures:
+    """The results of the jobs of a run.
+
+    Args:
+        questions: with labels.
+        split: the split that they are of.
+        method: with which they were answered.
+        jobs: the questions that were asked.
+        replies: with a reply to each job.
+    """
+    rows = np.array(list(dict.fromkeys(job.row for job in jobs)), np.int64)
+    index_of = {int(row): index for index, row in enumerate(rows)}
+    names = list(dict.fromkeys(job.input for job in jobs))
+    rotations: dict[int, dict[int, int]] = {}
+    for job in jobs:
+        of_row = rotations.setdefault(job.row, {})
+        of_row.setdefault(job.rotation, len(of_row))
+    width = max(map(len, rotations.values()))
+    labels = np.array([(questions.labels or [])[row] for row in rows], np.int64)
+    picked: dict[str, dict[str, tuple[Ints, Ints]]] = {name: {} for name in names}
+    failures: dict[str, list[str]] = {name: [] for name in names}
+    for job in jobs:
+        reply = replies[job]
+        if reply.failure:
+            failures[job.input].append(reply.failure)
+            continue
+        order = rotated(len(questions.choices[job.row]), job.rotation)
+        texts = [questions.choices[job.row][index] for index in order]
+        unconditional = None
+        if method.compares_inputs:
+            without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation))
+            unconditional = without.scores if without is not None else None
+        for rule, shown in method.picks(reply, texts, unconditional).items():
+            empty = np.full((2, len(rows), width), FAILED, np.int64)
+            own, as_shown = picked[job.input].setdefault(rule, (empty[0], empty[1]))
+            at = (index_of[job.row], rotations[job.row][job.rotation])
+            as_shown[at] = shown
+            own[at] = order[shown] if shown >= 0 else shown
+    nothing = np.full((len(rows), width), FAILED, np.int64)
+    picks = {
+        name: {rule: Picks(own, shown, labels) for rule, (own, shown) in rules.items()}
+        or {"": Picks(nothing, nothing, labels)}
+        for name, rules in picked.items()
+    }
+    return Figures(questions, split, method, rows, picks, failures, replies)

@@ -1,0 +1,93 @@
+"""Ways to get an answer from a model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+
+from hf_vqa_mc.evaluation.language_model import Reply
+from hf_vqa_mc.evaluation.written_answers import written_choice
+from hf_vqa_mc.listing import Listing
+
+UNPARSED = -1
+"""The pick of a reply that names no choice."""
+FAILED = -2
+"""The pick where the model gave no reply."""
+Picks = dict[str, int]
+"""Rule to the index of the choice that is picked, among those shown; the first rule is the method's own."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to get an answer; ``--method``. Models have a method of the same name."""
+
+    name: str
+    sentence: str
+    """for tables and pages"""
+    lists_choices: bool
+    """whether the prompt lists the choices with letters"""
+    picks: Callable[[Reply, Sequence[str], "Sequence[float | None] | None"], Picks]
+    """From a reply, the choices as shown, and for likelihoods their scores without image and question, to the picks"""
+    instruction: str = ""
+    """last line of a prompt that lists the choices"""
+    without_choices: str = ""
+    """last line of a prompt that does not; "" if the method needs the list"""
+    compares_inputs: bool = False
+    """whether a pick depends on the scores of the input `inputs.CHOICES_ONLY`, which is then evaluated, too"""
+
+
+def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
+    return {"score": best(reply.scores)}
+
+
+def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
+    found = written_choice(reply.text or "", choices)
+    return {"text": UNPARSED if found is None else found}
+
+
+def _by_likelihood(reply: Reply, choices: Sequence[str], unconditional: "Sequence[float | None] | None") -> Picks:
+    scores = [nan if score is None else score for score in reply.scores or ()]
+    lengths = reply.lengths or [1] * len(scores)
+    picks = {
+        "byte": best([score / max(len(text.encode()), 1) for score, text in zip(scores, choices, strict=True)]),
+        "sum": best(scores),
+        "token": best([score / max(length, 1) for score, length in zip(scores, lengths, strict=True)]),
+    }
+    if unconditional is not None:
+        without = [nan if score is None else score for score in unconditional]
+        picks["unconditional"] = best([score - other for score, other in zip(scores, without, strict=True)])
+    return picks
+
+
+def best(scores: "Sequence[float | None] | None") -> int:
+    """The index of the highest score, the first of several; UNPARSED if none is known.
+
+    >>> best([None, -2.0, -1.5]), best([None, None])
+    (2, -1)
+    """
+    known = {index: score for index, score in enumerate(scores or ()) if score is not None and isfinite(score)}
+    return max(known, key=lambda index: (known[index], -index)) if known else UNPARSED
+
+
+RULES: Mapping[str, str] = {
+    "byte": "log-probability per byte of the choice",
+    "sum": "log-probability of the choice",
+    "token": "log-probability per token of the choice",
+    "unconditional": "log-probability of the choice minus that without image and question",
+}
+"""Ways to compare likelihoods; the first one is the answer."""
+LETTER = "Answer with the letter of the correct choice only."
+PHRASE = "Answer with a word or a short phrase."
+METHODS: Listing[Method] = Listing(
+    "method",
+    Method("letter", "the letter with the highest probability as the next token", True, _by_score, LETTER),
+    Method(
+        "likelihood",
+        "the choice with the highest log-probability per byte as the answer's text",
+        False,
+        _by_likelihood,
+        without_choices=PHRASE,
+        compares_inputs=True,
+    ),
+    Method("generate", "the choice that the generated text names", True, _by_text, LETTER, PHRASE),
+    Method("scores", "the choice with the highest score", False, _by_score),
+)

@@ -1,0 +1,86 @@
+"""The model to evaluate, from its name or object, and its method."""
+
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.evaluation.language_model import name_of
+from hf_vqa_mc.evaluation.methods import METHODS, Method
+from hf_vqa_mc.io.hub_folder import hub_folder
+from hf_vqa_mc.io.json_stream import read_json
+
+
+def open_model(
+    model: Any,  # noqa: ANN401  a name or a LanguageModel
+    *,
+    base_url: str | None,
+    device: str | None,
+    batch_size: int,
+    concurrency: int,
+    max_tokens: int,
+    timeout: float,
+    word_vectors: str | None,
+) -> Any:  # noqa: ANN401  a LanguageModel
+    """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
+
+    Raises:
+        InputError: there is no such model, or an option does not fit it.
+        ConnectionError: the Hub or the server cannot be reached.
+    """
+    if not isinstance(model, str | Path):
+        if not any(callable(getattr(model, name, None)) for name in METHODS):
+            raise InputError(
+                f"model is {shown(model)}; expected a name, or an object with a method {_listed(METHODS)}"
+            )
+        return model
+    name = str(model)
+    if base_url is not None:
+        from hf_vqa_mc.evaluation.served_model import ServedModel
+
+        return ServedModel(name, base_url, concurrency=concurrency, max_tokens=max_tokens, timeout=timeout)
+    if _is_ours(name):
+        from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
+
+        return CheckpointModel(name, device=device, batch_size=batch_size, word_vectors=word_vectors)
+    if word_vectors is not None:
+        raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
+    from hf_vqa_mc.evaluation.transformers_model import TransformersModel
+
+    return TransformersModel(name, device=device, batch_size=batch_size, max_tokens=max_tokens)
+
+
+def find_method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel
+    """The method of a name, by default the model's first one; raises InputError if the model does not have it."""
+    own = [one for one in METHODS if callable(getattr(model, one, None))]
+    if name is None:
+        return METHODS[own[0]]
+    method = METHODS.find(name)
+    if name not in own:
+        raise InputError(f"--method {name}: model {name_of(model)} cannot do this; expected {_listed(own)}")
+    return method
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a model's config is one of this package's."""
+    from hf_vqa_mc.models import MODELS
+
+    local = Path(name).expanduser()
+    if not local.is_dir() and (local.exists() or local.is_absolute() or name.startswith((".", "~"))):
+        raise InputError(f"--model {name}: no such folder; expected a folder, or a name on the Hub")
+    expected = "expected a folder, or a name on the Hub; for a server's model, give --base-url"
+    folder = local if local.is_dir() else hub_folder("--model", name, ["config.json"], expected)
+    path = folder / "config.json"
+    if not path.is_file():
+        raise InputError(
+            f"--model {name} has no config.json; expected a folder written by save_pretrained or vqa-mc train"
+        )
+    try:
+        config = read_json(path)
+    except ValueError as error:
+        raise InputError(f"{path} is not valid JSON; copy the model again") from error
+    kinds = {one.config_class.model_type for one in MODELS.values()}
+    return isinstance(config, dict) and config.get("model_type") in kinds
+
+
+def _listed(names: Any) -> str:  # noqa: ANN401  an iterable of texts
+    return " or ".join(names)

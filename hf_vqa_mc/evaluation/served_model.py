@@ -1,0 +1,175 @@
+"""Models behind an OpenAI-compatible server: vLLM, SGLang, ``transformers serve`` and commercial ones."""
+
+import base64
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hf_vqa_mc.benchmarks.questions import LETTERS
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply
+from hf_vqa_mc.io.hub_folder import first_line
+
+KEY = "OPENAI_API_KEY"
+"""Environment variable of the server's key."""
+ALTERNATIVES = 20
+"""Number of most probable tokens that are requested, the maximum of most servers."""
+RETRIES = 6
+"""Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
+MALFORMED = 3
+"""Attempts after replies that cannot be read."""
+REFUSED = (401, 403, 404)
+"""Status codes that end a run: no other request can succeed."""
+
+
+class ServedModel:
+    """A model behind a server with the chat completions API.
+
+    The key is read from the environment variable OPENAI_API_KEY only, and never written.
+
+    Args:
+        name: as the server lists it.
+        base_url: such as ``http://localhost:8000/v1``.
+        concurrency: number of simultaneous requests.
+        max_tokens: maximum number of generated tokens.
+        timeout: of a request, in seconds.
+
+    Raises:
+        InputError: the server serves other models, or refuses the key.
+        ConnectionError: it cannot be reached.
+        MissingExtra: the package openai is not installed.
+    """
+
+    sees_images = True
+    batch_size = 1
+
+    def __init__(
+        self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64, timeout: float = 120
+    ) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise MissingExtra("openai", "evaluate") from None
+        self.name, self.concurrency, self.max_tokens, self._url = name, concurrency, max_tokens, base_url
+        self._errors: Any = openai
+        key = os.environ.get(KEY, "").strip()
+        self._key = key
+        self._client: Any = openai.OpenAI(
+            base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=RETRIES
+        )
+        self._check_served()
+
+    def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """The log-probability of each choice's letter among the most probable next tokens; None for the others."""
+        return [
+            self._asked(prompt, self._letters, {"logprobs": True, "top_logprobs": ALTERNATIVES}, 1)
+            for prompt in prompts
+        ]
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """The text, at temperature 0."""
+        return [self._asked(prompt, self._text, {}, self.max_tokens) for prompt in prompts]
+
+    def close(self) -> None:
+        """End all connections."""
+        self._client.close()
+
+    def _asked(
+        self, prompt: Prompt, read: Callable[[Any, Prompt], Reply], options: dict[str, Any], max_tokens: int
+    ) -> Reply:
+        reason = ""
+        for _ in range(MALFORMED):
+            try:
+                answer = self._client.chat.completions.create(
+                    model=self.name, messages=_messages(prompt), temperature=0, max_tokens=max_tokens, **options
+                )
+                return read(answer, prompt)
+            except self._errors.APIStatusError as error:
+                reason = self._line(error)
+                if error.status_code in REFUSED:
+                    raise InputError(f"--base-url {self._url}: {reason}; {self._remedy(error)}") from None
+                if error.status_code >= 500 or error.status_code == 429:
+                    raise ConnectionError(
+                        f"--base-url {self._url}: {reason}; try again later: the run resumes"
+                    ) from None
+                return Reply(failure=f"the server rejects the request: {reason}")
+            except self._errors.APIConnectionError as error:
+                raise ConnectionError(
+                    f"--base-url {self._url}: {self._line(error)}; start the server, and run the command again to resume"
+                ) from None
+            except (ValueError, TypeError, AttributeError, LookupError) as error:
+                reason = self._line(error)
+        return Reply(failure=f"the server's reply cannot be read: {reason}")
+
+    def _text(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
+        text = answer.choices[0].message.content
+        if not isinstance(text, str):
+            raise ValueError("it has no text")
+        return Reply(text=text, tokens=_usage(answer))
+
+    def _letters(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
+        found = answer.choices[0].logprobs
+        if found is None or not found.content:
+            raise InputError(
+                f"--base-url {self._url}: the server returns no log-probabilities (top_logprobs); use --method generate"
+            )
+        scores: list[float | None] = [None] * len(prompt.choices)
+        for one in found.content[0].top_logprobs:
+            index = LETTERS.find(one.token.strip() or "?")
+            if len(one.token.strip()) == 1 and 0 <= index < len(scores) and math.isfinite(one.logprob):
+                before = scores[index]
+                scores[index] = (
+                    one.logprob if before is None else float(math.log(math.exp(before) + math.exp(one.logprob)))
+                )
+        return Reply(scores=tuple(scores), tokens=_usage(answer))
+
+    def _check_served(self) -> None:
+        """Raise InputError unless the server lists the model; servers without a list are trusted."""
+        try:
+            served = [one.id for one in self._client.models.list().data]
+        except self._errors.APIConnectionError as error:
+            raise ConnectionError(
+                f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?"
+            ) from None
+        except self._errors.APIStatusError as error:
+            if error.status_code in (401, 403):
+                raise InputError(f"--base-url {self._url}: {self._line(error)}; {self._remedy(error)}") from None
+            return
+        except (ValueError, TypeError, AttributeError):
+            return
+        if served and self.name not in served:
+            names = ", ".join(map(str, served[:10]))
+            raise InputError(f"--model {self.name}: the server at {self._url} serves other models: {names}")
+
+    def _remedy(self, error: Any) -> str:  # noqa: ANN401  an APIStatusError
+        if error.status_code == 404:
+            return "check --model, and that --base-url ends like http://localhost:8000/v1"
+        return f"set the environment variable {KEY} to a valid key" if not self._key else f"check the key in {KEY}"
+
+    def _line(self, error: Exception) -> str:
+        """The first line of an error's message, without the key."""
+        line = first_line(error)
+        return line.replace(self._key, "[key]") if self._key else line
+
+
+def _messages(prompt: Prompt) -> list[dict[str, Any]]:
+    """The user's message, with the image as a data address."""
+    if prompt.image is None:
+        return [{"role": "user", "content": prompt.text}]
+    address = f"data:image/{media_type(prompt.image)};base64,{base64.b64encode(prompt.image).decode()}"
+    image = {"type": "image_url", "image_url": {"url": address}}
+    return [{"role": "user", "content": [image, {"type": "text", "text": prompt.text}]}]
+
+
+def media_type(content: bytes) -> str:
+    """The media type of a JPEG, PNG, GIF or WEBP file, from its first bytes."""
+    starts = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
+    return next((name for start, name in starts.items() if content.startswith(start)), "png")
+
+
+def _usage(answer: Any) -> tuple[int, int] | None:  # noqa: ANN401  a ChatCompletion
+    used = getattr(answer, "usage", None)
+    if used is None:
+        return None
+    return int(used.prompt_tokens or 0), int(used.completion_tokens or 0)

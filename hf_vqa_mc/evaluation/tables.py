@@ -1,0 +1,54 @@
+"""The figures of an evaluation as text."""
+
+from collections.abc import Iterator
+
+from hf_vqa_mc.evaluation.figures import Figures, Share
+from hf_vqa_mc.evaluation.inputs import FULL
+from hf_vqa_mc.evaluation.methods import RULES
+
+
+def input_columns(figures: Figures) -> dict[str, list[str]]:
+    """The cells of each column, in percent and points, a line per input; without columns that are empty."""
+    columns: dict[str, list[str]] = {}
+    for name in figures.picks:
+        counts, sets = figures.counts(name), figures.sets(name)
+        is_other = FULL.name in figures.picks and name != FULL.name
+        line = {
+            "input": name,
+            "accuracy": _percent(figures.accuracy(name)),
+            "full minus this": _points(figures.gain(name)) if is_other else "",
+            "all rotations": _percent(figures.circular(name)) if figures.rotations > 1 else "",
+            "whole sets": "" if sets is None else _percent(sets),
+            "unparsed": f"{counts['unparsed']:,}" if counts["unparsed"] else "",
+            "failed": f"{counts['failed']:,}" if counts["failed"] else "",
+        }
+        for heading, cell in line.items():
+            columns.setdefault(heading, []).append(cell)
+    columns["input"].append("chance")
+    columns["accuracy"].append(f"{100 * figures.chance:.1f}")
+    for heading in list(columns)[2:]:
+        columns[heading].append("")
+    return {heading: cells for heading, cells in columns.items() if any(cells)}
+
+
+def notes(figures: Figures) -> Iterator[str]:
+    """Sentences below the table."""
+    yield "Percent and 95% intervals, clustered by image."
+    leaked = figures.leaked
+    if leaked is not None:
+        yield f"Answered correctly without the image or the question: {100 * leaked.mean():.1f}% of the questions."
+    for name, rules in figures.picks.items():
+        if len(rules) > 1:
+            found = ", ".join(f"{RULES[rule]} {100 * figures.accuracy(name, rule).mean:.1f}" for rule in rules)
+            yield f"{name}, accuracy by rule: {found}."
+    for name in figures.picks:
+        if figures.failures[name]:
+            yield f"{name}, {len(figures.failures[name]):,} without a reply, such as: {figures.failures[name][0]}"
+
+
+def _percent(found: Share) -> str:
+    return f"{100 * found.mean:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+
+
+def _points(found: Share) -> str:
+    return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"

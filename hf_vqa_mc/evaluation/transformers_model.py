@@ -1,0 +1,250 @@
+"""Language models of transformers, with and without vision, on this machine."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hf_vqa_mc.benchmarks.questions import LETTERS
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply
+from hf_vqa_mc.extraction.model_files import check_weights, quiet
+from hf_vqa_mc.io.hub_folder import first_line, hub_folder
+
+FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")
+"""Files read of a model; no pickles, no code."""
+EXPECTED = "expected a folder of save_pretrained, or a name on the Hub, of a causal or image-text-to-text model"
+MOST_TOKENS = 64
+"""Maximum number of generated tokens."""
+BETWEEN = (" ", "\n", "")
+"""Signs that may come before a letter and belong to its token."""
+
+
+class TransformersModel:
+    """A causal language model or image-text-to-text model, with weights in safetensors.
+
+    Prompts are a user's message in the model's chat template; a text-only model without one gets the plain text.
+    Prompts of a batch are padded on the left, continuations on the right, which leaves all probabilities unchanged.
+
+    Args:
+        name: folder or name on the Hub.
+        device: such as ``cuda:1``; ``auto`` distributes the weights over all GPUs; by default the GPU if there is one.
+        batch_size: maximum number of prompts per forward pass.
+        max_tokens: maximum number of generated tokens.
+
+    Raises:
+        InputError: there is no such model, its weights are incomplete, or it has images but no chat template.
+        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
+    """
+
+    def __init__(
+        self, name: str, *, device: str | None = None, batch_size: int = 8, max_tokens: int = MOST_TOKENS
+    ) -> None:
+        self.name, self.batch_size, self.max_tokens = name, batch_size, max_tokens
+        local = Path(name).expanduser()
+        folder = local if local.is_dir() else hub_folder("--model", name, FILES, EXPECTED)
+        try:
+            with quiet():
+                self._load(folder, device)
+        except InputError:
+            raise
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:
+            raise InputError(f"--model {name} cannot be loaded: {first_line(error)}; {EXPECTED}") from error
+        self._parameters = inspect.signature(self._model.forward).parameters
+        self.longest = _longest(self._model.config)
+
+    def _load(self, folder: Path, device: str | None) -> None:
+        from transformers import (
+            AutoConfig,
+            AutoModelForCausalLM,
+            AutoModelForImageTextToText,
+            AutoProcessor,
+            AutoTokenizer,
+        )
+        from transformers.models.auto.modeling_auto import (
+            MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+            MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        )
+
+        given: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        self.sees_images = given.model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+        if not self.sees_images and given.model_type not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+            raise InputError(f"--model {self.name} is a model of type {given.model_type!r}; {EXPECTED}")
+        auto: Any = AutoModelForImageTextToText if self.sees_images else AutoModelForCausalLM
+        processors: Any = AutoProcessor if self.sees_images else AutoTokenizer
+        self._processor = processors.from_pretrained(folder, trust_remote_code=False)
+        self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
+        self._tokenizer.padding_side = "left"
+        if self._tokenizer.pad_token is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token or self._tokenizer.convert_ids_to_tokens(0)
+        self._chats = bool(getattr(self._processor, "chat_template", None) or self._tokenizer.chat_template)
+        if self.sees_images and not self._chats:
+            raise InputError(
+                f"--model {self.name} has no chat template, which places the image in the prompt; use an "
+                "instruction-tuned version, or add chat_template.jinja to its folder"
+            )
+        placed = {"device_map": "auto"} if device == "auto" else {}
+        self._model, about = auto.from_pretrained(
+            folder, dtype="auto", use_safetensors=True, trust_remote_code=False, output_loading_info=True, **placed
+        )
+        check_weights(sorted(about["missing_keys"]))
+        self._model.eval().requires_grad_(False)
+        if not placed:
+            self._model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+    def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together."""
+
+        def ask(some: Sequence[Prompt]) -> list[Reply]:
+            encoded = self._encoded(some)
+            logits = self._logits(encoded, 1)[:, -1].float().log_softmax(-1).cpu()
+            replies = []
+            for row, prompt in enumerate(some):
+                tokens = [self._letter_tokens(letter) for letter in LETTERS[: len(prompt.choices)]]
+                scores = tuple(float(logits[row, of_letter].logsumexp(0)) for of_letter in tokens)
+                replies.append(Reply(scores=scores, tokens=(int(encoded["attention_mask"][row].sum()), 1)))
+            return replies
+
+        return self._in_groups(prompts, ask)
+
+    def likelihood(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """The log-probability of each choice's text after the prompt."""
+
+        def ask(some: Sequence[Prompt]) -> list[Reply]:
+            start = "" if self._chats else " "
+            texts = [f"{start}{text}" for prompt in some for text in prompt.choices]
+            tokens = [self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+            repeated = [prompt for prompt in some for _ in prompt.choices]
+            found = [
+                score
+                for first in range(0, len(texts), self.batch_size)
+                for score in self._continued(
+                    repeated[first : first + self.batch_size], tokens[first : first + self.batch_size]
+                )
+            ]
+            replies, at = [], 0
+            for prompt in some:
+                end = at + len(prompt.choices)
+                replies.append(Reply(scores=tuple(found[at:end]), lengths=tuple(map(len, tokens[at:end]))))
+                at = end
+            return replies
+
+        return self._in_groups(prompts, ask)
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """The most probable text, token by token."""
+
+        def ask(some: Sequence[Prompt]) -> list[Reply]:
+            encoded = self._encoded(some)
+            greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+            with torch.inference_mode(), quiet():
+                found = self._model.generate(
+                    **encoded, max_new_tokens=self.max_tokens, pad_token_id=self._tokenizer.pad_token_id, **greedy
+                )
+            written = found[:, encoded["input_ids"].shape[1] :].cpu()
+            texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
+            read = encoded["attention_mask"].sum(1).tolist()
+            made = (written != self._tokenizer.pad_token_id).sum(1).tolist()
+            return [Reply(text=text, tokens=counts) for text, *counts in zip(texts, read, made, strict=True)]  # type: ignore[misc]
+
+        return self._in_groups(prompts, ask)
+
+    def _in_groups(self, prompts: Sequence[Prompt], ask: Callable[[Sequence[Prompt]], list[Reply]]) -> list[Reply]:
+        """The replies to prompts, with and without image apart; too long prompts get a failure."""
+        replies: dict[int, Reply] = {}
+        if self.longest is not None:
+            replies = {at: reply for at, prompt in enumerate(prompts) if (reply := self._too_long(prompt))}
+        for has_image in (True, False):
+            group = [
+                at for at, one in enumerate(prompts) if (one.image is not None) is has_image and at not in replies
+            ]
+            if group:
+                replies |= dict(zip(group, ask([prompts[at] for at in group]), strict=True))
+        return [replies[at] for at in range(len(prompts))]
+
+    def _too_long(self, prompt: Prompt) -> Reply | None:
+        if len(prompt.text) < (self.longest or 0) and prompt.image is None:  # a token has a character or more
+            return None
+        count = self._encoded([prompt])["input_ids"].shape[1]
+        if count < (self.longest or count + 1):
+            return None
+        return Reply(failure=f"the prompt has {count:,} tokens, and the model reads {self.longest:,}")
+
+    def _encoded(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
+        """The tensors of prompts, padded on the left, on the model's device."""
+        if not self._chats:
+            found = self._tokenizer(
+                [prompt.text + "\nAnswer:" for prompt in prompts], padding=True, return_tensors="pt"
+            )
+            return {name: one.to(self._model.device) for name, one in found.items()}
+        chats = []
+        for prompt in prompts:
+            text: Any = prompt.text
+            if self.sees_images:
+                shown = [] if prompt.image is None else [{"type": "image", "image": prompt.picture}]
+                text = [*shown, {"type": "text", "text": prompt.text}]
+            chats.append([{"role": "user", "content": text}])
+        given = {"padding": True, "return_tensors": "pt"}
+        given = {"processor_kwargs": given} if self.sees_images else given
+        found = self._processor.apply_chat_template(
+            chats, add_generation_prompt=True, tokenize=True, return_dict=True, **given
+        )
+        return {
+            name: one.to(self._model.device, self._model.dtype if one.is_floating_point() else one.dtype)
+            for name, one in found.items()
+        }
+
+    def _logits(self, encoded: dict[str, Tensor], last: int) -> Tensor:
+        """The logits of the last positions."""
+        options: dict[str, Any] = {"use_cache": False} if "use_cache" in self._parameters else {}
+        if "logits_to_keep" in self._parameters:
+            options["logits_to_keep"] = last
+        if not self.sees_images and "position_ids" in self._parameters:  # padding on the left moves the words
+            options["position_ids"] = (encoded["attention_mask"].cumsum(1) - 1).clamp(min=0)
+        with torch.inference_mode():
+            logits: Tensor = self._model(**encoded, **options).logits
+        return logits[:, -last:]
+
+    def _continued(self, prompts: Sequence[Prompt], tokens: Sequence[Sequence[int]]) -> list[float]:
+        """The log-probability of a continuation of each prompt."""
+        encoded = self._encoded(prompts)
+        prompt_length, most = encoded["input_ids"].shape[1], max(map(len, tokens))
+        added = torch.full((len(tokens), most), self._tokenizer.pad_token_id)
+        mask = torch.zeros_like(added)
+        for row, of_row in enumerate(tokens):
+            added[row, : len(of_row)], mask[row, : len(of_row)] = torch.tensor(of_row), 1
+        added, mask = added.to(encoded["input_ids"].device), mask.to(encoded["input_ids"].device)
+        ends = {"input_ids": added, "attention_mask": mask}
+        of_prompt = encoded["input_ids"].shape
+        for name, one in encoded.items():
+            if one.shape == of_prompt:  # others, such as token types, are 0 for text
+                encoded[name] = torch.cat([one, ends.get(name, torch.zeros_like(added)).to(one.dtype)], 1)
+        logits = self._logits(encoded, most + 1)[:, :-1].float().log_softmax(-1)
+        assert prompt_length + most == encoded["input_ids"].shape[1]  # noqa: S101
+        found = logits.gather(-1, added[..., None])[..., 0]
+        return (found * mask).sum(1).tolist()
+
+    def _letter_tokens(self, letter: str) -> list[int]:
+        """The tokens that are the letter; raises InputError if there are none."""
+        found = set()
+        for sign in BETWEEN:
+            tokens = self._tokenizer(f"{sign}{letter}", add_special_tokens=False)["input_ids"]
+            if len(tokens) == 1 and self._tokenizer.decode(tokens).strip() == letter:
+                found.add(tokens[0])
+        if not found:
+            raise InputError(
+                f"--model {self.name} has no single token for the letter {letter}; use --method likelihood or generate"
+            )
+        return sorted(found)
+
+
+def _longest(config: Any) -> int | None:  # noqa: ANN401  any configuration of transformers
+    """The maximum number of tokens of a model, if it is known."""
+    text = config.get_text_config()
+    found = getattr(text, "max_position_embeddings", None)
+    return int(found) if found else None

@@ -1,0 +1,219 @@
+"""``hf_vqa_mc.evaluate`` and ``vqa-mc evaluate``: a model's accuracy, and how much of it remains without the image."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.inputs import INPUTS
+from hf_vqa_mc.evaluation.methods import METHODS
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, RUNNING, SEED, option, settings, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.counted import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.evaluation.evaluating import Evaluation
+    from hf_vqa_mc.evaluation.language_model import LanguageModel
+
+MODEL, PROMPT = "Model", "Prompt"
+ALL = "all"
+
+
+def default_folder(given: Mapping[str, Any]) -> Path:
+    """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL``."""
+    from hf_vqa_mc.evaluation.evaluating import EVALUATIONS
+    from hf_vqa_mc.extraction.backbones import file_name
+    from hf_vqa_mc.report.audit_folder import folder_name
+
+    name = folder_name(given["dataset"], given.get("config"), given.get("split"))
+    return EVALUATIONS / file_name(f"{name}-{str(given['model']).strip('./')}")
+
+
+def _is_rotations(value: str) -> bool:
+    return value == ALL or (value.isdecimal() and int(value) >= 1)
+
+
+@settings
+class EvaluateSettings(BenchmarkOptions):
+    """Evaluate a model on a multiple-choice benchmark, and again without the image, the question or the choices.
+
+    Each input asks the same questions with the same words, except for what it hides. The model is one of transformers,
+    a checkpoint of vqa-mc train, or with --base-url one behind an OpenAI-compatible server (key: OPENAI_API_KEY).
+    Every answer is stored as it comes; the same command resumes a run that was stopped.
+    """
+
+    model: "str | Path | LanguageModel" = option(
+        "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
+        "--base-url the name that the server uses. In Python also any object with a method generate, letter, "
+        "likelihood or scores.",
+        panel=MODEL,
+    )
+    base_url: str | None = option(
+        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None, panel=MODEL
+    )
+    device: str | None = option(
+        "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
+        default=None,
+        panel=MODEL,
+    )
+    word_vectors: str | None = option(
+        "File of the word vectors of a checkpoint of vqa-mc train, for words that were not in training.",
+        default=None,
+        panel=MODEL,
+    )
+    inputs: tuple[str, ...] = option(
+        f"What the model is shown: {', '.join(INPUTS)}.",
+        default=("full", "no-image"),
+        separator=",",
+        panel=PROMPT,
+    )
+    method: str | None = option(
+        "How the model answers: letter (the most probable letter), likelihood (the most probable choice), generate "
+        "(the choice that the generated text names), or scores (checkpoints of vqa-mc train). By default letter; "
+        "generate with --base-url.",
+        default=None,
+        panel=PROMPT,
+    )
+    rotations: str = option(
+        "Ask each question with this number of orders of its choices: a number, or all.",
+        default="1",
+        check=("a number of 1 or more, or all", _is_rotations),
+        panel=PROMPT,
+    )
+    instruction: str | None = option(
+        "Last line of each prompt; by default it asks for the letter of the correct choice.",
+        default=None,
+        panel=PROMPT,
+    )
+    max_tokens: int = option("Maximum number of generated tokens.", default=64, check=AT_LEAST_ONE, panel=PROMPT)
+    sample: int | None = option(
+        "Evaluate a random sample of this many questions, with the benchmark's shares of question types.",
+        default=None,
+        check=AT_LEAST_ONE,
+    )
+    seed: int = option("Random seed of the sample, and of the images of other questions.", default=0, check=SEED)
+    output: Path | None = option(
+        "Folder for report.html, results.json, rows.parquet and the answers; resumed if it has a run with the same "
+        "settings. By default vqa_mc_evaluations/NAME-MODEL for the command.",
+        default=None,
+        panel=RUNNING,
+        cli_default=default_folder,
+    )
+    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=RUNNING)
+    concurrency: int = option(
+        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=RUNNING
+    )
+    timeout: float = option(
+        "Time limit of a request to a server, in seconds.", default=120.0, check=POSITIVE, panel=RUNNING
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        model = self.model  # any object, which has no type to check
+        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else "object")
+        object.__setattr__(self, "rotations", str(self.rotations))
+        super().__post_init__()
+        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else model)
+        if not self.inputs:
+            raise InputError(f"--inputs: expected one or more of {', '.join(INPUTS)}")
+        for name in self.inputs:
+            INPUTS.find(name)
+        if self.method is not None:
+            METHODS.find(self.method)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvaluateResult(Result):
+    """A model's accuracy with each input."""
+
+    evaluation: "Evaluation"
+    settings: EvaluateSettings
+    written: tuple[Path, ...] = ()
+
+    def report(self) -> "Iterator[RenderableType]":
+        """A table with a line per input, notes, and the files."""
+        from rich.table import Table
+
+        from hf_vqa_mc.evaluation.tables import input_columns, notes
+
+        done = self.evaluation
+        yield f"{done.model} on {done.location}: {counted(len(done.figures.rows), 'question')}, method {done.method}"
+        columns = input_columns(done.figures)
+        table = Table()
+        for name in columns:
+            table.add_column(name, justify="left" if name == "input" else "right", overflow="fold")
+        for cells in zip(*columns.values(), strict=True):
+            table.add_row(*cells)
+        yield table
+        yield from notes(done.figures)
+        yield from (f"wrote {path}" for path in self.written)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as in results.json; fractions."""
+        return {**self.evaluation.as_json(), "written": [str(path) for path in self.written]}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per input: accuracy with its 95% interval, gain of seeing all, numbers of replies."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "input": name,
+                    **{
+                        f"{what}_{field}": value
+                        for what in ("accuracy", "gain")
+                        for field, value in (of[what] or {}).items()
+                    },
+                    **{what: of[what] for what in ("replies", "unparsed", "failed")},
+                }
+                for name, of in self.evaluation.as_json()["inputs"].items()
+            ]
+        )
+
+    @property
+    def per_question(self) -> "pd.DataFrame":
+        """One row per question: id, leaked, and for each input the index of the picked choice and the score."""
+        import pandas as pd
+
+        return pd.DataFrame(self.evaluation.figures.table())
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write report.html, results.json and rows.parquet to a folder, without the answers."""
+        from hf_vqa_mc.report.evaluation import write_evaluation
+
+        return write_evaluation(Path(path), self.evaluation)
+
+
+@verb(
+    EvaluateSettings,
+    "vqa-mc evaluate benchmark.csv --model HuggingFaceTB/SmolVLM-256M-Instruct --rotations all",
+    "vqa-mc evaluate vqa_mc cocoqa_iou_qou --model my-model --base-url http://localhost:8000/v1 --sample 1000",
+)
+def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
+    """Evaluate a model.
+
+    Returns:
+        Accuracy by input with intervals; written to ``output`` if given.
+
+    Raises:
+        InputError: the benchmark or the model cannot be used, or ``output`` has another run.
+        ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
+        MissingExtra: ``base_url`` needs the extra ``evaluate``.
+    """
+    from hf_vqa_mc.evaluation.evaluating import evaluated
+    from hf_vqa_mc.report.evaluation import write_evaluation
+
+    done = EvaluateResult(evaluated(settings, progress), settings)
+    if settings.output is None:
+        return done
+    progress("writing the report", 0, 1)
+    written = write_evaluation(settings.output, done.evaluation)
+    progress("writing the report", 1, 1)
+    return replace(done, written=tuple(written))
