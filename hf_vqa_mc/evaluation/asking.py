@@ -19,23 +19,21 @@ FIRST_FAILURES = 8
 """If all of the first replies are failures, the run ends."""
 
 
-def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: Sequence[int], sizes: Sequence[int]) -> list[Job]:
+def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: Sequence[int]) -> list[Job]:
     """The jobs of an evaluation, row by row, so that an interrupted one has all inputs of the same rows.
 
     Args:
         rows: indices of questions.
         inputs: names of ``INPUTS``.
-        rotations: numbers of rotations: each row's choices are rotated by equal steps.
+        rotations: number of orders of each row's choices, at most one per choice, rotated by equal steps.
         sizes: (questions,): number of choices.
     """
-    return [
-        Job(row, name, rotation)
-        for row in rows
-        for rotation in dict.fromkeys(
-            part * sizes[row] // min(len(rotations), sizes[row]) for part in rotations[: sizes[row]]
-        )
-        for name in inputs
-    ]
+    found = []
+    for row in rows:
+        size = sizes[row]
+        count = min(rotations, size)
+        found += [Job(row, name, part * size // count) for part in range(count) for name in inputs]
+    return found
 
 
 def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
@@ -131,12 +129,13 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str) -> Reply:  #
             raise InputError(
                 f"model {name} returned {shown(reply)}; expected a text, a list of scores or a Reply"
             ) from None
-    if reply.failure:
-        return reply
+    found: Reply = reply
+    if found.failure:
+        return found
     if method.name == "generate":
-        if reply.text is None:
+        if found.text is None:
             raise InputError(f"model {name} returned no text for --method generate")
-    elif reply.scores is None or len(reply.scores) != len(prompt.choices):
-        found = "none" if reply.scores is None else len(reply.scores)
-        raise InputError(f"model {name} returned {found} scores for {len(prompt.choices)} choices")
-    return reply
+    elif found.scores is None or len(found.scores) != len(prompt.choices):
+        count = "no" if found.scores is None else len(found.scores)
+        raise InputError(f"model {name} returned {count} scores for {len(prompt.choices)} choices")
+    return found

@@ -78,7 +78,7 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     prompts = Prompts(questions, method, settings.seed, settings.instruction)
     rows = sampled(questions, settings.sample, settings.seed)
     most = max((len(texts) for texts in questions.choices), default=0)
-    rotations = range(most if settings.rotations == "all" else int(settings.rotations))
+    rotations = most if settings.rotations == "all" else int(settings.rotations)
     jobs = jobs_of(rows.tolist(), inputs, rotations, [len(texts) for texts in questions.choices])
     run = {
         "version": __version__,
@@ -107,9 +107,9 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
 def checked_inputs(
     names: Sequence[str],
     method: Method,
-    model: Any,
+    model: Any,  # noqa: ANN401  a LanguageModel
     split: Split,
-    questions: Questions,  # noqa: ANN401  a LanguageModel
+    questions: Questions,
 ) -> list[str]:
     """The inputs to ask, each once.
 
@@ -125,7 +125,8 @@ def checked_inputs(
             raise InputError(f"--inputs {name}: --method {method.name} needs the choices; use --method generate")
         if not given.choices and not method.lists_choices:
             raise InputError(
-                f"--inputs {name}: with --method {method.name} no prompt lists the choices, so this is no-image; remove it"
+                f"--inputs {name}: with --method {method.name} no prompt lists the choices, so it is the same as "
+                "no-image; remove it"
             )
         if given.image is Shown.NONE:
             continue

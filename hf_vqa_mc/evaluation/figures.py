@@ -73,28 +73,29 @@ class Picks:
     @property
     def asked(self) -> NDArray[np.bool_]:
         """(rows, rotations): whether there is a reply."""
-        return self.picked != FAILED
+        return np.asarray(self.picked != FAILED)
 
     @property
     def evaluated(self) -> NDArray[np.bool_]:
         """(rows,): whether there is any reply."""
-        return self.asked.any(axis=1)
+        return np.asarray(self.asked.any(axis=1))
 
     @property
     def correct(self) -> NDArray[np.bool_]:
         """(rows, rotations): whether the target is picked."""
-        return self.picked == self.labels[:, None]
+        return np.asarray(self.picked == self.labels[:, None])
 
     @property
     def scores(self) -> Floats:
         """(rows,): share of rotations in which the target is picked; NaN without a reply."""
         counts = self.asked.sum(1)
-        return np.divide(self.correct.sum(1), counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        empty = np.full(len(counts), np.nan)
+        return np.asarray(np.divide(self.correct.sum(1), counts, out=empty, where=counts > 0))
 
     @property
     def always_correct(self) -> NDArray[np.bool_]:
         """(rows,): whether the target is picked in every rotation."""
-        return (self.correct | ~self.asked).all(1) & self.evaluated
+        return np.asarray((self.correct | ~self.asked).all(1) & self.evaluated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +118,11 @@ class Figures:
         return next(iter(self.picks[name].values()))
 
     @property
+    def rules(self) -> list[str]:
+        """The rules of the method, the first one its own."""
+        return list(max(self.picks.values(), key=len))
+
+    @property
     def clusters(self) -> Ints:
         """(rows,): number of each row's image."""
         return np.unique(self.split.clusters[self.rows], return_inverse=True)[1].astype(np.int64)
@@ -129,7 +135,7 @@ class Figures:
     @property
     def rotations(self) -> int:
         """Maximum number of rotations of a row."""
-        return self.of(next(iter(self.picks))).picked.shape[1]
+        return int(self.of(next(iter(self.picks))).picked.shape[1])
 
     def accuracy(self, name: str, rule: str | None = None) -> Share:
         """The accuracy with an input, over all rotations."""
@@ -234,13 +240,11 @@ class Figures:
                 else None,
                 "failures": sorted(set(self.failures[name]))[:10],
             }
-        leaks = self.leaked
         return {
             "questions": len(self.rows),
             "chance": self.chance,
             "rotations": self.rotations,
             "inputs": inputs,
-            "leaked": None if leaks is None else float(leaks.mean()),
         }
 
     @property

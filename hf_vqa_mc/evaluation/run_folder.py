@@ -97,8 +97,8 @@ class RunFolder:
             if not isinstance(stored, dict) or stored.get(name) != value:
                 found = stored.get(name) if isinstance(stored, dict) else None
                 raise InputError(
-                    f"--output {folder} has a run with {name} {shown(found)}, now {shown(value)}; choose another folder, "
-                    "or the same settings to resume it"
+                    f"--output {folder} has a run with {name} {shown(found)}, now {shown(value)}; choose another "
+                    "folder, or the same settings to resume it"
                 )
 
     def _read(self, file: BinaryIO) -> None:
@@ -115,8 +115,8 @@ class RunFolder:
                 self.replies[job] = Reply(**(record | lists))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise InputError(
-                    f"{self.path}/{ANSWERS}, line {number + 1}: not an answer of vqa-mc evaluate; remove the line, and "
-                    "its question is asked again"
+                    f"{self.path}/{ANSWERS}, line {number + 1}: not an answer of vqa-mc evaluate; remove the line, "
+                    "and its question is asked again"
                 ) from error
             end += len(line)
         file.truncate(end)

@@ -95,9 +95,8 @@ class ServedModel:
                     ) from None
                 return Reply(failure=f"the server rejects the request: {reason}")
             except self._errors.APIConnectionError as error:
-                raise ConnectionError(
-                    f"--base-url {self._url}: {self._line(error)}; start the server, and run the command again to resume"
-                ) from None
+                again = "start the server, and run the command again to resume"
+                raise ConnectionError(f"--base-url {self._url}: {self._line(error)}; {again}") from None
             except (ValueError, TypeError, AttributeError, LookupError) as error:
                 reason = self._line(error)
         return Reply(failure=f"the server's reply cannot be read: {reason}")
@@ -111,17 +110,14 @@ class ServedModel:
     def _letters(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
         found = answer.choices[0].logprobs
         if found is None or not found.content:
-            raise InputError(
-                f"--base-url {self._url}: the server returns no log-probabilities (top_logprobs); use --method generate"
-            )
+            none = "the server returns no log-probabilities (top_logprobs)"
+            raise InputError(f"--base-url {self._url}: {none}; use --method generate")
         scores: list[float | None] = [None] * len(prompt.choices)
         for one in found.content[0].top_logprobs:
             index = LETTERS.find(one.token.strip() or "?")
             if len(one.token.strip()) == 1 and 0 <= index < len(scores) and math.isfinite(one.logprob):
                 before = scores[index]
-                scores[index] = (
-                    one.logprob if before is None else float(math.log(math.exp(before) + math.exp(one.logprob)))
-                )
+                scores[index] = float(np.logaddexp(-np.inf if before is None else before, one.logprob))
         return Reply(scores=tuple(scores), tokens=_usage(answer))
 
     def _check_served(self) -> None:

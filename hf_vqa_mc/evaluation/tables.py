@@ -18,6 +18,7 @@ def input_columns(figures: Figures) -> dict[str, list[str]]:
             "accuracy": _percent(figures.accuracy(name)),
             "full minus this": _points(figures.gain(name)) if is_other else "",
             "all rotations": _percent(figures.circular(name)) if figures.rotations > 1 else "",
+            **{rule: f"{100 * figures.accuracy(name, rule).mean:.1f}" for rule in figures.rules[1:]},
             "whole sets": "" if sets is None else _percent(sets),
             "unparsed": f"{counts['unparsed']:,}" if counts["unparsed"] else "",
             "failed": f"{counts['failed']:,}" if counts["failed"] else "",
@@ -34,13 +35,9 @@ def input_columns(figures: Figures) -> dict[str, list[str]]:
 def notes(figures: Figures) -> Iterator[str]:
     """Sentences below the table."""
     yield "Percent and 95% intervals, clustered by image."
-    leaked = figures.leaked
-    if leaked is not None:
-        yield f"Answered correctly without the image or the question: {100 * leaked.mean():.1f}% of the questions."
-    for name, rules in figures.picks.items():
-        if len(rules) > 1:
-            found = ", ".join(f"{RULES[rule]} {100 * figures.accuracy(name, rule).mean:.1f}" for rule in rules)
-            yield f"{name}, accuracy by rule: {found}."
+    others = figures.rules[1:]
+    if others:
+        yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."
     for name in figures.picks:
         if figures.failures[name]:
             yield f"{name}, {len(figures.failures[name]):,} without a reply, such as: {figures.failures[name][0]}"

@@ -150,7 +150,7 @@ class TransformersModel:
             texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
             read = encoded["attention_mask"].sum(1).tolist()
             made = (written != self._tokenizer.pad_token_id).sum(1).tolist()
-            return [Reply(text=text, tokens=counts) for text, *counts in zip(texts, read, made, strict=True)]  # type: ignore[misc]
+            return [Reply(text=text, tokens=(one, other)) for text, one, other in zip(texts, read, made, strict=True)]
 
         return self._in_groups(prompts, ask)
 
@@ -213,7 +213,7 @@ class TransformersModel:
     def _continued(self, prompts: Sequence[Prompt], tokens: Sequence[Sequence[int]]) -> list[float]:
         """The log-probability of a continuation of each prompt."""
         encoded = self._encoded(prompts)
-        prompt_length, most = encoded["input_ids"].shape[1], max(map(len, tokens))
+        most = max(map(len, tokens))
         added = torch.full((len(tokens), most), self._tokenizer.pad_token_id)
         mask = torch.zeros_like(added)
         for row, of_row in enumerate(tokens):
@@ -225,7 +225,6 @@ class TransformersModel:
             if one.shape == of_prompt:  # others, such as token types, are 0 for text
                 encoded[name] = torch.cat([one, ends.get(name, torch.zeros_like(added)).to(one.dtype)], 1)
         logits = self._logits(encoded, most + 1)[:, :-1].float().log_softmax(-1)
-        assert prompt_length + most == encoded["input_ids"].shape[1]  # noqa: S101
         found = logits.gather(-1, added[..., None])[..., 0]
         return (found * mask).sum(1).tolist()
 

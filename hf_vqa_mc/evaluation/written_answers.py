@@ -27,6 +27,8 @@ _LETTER = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _NAMED_LETTER = re.compile(r"\b(?:option|choice|letter)\s+[(\[\"']?([A-Z])\b|[(\[]([A-Z])[)\]]")
+_AND = re.compile(r"\W*(?:or|and)?\W*([A-Za-z])\W*$")
+_YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
 _REASON = re.compile(r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most))\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|isn t|neither|nor|rather than|instead of|than)\s+(?:\w+\s+)?$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
@@ -35,9 +37,9 @@ _CONFLICT = -1
 
 
 def written_choice(text: str, choices: Sequence[str]) -> int | None:
-    """The index of the choice that a model's text names; None if it names none or several.
+    r"""The index of the choice that a model's text names; None if it names none or several.
 
-    Letters are those of the choices in the order given, A first. In order: the last ``\\boxed{}``; what follows the
+    Letters are those of the choices in the order given, A first. In order: the last ``\boxed{}``; what follows the
     last "answer is" or "answer:"; the whole text, its first and its last line; then the only letter named as one, and
     the only choice mentioned. Thinking in ``<think>`` tags is ignored. A letter with the text of another choice is a
     contradiction and names none.
@@ -77,6 +79,7 @@ def _parts(text: str) -> Iterable[str]:
     yield text
     lines = [line for line in text.splitlines() if line.strip()]
     yield lines[0]
+    yield from (match[1] for match in [_YES_NO.match(lines[0])] if match)
     yield lines[-1]
     yield _SENTENCE.split(lines[0])[0]
 
@@ -98,7 +101,10 @@ def _resolved(part: str, choices: Sequence[str]) -> int | None:
         return whole
     if is_closed or match["open"] or match["inner"]:
         first = _equal(normal(_SENTENCE.split(rest)[0]), texts)
-        contradicts = any(one is not None and one != index for one in (said, first))
+        second = _AND.match(rest)  # "A or B"
+        contradicts = any(one is not None and one != index for one in (said, first)) or (
+            second is not None and LETTERS.find(second[1].upper()) not in (index, -1)
+        )
         return _CONFLICT if contradicts else index
     if match["letter"].islower() or not rest[:1].isspace():  # a word
         return whole
@@ -120,11 +126,13 @@ def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
     """The choices that occur in a text as whole words, not within another one and not negated."""
     rest = f" {normal(text)} "
     found = []
-    for index in sorted(range(len(choices)), key=lambda index: -len(normal(choices[index]))):
-        wanted = _without_article(normal(choices[index]))
+    indices: dict[str, list[int]] = {}
+    for index, choice in enumerate(choices):
+        indices.setdefault(_without_article(normal(choice)), []).append(index)
+    for wanted in sorted(indices, key=len, reverse=True):
         places = [match.start() for match in re.finditer(rf"(?<=\s){re.escape(wanted)}(?=\s)", rest)] if wanted else []
         if any(not _NEGATION.search(rest[:start]) for start in places):
-            found.append(index)
+            found += indices[wanted]
         for start in places:  # shorter choices may be a part of this one
             rest = f"{rest[:start]}{'#' * len(wanted)}{rest[start + len(wanted) :]}"
     return found
@@ -138,8 +146,8 @@ def normal(text: str) -> str:
     """
     text = unicodedata.normalize("NFKC", text).casefold()
     text = re.sub(r"(?<=\d)[.,:](?=\d)", "\0", text)  # within numbers and times
-    separators = {sign: " " for sign in set(text) if sign != "\0" and not (sign.isalnum() or sign in "%°$€£+")}
-    return " ".join(text.translate(str.maketrans(separators)).split()).replace("\0", ".")
+    kept = (sign if sign == "\0" or sign.isalnum() or sign in "%°$€£+" else " " for sign in text)
+    return " ".join("".join(kept).split()).replace("\0", ".")
 
 
 def _without_article(text: str) -> str:

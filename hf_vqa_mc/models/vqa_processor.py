@@ -120,7 +120,10 @@ class VqaProcessor(ProcessorMixin):
             InputError: the model sees no images, or an image cannot be read.
         """
         backbone = self.image_backbone()
-        encoded = {at: image for at, image in enumerate(images) if isinstance(image, np.ndarray | Regions)}
+        encoded: dict[int, NDArray[np.float32] | Regions] = {}
+        for at, image in enumerate(images):
+            if isinstance(image, np.ndarray | Regions):
+                encoded[at] = image
         raw = [at for at in range(len(images)) if at not in encoded]
         for first in range(0, len(raw), backbone.batch_size):
             batch = raw[first : first + backbone.batch_size]
@@ -129,7 +132,7 @@ class VqaProcessor(ProcessorMixin):
         return [encoded[at] for at in range(len(images))]
 
     def no_image(self) -> NDArray[np.float32] | Regions:
-        """The features that stand for no image: zeros, of one region that is the whole image if the model sees regions.
+        """The features that stand for no image: zeros, for regions one that is the whole image.
 
         Raises InputError if the model sees no images.
         """

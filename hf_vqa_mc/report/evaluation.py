@@ -17,7 +17,7 @@ from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.tables import notes
 from hf_vqa_mc.io.atomic_file import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
-from hf_vqa_mc.report.examples import ORIGIN, TYPE, examples_of
+from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -183,7 +183,9 @@ def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa
     figures = done.figures
     row = int(figures.rows[index])
     texts, label = figures.questions.choices[row], int(figures.of(next(iter(figures.picks))).labels[index])
-    choices = [{"text": plain(text, 160), "target": at == label, "by": []} for at, text in enumerate(texts)]
+    choices: list[dict[str, Any]] = [
+        {"text": plain(text, CHOICE), "target": at == label, "by": []} for at, text in enumerate(texts)
+    ]
     replies = []
     for name in figures.picks:
         picked = int(figures.of(name).picked[index, 0])

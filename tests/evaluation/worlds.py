@@ -1,0 +1,44 @@
+"""A benchmark of made images, as a data frame: the answer is the image's color."""
+
+import io
+
+import pandas as pd
+from PIL import Image
+
+COLORS = {"red": (220, 30, 30), "green": (30, 180, 60), "blue": (40, 60, 230), "two dogs": (240, 240, 240)}
+
+
+def picture(color, size=(32, 20)):
+    file = io.BytesIO()
+    Image.new("RGB", size, color).save(file, "PNG")
+    return file.getvalue()
+
+
+def benchmark(rows=24, per_image=2, sizes=((32, 20), (28, 28), (56, 30))):
+    """Questions with four choices, whose correct one is at each position equally often; two question types."""
+    names = list(COLORS)
+    table = []
+    for row in range(rows):
+        image = row // per_image
+        color = names[image % 4]
+        order = [names[(image + row + at) % 4] for at in range(4)]
+        table.append(
+            {
+                "question_id": f"q{row}",
+                "image_id": f"i{image}",
+                "image": {"bytes": picture(COLORS[color], sizes[image % len(sizes)])},
+                "question": "what color is the shape ?",
+                "choices": order,
+                "label": order.index(color),
+                "question_type": "first" if row % per_image == 0 else "other",
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def color_of(prompt):
+    """The name of the color that a prompt's image shows; None without image or if it is gray."""
+    if prompt.picture is None:
+        return None
+    seen = prompt.picture.getpixel((0, 0))
+    return next((name for name, color in COLORS.items() if color == seen), None)
