@@ -83,7 +83,6 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     run = {
         "version": __version__,
         "model": name_of(model),
-        "base_url": settings.base_url,
         "dataset": public_name(settings.dataset_name),
         "config": benchmark.config,
         "split": split.name,

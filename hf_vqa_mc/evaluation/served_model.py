@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from hf_vqa_mc.benchmarks.questions import LETTERS
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
@@ -123,7 +125,7 @@ class ServedModel:
     def _check_served(self) -> None:
         """Raise InputError unless the server lists the model; servers without a list are trusted."""
         try:
-            served = [one.id for one in self._client.models.list().data]
+            served = [one.id for one in self._client.with_options(max_retries=1).models.list().data]
         except self._errors.APIConnectionError as error:
             raise ConnectionError(
                 f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?"

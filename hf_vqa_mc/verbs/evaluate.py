@@ -162,20 +162,13 @@ class EvaluateResult(Result):
         """One row per input: accuracy with its 95% interval, gain of seeing all, numbers of replies."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "input": name,
-                    **{
-                        f"{what}_{field}": value
-                        for what in ("accuracy", "gain")
-                        for field, value in (of[what] or {}).items()
-                    },
-                    **{what: of[what] for what in ("replies", "unparsed", "failed")},
-                }
-                for name, of in self.evaluation.as_json()["inputs"].items()
-            ]
-        )
+        rows = []
+        for name, found in self.evaluation.as_json()["inputs"].items():
+            gain = {f"gain_{field}": value for field, value in (found["gain"] or {}).items() if field != "rows"}
+            counts = {what: found[what] for what in ("replies", "unparsed", "failed")}
+            accuracy = dict(found["accuracy"])
+            rows.append({"input": name, "accuracy": accuracy.pop("mean"), **accuracy, **gain, **counts})
+        return pd.DataFrame(rows)
 
     @property
     def per_question(self) -> "pd.DataFrame":

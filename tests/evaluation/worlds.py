@@ -26,8 +26,8 @@ def benchmark(rows=24, per_image=2, sizes=((32, 20), (28, 28), (56, 30))):
             {
                 "question_id": f"q{row}",
                 "image_id": f"i{image}",
-                "image": {"bytes": picture(COLORS[color], sizes[image % len(sizes)])},
-                "question": "what color is the shape ?",
+                "image": {"bytes": picture(COLORS[color], sizes[image % len(sizes)]), "path": None},
+                "question": f"what color is the shape {row} ?",
                 "choices": order,
                 "label": order.index(color),
                 "question_type": "first" if row % per_image == 0 else "other",

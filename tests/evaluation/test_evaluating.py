@@ -1,0 +1,277 @@
+"""Evaluations of models that know too much, too little or nothing: the figures expose each."""
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.evaluation.asking import jobs_of
+from hf_vqa_mc.evaluation.evaluating import sampled
+from hf_vqa_mc.evaluation.figures import difference, share
+from hf_vqa_mc.evaluation.language_model import Reply
+from tests.evaluation import worlds
+
+
+class Sees:
+    """Answers with the color of the image, else with the first choice."""
+
+    batch_size = 5
+
+    def __init__(self):
+        self.prompts = []
+
+    def generate(self, prompts):
+        self.prompts += prompts
+        return [worlds.color_of(prompt) or "A" for prompt in prompts]
+
+
+class AlwaysC:
+    def generate(self, prompts):
+        return ["C" for prompt in prompts]
+
+
+class PicksTheLongest:
+    def scores(self, prompts):
+        return [[len(choice) for choice in prompt.choices] for prompt in prompts]
+
+
+def reply_of(scores, prompt):
+    return Reply(scores=tuple(scores), lengths=tuple(len(choice.split()) for choice in prompt.choices))
+
+
+def accuracy(result):
+    return result.to_pandas().set_index("input").accuracy.to_dict()
+
+
+def test_a_model_that_sees_gains_all_of_its_accuracy_from_the_image():
+    inputs = ["full", "no-image", "other-image", "gray-image", "no-question"]
+    result = vm.evaluate(worlds.benchmark(48), model=Sees(), inputs=inputs, rotations="all")
+    assert accuracy(result)["full"] == accuracy(result)["no-question"] == 1
+    assert accuracy(result)["no-image"] == accuracy(result)["gray-image"] == 0.25  # first choice
+    assert accuracy(result)["other-image"] < 0.5
+    table = result.to_pandas().set_index("input")
+    assert table.loc["no-image", "gain_mean"] == 0.75
+    assert table.loc["no-question", "gain_mean"] == 0
+    figures = result.to_dict()["inputs"]
+    assert figures["full"]["circular_accuracy"]["mean"] == 1 and figures["no-image"]["circular_accuracy"]["mean"] == 0
+    assert result.per_question["no-image_score"].tolist() == [0.25] * 48
+
+
+def test_a_model_that_always_says_c_is_at_chance_and_its_preference_is_shown():
+    result = vm.evaluate(worlds.benchmark(48), model=AlwaysC(), rotations="all")
+    figures = result.to_dict()["inputs"]["full"]
+    assert figures["accuracy"]["mean"] == 0.25 and figures["circular_accuracy"]["mean"] == 0
+    assert [one["picked"] for one in figures["positions"]] == [0, 0, 1, 0]
+    assert [one["target"] for one in figures["positions"]] == [0.25] * 4
+    assert "all rotations" in repr(result)
+
+
+def test_a_shortcut_is_as_good_without_image_and_question():
+    frame = worlds.benchmark(40)
+    frame = frame[[choices[label] == "two dogs" for choices, label in zip(frame.choices, frame.label, strict=True)]]
+    result = vm.evaluate(frame, model=PicksTheLongest(), inputs=["full", "no-image", "choices-only"])
+    assert set(accuracy(result).values()) == {1.0}
+    assert result.to_pandas().gain_mean.dropna().tolist() == [0, 0]
+    assert result.per_question.leaked.all()
+
+
+def test_what_names_no_choice_is_unparsed_and_wrong():
+    class Silent:
+        def generate(self, prompts):
+            return ["I cannot see it." if "0" in prompt.question else "A" for prompt in prompts]
+
+    result = vm.evaluate(worlds.benchmark(40), model=Silent(), inputs=["full"])
+    questions = [f"{at}" for at in range(40)]
+    assert result.to_pandas().unparsed[0] == sum("0" in name for name in questions)
+    assert result.per_question["full_picked"].isna().sum() == result.to_pandas().unparsed[0]
+
+
+def test_prompts_differ_only_in_what_they_hide():
+    model = Sees()
+    inputs = ["full", "no-image", "gray-image", "other-image", "no-question", "choices-only", "question-only"]
+    vm.evaluate(worlds.benchmark(), model=model, inputs=inputs, sample=1)
+    texts = {
+        (prompt.text, None if prompt.picture is None else prompt.picture.getpixel((0, 0))) for prompt in model.prompts
+    }
+    assert len(texts) == 7
+    lettered = {text.removeprefix(text.partition("A. ")[0]) for text, _ in texts if "A. " in text}
+    assert len(lettered) == 1
+    grays = [
+        one for one in model.prompts if one.picture is not None and one.picture.getpixel((0, 0)) == (128, 128, 128)
+    ]
+    owns = [
+        one
+        for one in model.prompts
+        if one.picture is not None and one.text.startswith("Question") and one not in grays
+    ]
+    assert grays[0].picture.size == owns[0].picture.size
+    (alone,) = [text for text, image in texts if "A. " not in text]
+    assert alone.endswith("\nAnswer with a word or a short phrase.")
+
+
+def test_likelihoods_are_compared_by_length_and_without_the_question():
+    frame = worlds.benchmark(16)
+    frame["question"] = [choices[label] for choices, label in zip(frame.choices, frame.label, strict=True)]
+
+    class Model:
+        def likelihood(self, prompts):
+            found = []
+            for prompt in prompts:  # prefers short choices, and a little the one that the question names
+                scores = [
+                    -float(len(choice.encode())) + 0.5 * (choice in prompt.question) for choice in prompt.choices
+                ]
+                found.append(reply_of(scores, prompt))
+            return found
+
+    result = vm.evaluate(frame, model=Model(), inputs=["no-image"])
+    rules = {name: found["mean"] for name, found in result.to_dict()["inputs"]["no-image"]["rules"].items()}
+    assert rules == {"byte": 1.0, "sum": 0.25, "token": 0.25, "unconditional": 1.0}
+    assert list(accuracy(result)) == ["no-image", "choices-only"]
+    assert "unconditional" in repr(result)
+
+
+def test_a_resumed_run_asks_only_what_is_missing_and_gives_the_same(tmp_path):
+    frame = worlds.benchmark()
+    whole, model = tmp_path / "whole", Sees()
+    first = vm.evaluate(frame, model=model, output=whole)
+    shutil.copytree(whole, tmp_path / "part")
+    lines = (whole / "answers.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "part" / "answers.jsonl").write_text("".join(lines[:30]) + lines[30][:10])
+    again = Sees()
+    resumed = vm.evaluate(frame, model=again, output=tmp_path / "part")
+    assert len(model.prompts) == 48 and len(again.prompts) == 18
+    assert {**resumed.to_dict(), "written": 0} == {**first.to_dict(), "written": 0}
+    assert (tmp_path / "part" / "rows.parquet").read_bytes() == (whole / "rows.parquet").read_bytes()
+    more = vm.evaluate(frame, model=again, output=whole, inputs=["full", "no-image", "gray-image"], rotations="2")
+    assert len(again.prompts) == 18 + 24 * 6 - 48
+    assert list(accuracy(more)) == ["full", "no-image", "gray-image"]
+
+
+def test_other_settings_or_another_folder_are_rejected(tmp_path):
+    vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "run")
+    with pytest.raises(vm.InputError, match=r"has a run with model 'AlwaysC', now 'Sees'; choose another"):
+        vm.evaluate(worlds.benchmark(), model=Sees(), output=tmp_path / "run")
+    with pytest.raises(vm.InputError, match="has a run with questions_sha256 "):
+        vm.evaluate(worlds.benchmark(20), model=AlwaysC(), output=tmp_path / "run")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "text").write_text("")
+    with pytest.raises(vm.InputError, match="that vqa-mc evaluate did not write"):
+        vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "mine")
+    (tmp_path / "run" / "answers.jsonl").write_text("no json\n")
+    with pytest.raises(vm.InputError, match=r"answers.jsonl, line 1: not an answer .* asked again"):
+        vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "run")
+
+
+def test_a_broken_image_is_named_and_the_run_goes_on(tmp_path):
+    frame = worlds.benchmark()
+    frame.at[3, "image"] = {"bytes": b"broken", "path": None}
+    frame.at[2, "image"] = {"bytes": b"broken", "path": None}
+    result = vm.evaluate(frame, model=Sees(), inputs=["full", "no-image"], output=tmp_path / "run")
+    assert result.to_pandas().failed.tolist() == [2, 0]
+    assert accuracy(result)["full"] == 1
+    assert "question_id 'q2': the image cannot be read" in repr(result)
+    again = vm.evaluate(worlds.benchmark(), model=Sees(), inputs=["full"], output=tmp_path / "run")
+    assert again.to_pandas().failed.tolist() == [0]  # failures are asked again
+
+
+def test_it_writes_figures_rows_and_a_page(tmp_path):
+    result = vm.evaluate(worlds.benchmark(), model=Sees(), output=tmp_path / "run")
+    figures = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert figures["inputs"]["full"]["accuracy"]["mean"] == 1
+    assert figures["inputs"]["full"]["per_type"] == {"first": 1.0, "other": 1.0}
+    assert pq.read_table(tmp_path / "run" / "rows.parquet").column_names == list(result.per_question)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Seeing everything adds +" in page and "data:image/jpeg" in page
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert run["model"] == "Sees" and run["example"].startswith("Question: what color")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inputs": ["ful"]}, "did you mean 'full'"),
+        ({"inputs": []}, "--inputs: expected one or more"),
+        ({"rotations": "none"}, "expected a number of 1 or more, or all"),
+        ({"method": "letter"}, "--method letter: model Sees cannot do this; expected generate"),
+        ({"method": "guess"}, "unknown method 'guess'"),
+        (
+            {"model": object()},
+            "expected a name, or an object with a method letter or likelihood or generate or scores",
+        ),
+        ({"model": "./nowhere"}, "--model ./nowhere: no such folder"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(vm.InputError, match=message.replace("(", "\\(")):
+        vm.evaluate(worlds.benchmark(), **{"model": Sees(), **options})
+
+
+def test_inputs_that_a_model_or_a_method_cannot_be_shown_are_rejected():
+    class Blind(AlwaysC):
+        sees_images = False
+
+        def scores(self, prompts):
+            return [[0] * len(prompt.choices) for prompt in prompts]
+
+        def likelihood(self, prompts):
+            return []
+
+    def rejected(message, **options):
+        with pytest.raises(vm.InputError, match=message):
+            vm.evaluate(worlds.benchmark(), **{"model": Blind(), "method": "generate", **options})
+
+    rejected("--inputs full: model Blind sees no images; use --inputs no-image,choices-only")
+    rejected("--inputs question-only: --method scores needs the choices", method="scores", inputs="question-only")
+    rejected("so it is the same as no-image; remove it", method="likelihood", inputs="no-image,question-only")
+    frame = worlds.benchmark().drop(columns=["image", "image_id"])
+    with pytest.raises(vm.InputError, match="--inputs full: the benchmark has no images"):
+        vm.evaluate(frame, model=Sees())
+    assert vm.evaluate(frame, model=Sees(), inputs="no-image").to_pandas().replies[0] == 24
+
+
+@pytest.mark.parametrize("reply", [None, 3, [0.5], ["x", "y", "z", "w"]])
+def test_replies_of_another_form_are_rejected(reply):
+    class Odd:
+        def scores(self, prompts):
+            return [reply for prompt in prompts]
+
+    with pytest.raises(vm.InputError, match="model Odd returned"):
+        vm.evaluate(worlds.benchmark(), model=Odd())
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=200), st.integers(1, 60), st.integers(0, 5))
+def test_a_sample_has_the_shares_of_the_types(types, count, seed):
+    questions = type("Rows", (), {"types": types, "__len__": lambda self: len(types)})()
+    rows = sampled(questions, count, seed)
+    assert len(set(rows.tolist())) == len(rows) == min(count, len(types))
+    assert rows.tolist() == sorted(rows) and rows.tolist() == sampled(questions, count, seed).tolist()
+    if count < len(types):
+        for name in set(types):
+            expected = count * types.count(name) / len(types)
+            assert abs(sum(types[row] == name for row in rows) - expected) <= 2
+
+
+@given(st.integers(1, 9), st.integers(2, 9))
+def test_rotations_are_distinct_and_at_equal_steps(rotations, size):
+    jobs = jobs_of([0], ["full"], rotations, [size])
+    found = [job.rotation for job in jobs]
+    assert len(set(found)) == len(found) == min(rotations, size) and found[0] == 0
+    steps = {(after - before) for before, after in zip(found, [*found[1:], size], strict=True)}
+    assert max(steps) - min(steps) <= 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)), min_size=3, max_size=60))
+def test_intervals_contain_their_means_and_differences_are_paired(rows):
+    one, other, clusters = (np.array(column, float) for column in zip(*rows, strict=True))
+    clusters = np.unique(clusters, return_inverse=True)[1]
+    found = share(one, clusters)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    gain = difference(one, other, clusters)
+    assert gain.low <= gain.mean <= gain.high
+    assert gain.mean == pytest.approx(one.mean() - other.mean())
+    assert difference(one, one, clusters).mean == 0

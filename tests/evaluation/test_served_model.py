@@ -1,0 +1,164 @@
+"""Models behind a server: the wire format, and every way in which servers fail."""
+
+import base64
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.evaluation import served_model
+from tests.evaluation import worlds
+from tests.evaluation.served import KEY, Served
+
+FAULTS = ("limit", "error", "cut", "no json", "no choices")
+
+
+@pytest.fixture
+def evaluate(served):
+    """Evaluates the server's model on the made benchmark."""
+
+    def evaluate(benchmark=None, **options):
+        given = {"model": "tiny", "base_url": served.url, **options}
+        return vm.evaluate(worlds.benchmark() if benchmark is None else benchmark, **given)
+
+    return evaluate
+
+
+def test_a_request_has_prompt_and_image_as_openai_clients_send_them(served, evaluate):
+    result = evaluate(sample=1, inputs=["full", "no-image"], max_tokens=5)
+    shown, blind = sorted(served.requests, key=lambda request: isinstance(request["messages"][0]["content"], str))
+    assert shown["model"] == "tiny" and shown["temperature"] == 0 and shown["max_tokens"] == 5
+    (message,) = shown["messages"]
+    picture, text = message["content"]
+    assert message["role"] == "user"
+    assert picture["image_url"]["url"].startswith("data:image/png;base64,")
+    content = base64.b64decode(picture["image_url"]["url"].partition(",")[2])
+    row = worlds.benchmark().set_index("question_id").loc[result.per_question.question_id[0]]
+    assert content == row["image"]["bytes"]
+    lettered = "\n".join(f"{letter}. {choice}" for letter, choice in zip("ABCD", row.choices, strict=True))
+    expected = f"Question: {row.question}\n{lettered}\nAnswer with the letter of the correct choice only."
+    assert text == {"type": "text", "text": expected}
+    assert blind["messages"] == [{"role": "user", "content": expected}]
+
+
+def test_letters_are_read_from_top_logprobs(served, evaluate):
+    result = evaluate(method="letter")
+    assert served.requests[0]["top_logprobs"] == 20 and served.requests[0]["max_tokens"] == 1
+    assert set(result.evaluation.figures.of("full").shown.ravel()) == {1}  # "B" and " B" together beat "A"
+    served.logprobs = False
+    with pytest.raises(vm.InputError, match="returns no log-probabilities .*; use --method generate"):
+        evaluate(method="letter")
+
+
+def test_a_thousand_requests_with_faults_are_all_answered_once(served, evaluate, monkeypatch):
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    served.fault = lambda number: FAULTS[number // 8 % 5] if number % 8 == 0 else None
+    result = evaluate(worlds.benchmark(500), concurrency=32)
+    assert served.asked > 1000
+    assert sum(served.answered.values()) == 1000
+    assert [result.evaluation.figures.counts(name)["replies"] for name in ("full", "no-image")] == [500, 500]
+    assert result.to_pandas().failed.tolist() == [0, 0]
+    assert result.to_pandas().accuracy.tolist() == [0.25, 0.25]  # it always says B
+
+
+def test_a_slow_reply_is_asked_again_after_the_time_limit(served, evaluate, monkeypatch):
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    served.fault = lambda number: "late" if number == 3 else None
+    result = evaluate(timeout=0.5, inputs=["full"])
+    assert result.to_pandas().replies[0] == 24 and sum(served.answered.values()) == 24
+
+
+def test_rejected_and_unreadable_replies_are_counted_and_the_run_goes_on(served, evaluate, monkeypatch):
+    monkeypatch.setattr(served_model, "MALFORMED", 1)
+    served.fault = {5: "rejected", 9: "no choices"}.get
+    result = evaluate(inputs=["full"], concurrency=1)
+    assert result.to_pandas()[["replies", "failed"]].iloc[0].tolist() == [22, 2]
+    assert "without a reply, such as: the server" in repr(result)
+    reasons = result.to_dict()["inputs"]["full"]["failures"]
+    assert reasons[0].startswith("the server rejects the request: ") and "the context is too long" in reasons[0]
+    assert reasons[1].startswith("the server's reply cannot be read")
+
+
+def test_if_the_first_requests_are_all_rejected_the_run_ends(served, evaluate):
+    served.fault = lambda number: "rejected"
+    with pytest.raises(vm.InputError, match="answers none of the first .* the context is too long"):
+        evaluate(worlds.benchmark(200))
+    assert served.asked < 100
+
+
+def test_a_server_that_dies_midway_costs_only_what_it_did_not_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(served_model, "RETRIES", 0)
+    run = {"model": "tiny", "inputs": ["full"], "output": tmp_path / "run", "concurrency": 4}
+    with Served() as server:
+        server.fault = lambda number: "cut" if number >= 50 else None
+        with pytest.raises(ConnectionError, match="start the server, and run the command again to resume"):
+            vm.evaluate(worlds.benchmark(100), base_url=server.url, **run)
+        first = server.answered.copy()
+    assert sum(first.values()) == 50
+    with Served() as again:
+        result = vm.evaluate(worlds.benchmark(100), base_url=again.url, **run)
+        assert sum(again.answered.values()) == 50
+    assert result.to_pandas().replies[0] == 100
+
+
+def test_the_key_is_used_and_never_shown(tmp_path, monkeypatch, capfd):
+    with Served(key=KEY) as server:
+        run = {"model": "tiny", "base_url": server.url, "output": tmp_path / "run"}
+        with pytest.raises(vm.InputError, match="set the environment variable OPENAI_API_KEY to a valid key"):
+            vm.evaluate(worlds.benchmark(), **run)
+        monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}-wrong")
+        with pytest.raises(vm.InputError, match="check the key in OPENAI_API_KEY") as error:
+            vm.evaluate(worlds.benchmark(), **run)
+        assert KEY not in str(error.value)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        result = vm.evaluate(worlds.benchmark(), **run)
+    shown = "".join([repr(result), *capfd.readouterr(), *(str(path.read_bytes()) for path in run["output"].iterdir())])
+    assert KEY not in shown
+
+
+def test_what_no_server_can_answer_is_found_before_the_run(served, evaluate):
+    with pytest.raises(vm.InputError, match=r"--model other: the server at .* serves other models: tiny"):
+        evaluate(model="other")
+    with pytest.raises(ConnectionError, match="cannot be reached: .*; is it running"):
+        evaluate(base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(vm.InputError, match="cannot do this; expected letter or generate"):
+        evaluate(method="likelihood")
+    assert served.asked == 0
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_asks_nothing_twice_but_what_was_on_its_way(tmp_path):
+    worlds.benchmark(300).to_parquet(tmp_path / "made.parquet")
+    with Served(delay=0.02) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "hf_vqa_mc",
+            "evaluate",
+            "made.parquet",
+            "--model",
+            "tiny",
+            "--base-url",
+            server.url,
+        ]
+        command += ["--inputs", "full", "--concurrency", "4", "--output", "run"]
+        environment = os.environ | {"PYTHONPATH": str(Path(vm.__file__).parents[1])}
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+        while server.asked < 100:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with (tmp_path / "run" / "answers.jsonl").open("ab") as file:
+            file.write(b'{"row": 7, "inp')  # as if it died while writing
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert sum(server.answered.values()) <= 300 + 4 + 4  # on their way, or answered and not yet written
+        assert len(server.answered) == 300
+    lines = (tmp_path / "run" / "answers.jsonl").read_text().splitlines()
+    assert len(lines) == 300
+    assert '"replies": 300' in (tmp_path / "run" / "results.json").read_text()
