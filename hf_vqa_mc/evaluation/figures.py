@@ -120,7 +120,7 @@ class Figures:
     @property
     def rules(self) -> list[str]:
         """The rules of the method, the first one its own."""
-        return list(max(self.picks.values(), key=len))
+        return list(max(self.picks.values(), key=lambda rules: len(rules)))
 
     @property
     def clusters(self) -> Ints:

@@ -3,8 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-
-from hf_vqa_mc.benchmarks.questions import LETTERS
+from string import ascii_uppercase as LETTERS
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _UNFINISHED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.benchmarks.questions import default_name, presented_questions
+from hf_vqa_mc.errors import InputError
 from tests.exports import small
 
 NUMBERED = [(f"q{at}", f"i{at}", "Which?", ["right", "w1", "w2", "w3"], 0, "") for at in range(400)]

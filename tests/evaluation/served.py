@@ -10,14 +10,17 @@ KEY = "sk-a-secret-key-0123456789"
 
 
 class Served:
-    """``fault(number)`` names what happens to the request of that number: see `Handler.fail`; None answers it."""
+    """``fault(number)`` names what happens to the request of that number: see `Handler.fail`; None answers it.
+
+    ``most_failures``: of each prompt, which is then answered.
+    """
 
     def __init__(
         self, answer=lambda text, image: "B", fault=lambda number: None, key=None, models=("tiny",), delay=0.0
     ):
         self.answer, self.fault, self.key, self.models, self.delay = answer, fault, key, list(models), delay
         self.asked, self.answered, self.requests, self.lock = 0, Counter(), [], threading.Lock()
-        self.logprobs = True
+        self.logprobs, self.failed, self.most_failures = True, Counter(), 1000
 
     def __enter__(self):
         class Server(ThreadingHTTPServer):
@@ -71,10 +74,13 @@ class Handler(BaseHTTPRequestHandler):
             number, served.asked = served.asked, served.asked + 1
             served.requests.append(body)
         time.sleep(served.delay)
+        content = body["messages"][0]["content"]
         fault = served.fault(number)
+        with served.lock:
+            fault = None if served.failed[str(content)] >= served.most_failures else fault
+            served.failed[str(content)] += fault is not None
         if fault is not None and self.fail(fault):
             return
-        content = body["messages"][0]["content"]
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
         text = next(part["text"] for part in parts if part["type"] == "text")
         image = next((part["image_url"]["url"] for part in parts if part["type"] == "image_url"), None)

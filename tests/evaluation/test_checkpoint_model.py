@@ -36,7 +36,7 @@ def made(tmp_path_factory):
 
 @pytest.mark.parametrize(("model", "settings"), [("mlp-iqa", {"hidden_size": 32}), ("bow-q-i", {})])
 def test_what_it_saw_in_training_is_gone_without_the_image(made, tmp_path, model, settings):
-    folder, frame, features = made
+    folder, _, features = made
     given = {"word_vectors": "corpus"} if model == "mlp-iqa" else {}
     run = vm.train(
         str(folder / "made"), "colors", model=model, features=features, output=tmp_path / "run",

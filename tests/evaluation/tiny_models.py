@@ -15,8 +15,8 @@ from transformers import (
 )
 
 WORDS = (
-    "<pad> <s> </s> <image> <unk> user: assistant: Question : ? . what color is the shape red green blue two dogs a small "
-    "ring Answer with letter of correct choice only word or short phrase A B C D E F G H"
+    "<pad> <s> </s> <image> <unk> user: assistant: Question : ? . what color is the shape red green blue two dogs a "
+    "small ring Answer with letter of correct choice only word or short phrase A B C D E F G H"
 ).split()
 CHAT = (
     "<s>{% for message in messages %}user: {% if message['content'] is string %}{{ message['content'] }}{% else %}"
@@ -65,7 +65,7 @@ def vision_language(folder, chats=True, longest=512):
     size = {"height": 28, "width": 28}
     pictures = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size=size)
     LlavaProcessor(
-        image_processor=pictures, tokenizer=tokenizer(chats, longest), patch_size=14, chat_template=CHAT if chats else None,
+        image_processor=pictures, tokenizer=tokenizer(chats, longest), chat_template=CHAT if chats else None, patch_size=14,
         vision_feature_select_strategy="default", num_additional_image_tokens=1,
     ).save_pretrained(folder)  # fmt: skip
     return folder

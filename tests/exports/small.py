@@ -9,8 +9,8 @@ from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
 from hf_vqa_mc.benchmarks.layouts import ChoicesAndLabel
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ListOfChoices
 from hf_vqa_mc.benchmarks.layouts.label_forms import by_index
-from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.benchmarks.questions import presented_questions
+from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import silent
 
 QUESTIONS = [
