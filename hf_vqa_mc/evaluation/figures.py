@@ -120,7 +120,7 @@ class Figures:
     @property
     def rules(self) -> list[str]:
         """The rules of the method, the first one its own."""
-        return list(max(self.picks.values(), key=lambda rules: len(rules)))
+        return max((list(rules) for rules in self.picks.values()), key=len)
 
     @property
     def clusters(self) -> Ints:

@@ -65,8 +65,8 @@ def vision_language(folder, chats=True, longest=512):
     size = {"height": 28, "width": 28}
     pictures = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size=size)
     LlavaProcessor(
-        image_processor=pictures, tokenizer=tokenizer(chats, longest), chat_template=CHAT if chats else None, patch_size=14,
-        vision_feature_select_strategy="default", num_additional_image_tokens=1,
+        image_processor=pictures, tokenizer=tokenizer(chats, longest), chat_template=CHAT if chats else None,
+        patch_size=14, vision_feature_select_strategy="default", num_additional_image_tokens=1,
     ).save_pretrained(folder)  # fmt: skip
     return folder
 
