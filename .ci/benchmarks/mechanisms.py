@@ -2,9 +2,9 @@
 
 Made images of ten shapes on a grid of 4x4 cells, as PNG files, and questions about their colors. `find`: "what color
 is the small ring?", which needs attention to one shape of ten. `compose`: "what color is the shape above the shape
-right of the small ring?", with up to two relations. `vqa-mc features` encodes the images, `vqa-mc train` trains every
-model, `vqa-mc predict --attentions` writes where it looked. Prints Markdown tables and draws learning curves. An
-interrupted call resumes.
+right of the small ring?", with up to two relations; `compose_large` has five times as many images, in FOLDER/large.
+`vqa-mc features` encodes the images, `vqa-mc train` trains every model, `vqa-mc predict --attentions` writes where it
+looked. Prints Markdown tables and draws learning curves. An interrupted call resumes.
 """
 
 import argparse
@@ -57,6 +57,8 @@ RELATIONS = {"left of": (-1, 0), "right of": (1, 0), "above": (0, -1), "below": 
 """Relation to the step in columns and rows, from the shape that is known to the one that is sought."""
 MOST_RELATIONS = 2
 IMAGES = {"train": 6_000, "validation": 300, "test": 600}
+LARGE = {**IMAGES, "train": 30_000}
+"""Images of `compose_large`."""
 FIND_QUESTIONS = 5
 """Questions of `find` per image."""
 PER_LENGTH = 2
@@ -96,6 +98,7 @@ WORDS = {"word_size": 64}
 MCB = {**WORDS, "fixed_word_size": 0, "lstm_size": 128, "sketch_size": 512, "attention_size": 128}
 MAC = {**WORDS, "size": 64, "dropout": 0.0}
 NMN = {**WORDS, "size": 128, "reads_question": False, "dropout": 0.0}
+RAU = {**WORDS, "size": 128, "lstm_size": 128, "attention_size": 128, "dropout": 0.0}
 POPULAR = Trained("popular-answer", "none")
 TASKS = {
     "find": [
@@ -106,6 +109,7 @@ TASKS = {
         Trained("mcb-a", "grid", MCB),
         Trained("hiecoatt-answers", "grid", {"level_size": 128, "joint_size": 256, "encoder_dropout": 0.1}),
         Trained("mac", "grid", MAC),
+        Trained("rau", "grid", RAU),
     ],
     "compose": [
         POPULAR,
@@ -116,6 +120,13 @@ TASKS = {
         *(Trained("nmn", "grid", NMN, 8, clip_norm=0.25, seed=seed) for seed in range(3)),
         *(Trained("nmn", "grid", NMN, 8, "programs", clip_norm=0.25, seed=seed) for seed in range(3)),
     ],
+    "compose_large": [
+        POPULAR,
+        Trained("cnn-lstm", "vector", {"lstm_size": 128}, 3.5),
+        Trained("mcb-a", "grid", MCB, 3.5),
+        Trained("rau", "grid", RAU | {"answers_by": "last"}, 3.5),
+        *(Trained("mac", "grid", MAC | {"size": 128}, 6, clip_norm=8, seed=seed) for seed in range(3)),
+    ],
 }
 """Small models, and one recipe for all: the sizes of the papers take hours on two cores."""
 BATCH_SIZE, LEARNING_RATE = 128, 1e-3
@@ -123,6 +134,12 @@ SMALL = [replace(one, epochs=12) for one in TASKS["find"] if one.model in ("cnn-
 LABEL_DISTANCE = 4.5
 """Least distance of two labels of the picture in percent."""
 ALSO = {"find": ("find_new", "find_shuffled"), "compose": ("compose_shuffled",)}
+"""Configs that the models of a config are also tested on."""
+
+
+def config_of(task: str) -> str:
+    """The config of a task."""
+    return task.removesuffix("_large")
 
 
 def made_shapes(rng: Random, new: bool) -> list[Shape]:
@@ -290,12 +307,13 @@ def prepare(folder: Path, images: Mapping[str, int] = IMAGES, tasks: Sequence[st
 def run(folder: Path, task: str, one: Trained, also: Sequence[str] = ()) -> Path:
     """Train a model, unless it is there, and write its attention on the test images; returns the run's folder."""
     output = folder / "runs" / task / one.name.replace(", ", "-").replace(" ", "")
-    words: list[object] = [folder / "worlds", task, "--model", one.model, "--output", output]
+    words: list[object] = [folder / "worlds", config_of(task), "--model", one.model, "--output", output]
     features: list[object] = []
     if one.sees in FEATURES:
         features = ["--features", folder / "features" / FEATURES[one.sees] / "worlds-images"]
     if one.model != "popular-answer":
         words += ["--epochs", one.epochs, "--batch-size", BATCH_SIZE]
+        words += ["--evaluate-every", 0.5] if task != config_of(task) else []
         words += ["--optimizer", "adam", "--learning-rate", LEARNING_RATE, "--clip-norm", one.clip_norm]
         words += ["--questions", one.reads, "--seed", one.seed]
         words += [word for name, value in one.settings.items() for word in ("--model-settings", f"{name}={value}")]
@@ -303,7 +321,7 @@ def run(folder: Path, task: str, one: Trained, also: Sequence[str] = ()) -> Path
     vqa_mc("train", *words, *features)
     if one.sees == "grid" and not (output / "attentions.json").exists():
         written = ("--attentions", output / "attentions.json", "--output", output / "answers.json")
-        vqa_mc("predict", output / "best", folder / "worlds", task, *features, *written)
+        vqa_mc("predict", output / "best", folder / "worlds", config_of(task), *features, *written)
     return output
 
 
@@ -312,7 +330,9 @@ def attention_share(folder: Path, task: str, output: Path) -> float | None:
     path = output / "attentions.json"
     if not path.exists():
         return None
-    test = pq.read_table(folder / "worlds" / task / "test-0.parquet", columns=["question_id", "cell"]).to_pylist()
+    test = pq.read_table(
+        folder / "worlds" / config_of(task) / "test-0.parquet", columns=["question_id", "cell"]
+    ).to_pylist()
     cells = {row["question_id"]: row["cell"] for row in test}
     maps = {row["questionId"]: np.array(row["attention"]) for row in json.loads(path.read_text())}
     return float(np.mean([maps[name].T.flatten()[cell] for name, cell in cells.items()]))
@@ -325,7 +345,7 @@ def colors_alone(folder: Path, task: str) -> float:
         name: Counter(of_one["attributes"][1] for of_one in graph["objects"].values())
         for name, graph in graphs.items()
     }
-    test = pq.read_table(folder / "worlds" / task / "test-0.parquet").to_pylist()
+    test = pq.read_table(folder / "worlds" / config_of(task) / "test-0.parquet").to_pylist()
     correct = []
     for row in test:
         counts = colors[row["image_id"]]
@@ -352,23 +372,24 @@ def any_direction(folder: Path) -> dict[str, float]:
 def measured(folder: Path, task: str) -> Iterator[tuple[Trained, dict[str, Any]]]:
     """Each model of a task with its training.json and ``attention``, the share on the shape asked for."""
     for one in TASKS[task]:
-        output = run(folder, task, one, ALSO[task])
+        output = run(folder, task, one, ALSO[config_of(task)])
         record = json.loads((output / "best" / "training.json").read_text())
         yield one, {**record, "attention": attention_share(folder, task, output)}
 
 
 def table(task: str, found: Sequence[tuple[Trained, Mapping[str, Any]]]) -> Iterator[str]:
     """The lines of the Markdown table."""
-    names = {f"{task}_new": "new combinations", f"{task}_shuffled": "shuffled images"}
-    also = [names[name] for name in ALSO[task]]
-    lengths = [f"{length} relations" for length in range(MOST_RELATIONS + 1)] if task == "compose" else []
+    config = config_of(task)
+    names = {f"{config}_new": "new combinations", f"{config}_shuffled": "shuffled images"}
+    also = [names[name] for name in ALSO[config]]
+    lengths = [f"{length} relations" for length in range(MOST_RELATIONS + 1)] if config == "compose" else []
     columns = ["`--model`", "epochs", "accuracy", *lengths, *also, "attention to the shape"]
     yield f"| {' | '.join(columns)} |"
     yield f"|---|{'--:|' * (len(columns) - 1)}"
     for one, record in found:
         test = record["results"]["test"]
         values = [test["accuracy"], *(test["per_answer_type"][length] for length in lengths)]
-        values += [record["also_tested"][name]["test"]["accuracy"] for name in ALSO[task]]
+        values += [record["also_tested"][name]["test"]["accuracy"] for name in ALSO[config]]
         cells = [f"{100 * value:.1f}" for value in values]
         cells[0] += f" ± {100 * test['stderr']:.1f}"
         cells.append("" if record["attention"] is None else f"{100 * record['attention']:.1f}")
@@ -442,13 +463,15 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS), help="By default all.")
     parser.add_argument("--picture", type=Path, help="File of the learning curves, .svg or .png.")
     given = parser.parse_args()
-    prepare(given.folder)
     curves = {}
     for task in given.tasks:
-        curves[task] = list(measured(given.folder, task))
-        print(f"\n{task}; the most frequent color of the image: {100 * colors_alone(given.folder, task):.1f}\n")
-        if task == "compose":
-            print(f"a random shape, in any direction: {any_direction(given.folder)}\n")
+        is_large = task != config_of(task)
+        folder = given.folder / "large" if is_large else given.folder
+        prepare(folder, LARGE if is_large else IMAGES, [config_of(task)] if is_large else tuple(QUESTIONS))
+        curves[task] = list(measured(folder, task))
+        print(f"\n{task}; the most frequent color of the image: {100 * colors_alone(folder, task):.1f}\n")
+        if config_of(task) == "compose":
+            print(f"a random shape, in any direction: {any_direction(folder)}\n")
         print("\n".join(table(task, curves[task])), flush=True)
     if given.picture:
         draw(curves, given.picture)

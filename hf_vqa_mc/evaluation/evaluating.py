@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +24,6 @@ from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-EVALUATIONS = Path("vqa_mc_evaluations")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,8 @@ from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
 from hf_vqa_mc.io.json_stream import read_json
 
+EVALUATIONS = Path("vqa_mc_evaluations")
+"""The folder of the command's runs, which is created."""
 SETTINGS, ANSWERS = "run.json", "answers.jsonl"
 _JOB = ("row", "input", "rotation")
 
@@ -32,7 +34,7 @@ class RunFolder:
     """The folder of an evaluation, or memory if ``path`` is None.
 
     Args:
-        path: created if missing; its parent must exist.
+        path: created if missing; its parent must exist, except for `EVALUATIONS`.
         settings: all that answers depend on.
 
     Raises:
@@ -44,7 +46,7 @@ class RunFolder:
         self.replies: dict[Job, Reply] = {}
         self._file: BinaryIO | None = None
         if path is not None:
-            check_folder(path, "--output")
+            check_folder(path.parent if path.parent == EVALUATIONS else path, "--output")
             self._check()
 
     @contextmanager
@@ -58,7 +60,7 @@ class RunFolder:
             yield self
             return
         with in_plain_words(self.path):
-            self.path.mkdir(exist_ok=True)
+            self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
             lock = FileLock(self.path / ".lock")
             try:
                 lock.acquire(timeout=0)

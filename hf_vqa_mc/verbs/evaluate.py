@@ -27,7 +27,7 @@ ALL = "all"
 
 def default_folder(given: Mapping[str, Any]) -> Path:
     """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL``."""
-    from hf_vqa_mc.evaluation.evaluating import EVALUATIONS
+    from hf_vqa_mc.evaluation.run_folder import EVALUATIONS
     from hf_vqa_mc.extraction.backbones import file_name
     from hf_vqa_mc.report.audit_folder import folder_name
 

@@ -1,6 +1,7 @@
 """Models behind a server: the wire format, and every way in which servers fail."""
 
 import base64
+import json
 import os
 import signal
 import subprocess
@@ -130,6 +131,33 @@ def test_what_no_server_can_answer_is_found_before_the_run(served, evaluate):
     with pytest.raises(vm.InputError, match="cannot do this; expected letter or generate"):
         evaluate(method="likelihood")
     assert served.asked == 0
+
+
+def test_the_command_prints_and_writes_to_a_folder_of_its_own(served, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from hf_vqa_mc.cli import app
+
+    worlds.benchmark().to_parquet(tmp_path / "made.parquet")
+    monkeypatch.chdir(tmp_path)
+    given = [
+        "made.parquet",
+        "--model",
+        "tiny",
+        "--base-url",
+        served.url,
+        "--inputs",
+        "full,no-image",
+        "--rotations",
+        "all",
+    ]
+    done = CliRunner().invoke(app, ["evaluate", *given])
+    assert done.exit_code == 0, done.output
+    assert "all rotations" in done.output and "chance" in done.output
+    assert (tmp_path / "vqa_mc_evaluations" / "made-tiny" / "report.html").is_file()
+    again = CliRunner().invoke(app, ["evaluate", *given, "--json"])
+    assert json.loads(again.stdout)["inputs"]["full"]["accuracy"]["mean"] == 0.25
+    assert served.asked == 24 * 2 * 4
 
 
 @pytest.mark.slow
