@@ -1,5 +1,6 @@
 """An evaluation: rows, prompts, replies, figures."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.opening import find_method, open_model
-from hf_vqa_mc.evaluation.prompts import Prompts
+from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
 from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.progress import Progress
@@ -24,6 +25,13 @@ from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+LOG = logging.getLogger("hf_vqa_mc")
+LOOKED_AT = 1_000
+"""Number of prompts from which tokens are estimated."""
+CHARACTERS = 4
+"""Characters per token, for the estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +98,7 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
         "questions_sha256": prompts.fingerprint(),
         "example": prompts.text(INPUTS[inputs[0]], int(rows[0]), questions.choices[int(rows[0])]),
     }
+    LOG.info(_extent(prompts, jobs))
     with RunFolder(settings.output, run).open() as folder:
         ask(model, method, prompts, jobs, folder, progress)
         figures = figures_of(questions, split, method, jobs, folder.replies)
@@ -98,6 +107,15 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
         name_of(model), method.name, split.location, dataset, benchmark.config, split.name, figures, prompts, run,
         benchmark.notes,
     )  # fmt: skip
+
+
+def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:
+    """The size of a run: its prompts, estimated tokens and images."""
+    some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
+    texts = [prompts.text(INPUTS[job.input], job.row, prompts.questions.choices[job.row]) for job in some]
+    tokens = sum(map(len, texts)) / len(texts) / CHARACTERS * len(jobs)
+    images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
+    return f"{len(jobs):,} prompts, about {tokens:,.0f} tokens of text to read, {images:,} with an image"
 
 
 def checked_inputs(

@@ -244,8 +244,15 @@ class Figures:
             "questions": len(self.rows),
             "chance": self.chance,
             "rotations": self.rotations,
+            "tokens": self.tokens,
             "inputs": inputs,
         }
+
+    @property
+    def tokens(self) -> dict[str, int] | None:
+        """Numbers of tokens read and generated; None if unknown."""
+        counts = [reply.tokens for reply in self.replies.values() if reply.tokens is not None]
+        return {"read": sum(one[0] for one in counts), "generated": sum(one[1] for one in counts)} if counts else None
 
     @property
     def leaked(self) -> NDArray[np.bool_] | None:

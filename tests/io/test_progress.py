@@ -19,7 +19,7 @@ def test_long_steps_report_done_total_and_rate_every_ten_seconds(clock, capsys):
             progress("counting", done, 5000)
             clock[0] += 4.0
         progress("counting", 5000, 5000)
-    assert capsys.readouterr().err == "counting: 3,000 of 5,000, 250/s\ncounting (5,000)\n"
+    assert capsys.readouterr().err == "counting: 3,000 of 5,000, 250/s, 8 s left\ncounting (5,000)\n"
 
 
 def test_a_step_that_has_only_begun_has_no_rate(clock, capsys):
