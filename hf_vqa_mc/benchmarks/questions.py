@@ -79,6 +79,8 @@ class Questions:
     """(images,): the first row that shows it"""
     source: Images | None
     """image source; None if no images are exported"""
+    orders: list[list[int]] | None = None
+    """index in the benchmark of each presented choice; None if the benchmark's order is presented"""
 
     def __len__(self) -> int:
         return len(self.question_ids)
@@ -115,11 +117,13 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
                 f"{split.location}, row {row} (question_id {shown(question_ids[row])}): choices are {shown(texts)}, "
                 "expected two or more, none of them empty; fix or remove the row"
             )
+    orders: list[list[int]] = []
     if not split.ordered:
         start = purpose_hash(SEED, "order of exported choices")
         for row, row_hash in enumerate(text_hashes(question_ids)):
             order = shuffled(start, row_hash, text_hashes(choices[row])).tolist()
             choices[row], labels[row] = [choices[row][index] for index in order], order.index(labels[row])
+            orders.append(order)
     images, image_rows = _distinct_images(split)
     return Questions(
         name=default_name(benchmark) if name is None else name,
@@ -133,6 +137,7 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
         images=images,
         image_rows=image_rows,
         source=split.images,
+        orders=orders or None,
     )
 
 

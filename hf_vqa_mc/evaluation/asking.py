@@ -1,8 +1,10 @@
 """All jobs of an evaluation, asked in batches and in threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
@@ -17,6 +19,8 @@ WAITING = 2
 """Batches per thread that are prepared before earlier ones are done."""
 FIRST_FAILURES = 8
 """If all of the first replies are failures, the run ends."""
+Batch = tuple[dict[Job, Reply], dict[Job, Reply]]
+"""The model's replies to jobs, and the failures of those whose prompt cannot be made."""
 
 
 def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: Sequence[int]) -> list[Job]:
@@ -40,7 +44,8 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
     """Ask all jobs that have no reply yet, and add their replies to the run.
 
     Raises:
-        InputError: the model rejects the first prompts, or returns something else than replies.
+        InputError: the model rejects the first prompts, or returns something else than replies; or no prompt of an
+            input has a reply.
         ConnectionError: the model's server cannot be reached any more.
     """
     todo = [job for job in jobs if job not in run.replies or run.replies[job].failure]
@@ -48,10 +53,10 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
     failures: list[str] = []
-    answered = False
-    for replies in _all_replies(model, method, prompts, todo):
-        run.add(replies)
-        done += len(replies)
+    answered = len(todo) < len(jobs)
+    for replies, unmade in _all_replies(model, method, prompts, todo):
+        run.add(replies | unmade)
+        done += len(replies) + len(unmade)
         progress(step, done, len(jobs))
         answered = answered or any(not reply.failure for reply in replies.values())
         failures += [] if answered else [reply.failure for reply in replies.values()]
@@ -59,9 +64,13 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
             raise InputError(
                 f"model {name_of(model)} answers none of the first {len(failures)} questions: {failures[0]}"
             )
+    for name in dict.fromkeys(job.input for job in jobs):
+        found = [run.replies[job].failure for job in jobs if job.input == name]
+        if all(found):
+            raise InputError(f"--inputs {name}: none of the {len(found):,} prompts has a reply: {found[0]}")
 
 
-def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Iterator[dict[Job, Reply]]:  # noqa: ANN401
+def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Iterator[Batch]:  # noqa: ANN401
     """The replies to batches of jobs as they come."""
     size, threads = max(1, getattr(model, "batch_size", 1)), max(1, getattr(model, "concurrency", 1))
     batches = _batches(jobs, size)
@@ -71,7 +80,7 @@ def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Jo
         return
     pool = ThreadPoolExecutor(threads, "vqa-mc-evaluate")
     try:
-        waiting: set[Future[dict[Job, Reply]]] = set()
+        waiting: set[Future[Batch]] = set()
         while True:
             for batch in islice(batches, WAITING * threads - len(waiting)):
                 waiting.add(pool.submit(_replies, model, method, prompts, batch))
@@ -100,36 +109,39 @@ def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
     yield from batches.values()
 
 
-def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job]) -> dict[Job, Reply]:  # noqa: ANN401
+def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job]) -> Batch:  # noqa: ANN401
     """The replies to one batch; a prompt that cannot be made is a failure."""
     found: dict[Job, Reply] = {}
+    unmade: dict[Job, Reply] = {}
     made: dict[Job, Prompt] = {}
     for job in batch:
         try:
             made[job] = prompts.prompt(job)
         except InputError as error:
-            found[job] = Reply(failure=str(error))
+            unmade[job] = Reply(failure=str(error))
     if made:
         given = getattr(model, method.name)(list(made.values()))
+        given = list(given) if isinstance(given, Iterable) else [given]
         if len(given) != len(made):
             raise InputError(f"model {name_of(model)} returned {len(given)} replies to {len(made)} prompts")
         for (job, prompt), reply in zip(made.items(), given, strict=True):
             found[job] = _checked(reply, method, prompt, name_of(model))
-    return found
+    return found, unmade
 
 
 def _checked(reply: Any, method: Method, prompt: Prompt, name: str) -> Reply:  # noqa: ANN401  of any model
     """What a model returned as a Reply."""
-    if isinstance(reply, str):
-        reply = Reply(text=reply)
-    elif not isinstance(reply, Reply):
-        try:
-            reply = Reply(scores=tuple(map(float, reply)))
-        except (TypeError, ValueError):
-            raise InputError(
-                f"model {name} returned {shown(reply)}; expected a text, a list of scores or a Reply"
-            ) from None
-    found: Reply = reply
+    given = Reply(text=reply) if isinstance(reply, str) else reply
+    try:
+        given = given if isinstance(given, Reply) else Reply(scores=tuple(reply))
+        scores = None if given.scores is None else tuple(map(_known, given.scores))
+        lengths = None if given.lengths is None else tuple(map(int, given.lengths))
+        tokens = None if given.tokens is None else (int(given.tokens[0]), int(given.tokens[1]))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"model {name} returned {shown(reply)}; expected a text, a list of scores or a Reply"
+        ) from None
+    found = replace(given, scores=scores, lengths=lengths, tokens=tokens)
     if found.failure:
         return found
     if method.name == "generate":
@@ -139,3 +151,8 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str) -> Reply:  #
         count = "no" if found.scores is None else len(found.scores)
         raise InputError(f"model {name} returned {count} scores for {len(prompt.choices)} choices")
     return found
+
+
+def _known(score: Any) -> float | None:  # noqa: ANN401  a number, such as NumPy's
+    """A score as a float; None if it is not finite."""
+    return float(score) if score is not None and isfinite(score) else None

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
+from hf_vqa_mc.extraction.model_files import folder_version
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
 
 if TYPE_CHECKING:
     from hf_vqa_mc.extraction.pictures import RawImage
 
+FILES = ("*.json", "*.safetensors")
 KEPT = 500
 """Number of images whose features are kept in memory."""
 
@@ -36,6 +39,8 @@ class CheckpointModel:
         self, name: str, *, device: str | None = None, batch_size: int = 64, word_vectors: str | None = None
     ) -> None:
         self.name, self.batch_size = name, batch_size
+        local = Path(name).expanduser()
+        self.version = folder_version(local, FILES) if local.is_dir() else None
         options = {} if word_vectors is None else {"word_vectors": word_vectors}
         self._model, self._processor = load_checkpoint(name, **options)
         kind = model_of(self._model.config)

@@ -12,7 +12,7 @@ from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.asking import ask, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
-from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, INPUTS, Shown
+from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.opening import find_method, open_model
@@ -88,6 +88,7 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     run = {
         "version": __version__,
         "model": name_of(model),
+        "model_version": getattr(model, "version", None),
         "dataset": public_name(settings.dataset_name),
         "config": benchmark.config,
         "split": split.name,
@@ -96,7 +97,7 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
         "max_tokens": settings.max_tokens if method.name == "generate" else None,
         "seed": settings.seed,
         "questions_sha256": prompts.fingerprint(),
-        "example": prompts.text(INPUTS[inputs[0]], int(rows[0]), questions.choices[int(rows[0])]),
+        "example": prompts.text(FULL, 0, questions.choices[0]),
     }
     LOG.info(_extent(prompts, jobs))
     with RunFolder(settings.output, run).open() as folder:

@@ -183,6 +183,9 @@ class Figures:
         kinds = [self.split.rows["choice_kinds"][int(row)].as_py() for row in self.rows]
         if not any(kinds):
             return None
+        if (orders := self.questions.orders) is not None:
+            by_row = zip(kinds, self.rows, strict=True)
+            kinds = [of_row and [of_row[index] for index in orders[row]] for of_row, row in by_row]
         picks = self.of(name)
         found: dict[str, list[float]] = {}
         parsed = 0
@@ -261,9 +264,16 @@ class Figures:
         return np.any(blind, axis=0) if blind else None
 
     def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry per row: question_id, label, leaked, and for each input the pick and the score."""
-        ids = [self.questions.question_ids[row] for row in self.rows]
-        columns: dict[str, list[Any]] = {"question_id": ids}
+        """Columns with one entry per row: question_id, choices, label, leaked, and for each input pick and score.
+
+        Labels and picks are indices of ``choices``, which has the order that was shown without rotation.
+        """
+        questions, rows = self.questions, self.rows.tolist()
+        columns: dict[str, list[Any]] = {
+            "question_id": [questions.question_ids[row] for row in rows],
+            "choices": [questions.choices[row] for row in rows],
+            "label": [(questions.labels or [])[row] for row in rows],
+        }
         leaked = self.leaked
         if leaked is not None:
             columns["leaked"] = leaked.tolist()

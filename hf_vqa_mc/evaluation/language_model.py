@@ -52,8 +52,9 @@ class LanguageModel(Protocol):
     """A model to evaluate: any object with at least one of these methods, which is named by ``method``.
 
     All get a batch of prompts, ``batch_size`` at most, and return one result per prompt. Optional attributes:
-    ``name`` (by default the class's), ``sees_images`` (True), ``batch_size`` (1) and ``concurrency`` (1), the number
-    of threads that call it at the same time.
+    ``name`` (by default the class's), ``version`` (None), ``sees_images`` (True), ``batch_size`` (1) and
+    ``concurrency`` (1), the number of threads that call it at the same time. A stored run is resumed only by a model
+    of the same name and version.
 
     >>> class AlwaysC:
     ...     def generate(self, prompts):

@@ -104,11 +104,12 @@ class Prompts:
         return self._image(image, given.image is Shown.GRAY)
 
     def fingerprint(self) -> str:
-        """Checksum of all questions, choices and labels, and of which rows share images."""
+        """Checksum of all questions, contexts, choices and labels, and of which rows share images."""
         digest = hashlib.sha256()
         found, labels = self.questions, self.questions.labels or []
-        for parts in zip(found.question_ids, found.questions, found.choices, labels, found.images, strict=True):
-            digest.update(repr(parts[:4]).encode() + str(int(parts[4])).encode())
+        columns = (found.question_ids, found.questions, found.choices, labels, found.others.contexts)
+        for *texts, image in zip(*columns, found.images.tolist(), strict=True):
+            digest.update(repr((*texts, image)).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
     def _read(self, image: int, gray: bool) -> bytes:

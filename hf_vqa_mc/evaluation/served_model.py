@@ -104,7 +104,12 @@ class ServedModel:
         return Reply(failure=f"the server's reply cannot be read: {reason}")
 
     def _text(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
-        text = answer.choices[0].message.content
+        message = answer.choices[0].message
+        text = message.content
+        if isinstance(text, list):  # of parts, some of them thinking
+            text = "".join(part["text"] for part in text if part["type"] == "text")
+        if text is None:  # a refusal, or the maximum number of tokens was reached while thinking
+            text = getattr(message, "refusal", None) or ""
         if not isinstance(text, str):
             raise ValueError("it has no text")
         return Reply(text=text, tokens=_usage(answer))

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.evaluation.figures import Figures, Share
-from hf_vqa_mc.evaluation.inputs import FULL
+from hf_vqa_mc.evaluation.inputs import FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.methods import RULES
+from hf_vqa_mc.text.counted import counted
 
 
 def input_columns(figures: Figures) -> dict[str, list[str]]:
@@ -35,6 +36,9 @@ def input_columns(figures: Figures) -> dict[str, list[str]]:
 def notes(figures: Figures) -> Iterator[str]:
     """Sentences below the table."""
     yield "Percent and 95% intervals, clustered by image."
+    without = int((figures.questions.images[figures.rows] < 0).sum())
+    if without and any(INPUTS[name].image is not Shown.NONE for name in figures.picks):
+        yield f"{counted(without, 'question')} without an image, asked without one with all inputs."
     others = figures.rules[1:]
     if others:
         yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."

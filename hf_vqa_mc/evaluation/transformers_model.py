@@ -11,7 +11,7 @@ from torch import Tensor
 from hf_vqa_mc.benchmarks.questions import LETTERS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
-from hf_vqa_mc.extraction.model_files import check_weights, quiet
+from hf_vqa_mc.extraction.model_files import check_weights, folder_version, quiet
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")
@@ -55,6 +55,7 @@ class TransformersModel:
             raise
         except Exception as error:
             raise InputError(f"--model {name} cannot be loaded: {first_line(error)}; {EXPECTED}") from error
+        self.version = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
         self._parameters = inspect.signature(self._model.forward).parameters
         self.longest = _longest(self._model.config)
 
@@ -224,6 +225,8 @@ class TransformersModel:
         for name, one in encoded.items():
             if one.shape == of_prompt:  # others, such as token types, are 0 for text
                 encoded[name] = torch.cat([one, ends.get(name, torch.zeros_like(added)).to(one.dtype)], 1)
+            elif name == "cross_attention_mask":  # the words after an image see it
+                encoded[name] = torch.cat([one, one[:, -1:].expand(-1, most, *one.shape[2:])], 1)
         logits = self._logits(encoded, most + 1)[:, :-1].float().log_softmax(-1)
         found = logits.gather(-1, added[..., None])[..., 0]
         return (found * mask).sum(1).tolist()

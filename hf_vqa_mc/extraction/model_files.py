@@ -96,7 +96,7 @@ def model_files(option: str, name: str, what: str, built_in: Sequence[str] = ())
                 "processor and safetensors weights (pickled weights are never loaded)"
             )
     if local.is_dir():
-        return ModelFiles(option, name, what, folder, folder.name, _checksum(folder))
+        return ModelFiles(option, name, what, folder, folder.name, folder_version(folder))
     return ModelFiles(option, name, what, folder, name, folder.name)  # that of a cached snapshot is its commit
 
 
@@ -106,10 +106,10 @@ def check_weights(missing: Sequence[str]) -> None:
         raise InputError(f"its weights lack {len(missing)} tensors, the first {missing[0]}")
 
 
-def _checksum(folder: Path) -> str:
-    """Checksum of all files that are read, so that different models never share features."""
+def folder_version(folder: Path, patterns: Sequence[str] = FILES) -> str:
+    """Checksum of all files that are read, so that different models never share features or answers."""
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
+    for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
         with path.open("rb") as file:
             digest.update(f"{path.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return digest.hexdigest()

@@ -57,7 +57,7 @@ def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Ima
             if side is not None:
                 image.draft("RGB", (side, side))
             image.load()
-            yield image
+            yield _eight_bit(image)
     except (BrokenImage, InputError):
         raise
     except Image.DecompressionBombError as error:
@@ -66,6 +66,15 @@ def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Ima
         raise UnknownFormat("not a readable image") from error
     except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
         raise BrokenImage(str(error) or type(error).__name__) from error
+
+
+def _eight_bit(image: "Image") -> "Image":
+    """An image with 16-bit gray values scaled to 8 bit, which PIL's ``convert`` would clip at 255."""
+    if not image.mode.startswith("I;16"):
+        return image
+    scaled = image.point(lambda value: value / 256).convert("L")
+    scaled.format = image.format
+    return scaled
 
 
 def picture_size(content: bytes) -> tuple[int, int]:

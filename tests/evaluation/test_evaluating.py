@@ -179,6 +179,82 @@ def test_a_broken_image_is_named_and_the_run_goes_on(tmp_path):
     assert again.to_pandas().failed.tolist() == [0]  # failures are asked again
 
 
+def test_many_broken_images_do_not_end_a_run_and_are_asked_again(tmp_path):
+    frame = worlds.benchmark(40)
+    frame["image"] = [{"bytes": b"broken", "path": None} if row < 30 else one for row, one in enumerate(frame.image)]
+    for _ in range(2):  # the second run has failures only
+        result = vm.evaluate(frame, model=Sees(), inputs=["full"], output=tmp_path / "run")
+        assert result.to_pandas()[["replies", "failed"]].iloc[0].tolist() == [10, 30]
+
+
+def test_an_input_without_any_reply_is_an_error_that_names_it():
+    frame = worlds.benchmark()
+    frame["image"] = [{"bytes": b"broken", "path": None}] * len(frame)
+    with pytest.raises(vm.InputError, match=r"--inputs full: none of the 24 prompts has a reply: .* cannot be read"):
+        vm.evaluate(frame, model=Sees())
+
+
+def test_questions_without_an_image_are_counted():
+    frame = worlds.benchmark()
+    frame.loc[:5, ["image", "image_id"]] = None
+    model = Sees()
+    assert "6 questions without an image, asked without one" in repr(vm.evaluate(frame, model=model, inputs=["full"]))
+    assert sum(prompt.image is None for prompt in model.prompts) == 6
+
+
+def test_scores_that_are_not_finite_are_unknown_and_the_run_is_stored(tmp_path):
+    class Odd:
+        def scores(self, prompts):
+            first = np.float32([np.nan, 1, -np.inf, 0])
+            return [first, Reply(scores=tuple(np.float32([1, np.inf, 2, 0])), tokens=(np.int64(3), np.int64(1)))]
+
+        batch_size = 2
+
+    run = {"model": Odd(), "inputs": ["no-image"], "output": tmp_path / "run"}
+    result = vm.evaluate(worlds.benchmark(), **run)
+    assert result.per_question["no-image_picked"].tolist() == [1, 2] * 12
+    again = vm.evaluate(worlds.benchmark(), **run)
+    assert again.per_question.equals(result.per_question)
+
+
+def test_picks_labels_and_kinds_refer_to_the_choices_as_shown():
+    decoys = [f"choice {at}" for at in range(6)]
+    frame = worlds.benchmark(40).drop(columns=["choices", "label"])
+    frame["answer"], frame["decoys"] = "the target", [decoys] * 40
+    frame["choice_kinds"] = [["target", *["iou"] * 3, *["qou"] * 3]] * 40
+
+    class Knows:
+        def generate(self, prompts):
+            return ["ABCDEFG"[prompt.choices.index("the target")] for prompt in prompts]
+
+    result = vm.evaluate(frame, model=Knows(), inputs=["no-image"])
+    rows = result.per_question
+    assert {choices[label] for choices, label in zip(rows.choices, rows.label, strict=True)} == {"the target"}
+    assert rows["no-image_picked"].tolist() == rows.label.tolist() and rows.label.nunique() > 3
+    assert result.to_dict()["inputs"]["no-image"]["choice_kinds"]["target"]["picked"] == 1
+
+
+def test_a_run_is_resumed_with_other_inputs_first_and_another_sample_but_not_with_another_model(tmp_path):
+    def evaluate(model, **options):
+        return vm.evaluate(worlds.benchmark(), model=model, output=tmp_path / "run", **options)
+
+    model = Sees()
+    model.version = "one"
+    evaluate(model, inputs=["choices-only"], sample=5)
+    assert evaluate(model, inputs=["full", "choices-only"]).to_pandas().replies.tolist() == [24, 24]
+    assert len(model.prompts) == 48
+    model.version = "other"
+    with pytest.raises(vm.InputError, match="has a run with model_version 'one', now 'other'"):
+        evaluate(model, inputs=["full"])
+
+
+def test_other_contexts_are_other_questions(tmp_path):
+    frame = worlds.benchmark().assign(hint="a hint")
+    vm.evaluate(frame, model=Sees(), output=tmp_path / "run")
+    with pytest.raises(vm.InputError, match="has a run with questions_sha256 "):
+        vm.evaluate(frame.assign(hint="another"), model=Sees(), output=tmp_path / "run")
+
+
 def test_it_writes_figures_rows_and_a_page(tmp_path):
     result = vm.evaluate(worlds.benchmark(), model=Sees(), output=tmp_path / "run")
     figures = json.loads((tmp_path / "run" / "results.json").read_text())

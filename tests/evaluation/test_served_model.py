@@ -86,6 +86,20 @@ def test_rejected_and_unreadable_replies_are_counted_and_the_run_goes_on(served,
     assert reasons[1].startswith("the server's reply cannot be read")
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, {"type": "text", "text": "B"}], "B"),
+        (None, ""),  # cut while thinking
+    ],
+)
+def test_texts_in_parts_and_without_text_are_answers(served, evaluate, content, text):
+    served.answer = lambda *given: content
+    result = evaluate(inputs=["full"])
+    assert {reply.text for reply in result.evaluation.figures.replies.values()} == {text}
+    assert result.to_pandas()[["failed", "unparsed"]].iloc[0].tolist() == [0, 0 if text else 24]
+
+
 def test_if_the_first_requests_are_all_rejected_the_run_ends(served, evaluate):
     served.fault = lambda number: "rejected"
     with pytest.raises(vm.InputError, match=r"answers none of the first .* the context is too long"):

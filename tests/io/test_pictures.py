@@ -99,3 +99,13 @@ def test_nothing_else_of_the_package_opens_images():
     opening = re.compile(r"\bImage\.open\(|\bPIL\.Image\.open|from PIL\.Image import open|import ImageFile\b|imread\(")
     found = {str(path.relative_to(package)) for path in package.rglob("*.py") if opening.search(path.read_text())}
     assert found == {"io/pictures.py", "exports/harness_files/lmms_eval_functions.py"}  # the second runs elsewhere
+
+
+def test_gray_values_of_16_bit_are_scaled():
+    file = io.BytesIO()
+    Image.frombytes("I;16", (3, 1), b"\x00\x00\x80\x40\xff\xff").save(file, "PNG")
+    with opened_picture(file.getvalue()) as opened:
+        assert (opened.format, [opened.convert("RGB").getpixel((at, 0))[0] for at in range(3)]) == (
+            "PNG",
+            [0, 0x40, 0xFF],
+        )
