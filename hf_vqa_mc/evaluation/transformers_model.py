@@ -135,7 +135,10 @@ class TransformersModel:
                 at = end
             return replies
 
-        return self._in_groups(prompts, ask)
+        def longest_choice(prompt: Prompt) -> int:
+            return max(len(self._tokenizer(f" {text}")["input_ids"]) for text in prompt.choices)
+
+        return self._in_groups(prompts, ask, longest_choice)
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The most probable text, token by token."""
@@ -153,13 +156,19 @@ class TransformersModel:
             made = (written != self._tokenizer.pad_token_id).sum(1).tolist()
             return [Reply(text=text, tokens=(one, other)) for text, one, other in zip(texts, read, made, strict=True)]
 
-        return self._in_groups(prompts, ask)
+        return self._in_groups(prompts, ask, lambda prompt: self.max_tokens)
 
-    def _in_groups(self, prompts: Sequence[Prompt], ask: Callable[[Sequence[Prompt]], list[Reply]]) -> list[Reply]:
-        """The replies to prompts, with and without image apart; too long prompts get a failure."""
+    def _in_groups(
+        self,
+        prompts: Sequence[Prompt],
+        ask: Callable[[Sequence[Prompt]], list[Reply]],
+        added: Callable[[Prompt], int] = lambda prompt: 1,
+    ) -> list[Reply]:
+        """The replies to prompts, with and without image apart; a failure where the added tokens do not fit."""
         replies: dict[int, Reply] = {}
         if self.longest is not None:
-            replies = {at: reply for at, prompt in enumerate(prompts) if (reply := self._too_long(prompt))}
+            found = {at: self._too_long(prompt, added(prompt)) for at, prompt in enumerate(prompts)}
+            replies = {at: reply for at, reply in found.items() if reply is not None}
         for has_image in (True, False):
             group = [
                 at for at, one in enumerate(prompts) if (one.image is not None) is has_image and at not in replies
@@ -168,13 +177,12 @@ class TransformersModel:
                 replies |= dict(zip(group, ask([prompts[at] for at in group]), strict=True))
         return [replies[at] for at in range(len(prompts))]
 
-    def _too_long(self, prompt: Prompt) -> Reply | None:
-        if len(prompt.text) < (self.longest or 0) and prompt.image is None:  # a token has a character or more
-            return None
+    def _too_long(self, prompt: Prompt, added: int) -> Reply | None:
         count = self._encoded([prompt])["input_ids"].shape[1]
-        if count < (self.longest or count + 1):
+        if self.longest is None or count + added <= self.longest:
             return None
-        return Reply(failure=f"the prompt has {count:,} tokens, and the model reads {self.longest:,}")
+        more = f" and up to {added:,} are added" if added > 1 else ""
+        return Reply(failure=f"the prompt has {count:,} tokens{more}, and the model reads {self.longest:,}")
 
     def _encoded(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
         """The tensors of prompts, padded on the left, on the model's device."""

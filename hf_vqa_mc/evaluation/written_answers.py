@@ -10,29 +10,45 @@ _UNFINISHED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _END_OF_THINKING = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
+_TAG = re.compile(
+    r"<\|[^|<>]*\|>|</?(?:final_?answer|answer|response|output|end_of_\w+|s)>|^\s*assistant\s*:", re.IGNORECASE
+)
+_ANSWER_TAG = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
+_ADVERBS = r"(?:(?:(?:most\s+)?(?:likely|probably)|clearly|therefore|indeed|definitely|actually)\s+)?"
 _MARKER = re.compile(
-    r"(?:answer|option|choice|solution|response)(?:\s+to\s+(?:the|this)\s+question)?[\"”’*_]*\s*"
-    r"(?::|=|\bis\b|\bwould be\b|\bshould be\b|\bmust be\b)\s*:?\s*",
+    r"(?:answer|\bans\.?|option|choice|letter|solution|response|答案|正解)(?:\s+to\s+(?:the|this)\s+question)?[\"”’*_]*\s*"
+    r"(?::|=|\bis\b|\bwould be\b|\bshould be\b|\bmust be\b|是|は)\s*:?\s*" + _ADVERBS,
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"\b(?:choose|chose|pick|select|go with|it\s+is|it['’]s|i['’]d say|i would say|i think|this is|that is|must be)\s+"
-    r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?",
+    r"\b(?:choose|chose|pick|select|go(?:ing)? with|guess:?|it\s+is|it['’]s|i['’]d say|i would say|i think|this is|"
+    r"that is|must be|(?:so|thus|hence|therefore|definitely|probably|likely)\b,?)\s+"
+    + _ADVERBS
+    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?",
     re.IGNORECASE,
 )
 _LETTER = re.compile(
-    r"(?P<open>[(\[{<\"'“]*)\s*(?:(?:option|choice|letter|answer)\s+)?(?P<inner>[(\[{]?)(?P<letter>[A-Za-z])"
-    r"(?P<close>\s*[)\]}>.:,;\"'”]+|\s+[-–—=]+|$)?(?P<rest>.*)",
+    r"(?P<open>[(\[{<\"'“]*)\s*(?:(?:option|choice|letter|answer)\s+)?(?P<inner>[(\[{]?)(?P<letter>[A-Za-z])(?![A-Za-z0-9])"
+    r"(?P<close>\s*[)\]}>.:,;!?。\"'”]+|\s+[-–—=]+|$)?(?P<rest>.*)",
     re.DOTALL | re.IGNORECASE,
 )
 _NAMED_LETTER = re.compile(r"\b(?:option|choice|letter)\s+[(\[\"']?([A-Z])\b|[(\[]([A-Z])[)\]]")
-_AND = re.compile(r"\W*(?:or|and)?\W*([A-Za-z])\W*$")
+_ONLY_LETTERS = re.compile(r"(?:\W+(?:(?:or|and)\W+)?[A-Za-z](?=\W|$))+\W*")
+_IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:correct|right|best)\b")
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can not|can['’]t|could not|couldn['’]t|unable to|impossible to|can)\s+(?:be\s+)?"
+    r"(?:see|view|tell|answer|determin|verif|identif)",
+    re.IGNORECASE,
+)
 _YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
 _REASON = re.compile(r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most))\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|isn t|neither|nor|rather than|instead of|than)\s+(?:\w+\s+)?$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
+_BEFORE = re.compile(r"^[^\w(\[{<\"'“%°€£+]+")
 _ARTICLES = ("a ", "an ", "the ")
 _CONFLICT = -1
+_MOST = 8
+"""Maximum number of matches of each form that are read, the last ones, as models may repeat themselves."""
 
 
 def written_choice(text: str, choices: Sequence[str]) -> int | None:
@@ -50,13 +66,15 @@ def written_choice(text: str, choices: Sequence[str]) -> int | None:
     text = _answer_part(text)
     if not text.strip():
         return None
-    for part in _parts(text):
+    for part in _parts(text, len(choices)):
         found = _resolved(part, choices)
         if found is not None:
             return None if found == _CONFLICT else found
     letters = {LETTERS.index(one or two) for one, two in _NAMED_LETTER.findall(text)}
     named = {index for index in letters if index < len(choices)}
     mentioned = set(_mentioned(text, choices))
+    if _REFUSAL.search(text):  # "none of these can be determined" is no answer
+        mentioned = set()
     for found_by in (named, mentioned):
         if len(found_by) == 1 and not (named and mentioned and named != mentioned):
             return next(iter(found_by))
@@ -65,18 +83,26 @@ def written_choice(text: str, choices: Sequence[str]) -> int | None:
 
 def _answer_part(text: str) -> str:
     """The text without thinking; "" if it ends while thinking."""
-    text = _END_OF_THINKING.sub("", _THINKING.sub("", text))
-    return "" if _UNFINISHED.search(text) else _TEX.sub(r"\1", text)
+    text = _END_OF_THINKING.sub("", _THINKING.sub("", unicodedata.normalize("NFKC", text)))
+    if _UNFINISHED.search(text):
+        return ""
+    return _TEX.sub(r"\1", _TAG.sub("", _ANSWER_TAG.sub("\nAnswer: ", text)))
 
 
-def _parts(text: str) -> Iterable[str]:
-    """The parts of a text that may be an answer as a whole, the most explicit first."""
-    yield from reversed(_BOXED.findall(text))
+def _parts(text: str, count: int) -> Iterable[str]:
+    """The parts of a text that may be an answer to ``count`` choices as a whole, the most explicit first."""
+    yield from reversed(_BOXED.findall(text)[-_MOST:])
     for marker in (_MARKER, _VERB):
-        for match in reversed(list(marker.finditer(text))):
+        for match in reversed(list(marker.finditer(text))[-_MOST:]):
             yield text[match.end() :].split("\n")[0] or text[match.end() :].strip().split("\n")[0]
-    yield text
+    yield from reversed(_IS_CORRECT.findall(text)[-_MOST:])
     lines = [line for line in text.splitlines() if line.strip()]
+    if [line.lstrip("-•*( ")[:1] for line in lines[:count]] == list(LETTERS[:count]):  # the choices are repeated
+        lines = lines[count:]
+        text = "\n".join(lines)
+    if not lines:
+        return
+    yield text
     yield lines[0]
     yield from (match[1] for match in [_YES_NO.match(lines[0])] if match)
     yield lines[-1]
@@ -85,7 +111,7 @@ def _parts(text: str) -> Iterable[str]:
 
 def _resolved(part: str, choices: Sequence[str]) -> int | None:
     """The choice that a part of a text is, by its letter or text; _CONFLICT if both differ, None if it is neither."""
-    part = re.sub(r"[*_`$#]+", "", part).strip().lstrip(":-–—>•. ")
+    part = _BEFORE.sub("", re.sub(r"[*_`$#]+", "", part).strip())
     texts = [normal(choice) for choice in choices]
     whole = _equal(normal(part), texts)
     match = _LETTER.match(part)
@@ -95,21 +121,20 @@ def _resolved(part: str, choices: Sequence[str]) -> int | None:
     rest, is_closed = match["rest"], match["close"] is not None
     said = _equal(normal(rest), texts)
     if not normal(rest):  # the letter alone
-        return index if is_closed or not rest else whole
+        return index if is_closed or not rest or whole is None else whole
     if whole is not None and not is_closed:  # "a dog", where that is a choice
         return whole
+    if _ONLY_LETTERS.fullmatch(f" {rest}"):  # "A or B"
+        others = {LETTERS.find(letter.upper()) for letter in re.findall(r"\b[A-Za-z]\b", rest)}
+        return index if others == {index} else _CONFLICT
     if is_closed or match["open"] or match["inner"]:
         first = _equal(normal(_SENTENCE.split(rest)[0]), texts)
-        second = _AND.match(rest)  # "A or B"
-        contradicts = any(one is not None and one != index for one in (said, first)) or (
-            second is not None and LETTERS.find(second[1].upper()) not in (index, -1)
-        )
-        return _CONFLICT if contradicts else index
+        return _CONFLICT if any(one is not None and one != index for one in (said, first)) else index
     if match["letter"].islower() or not rest[:1].isspace():  # a word
         return whole
-    if said == index or _REASON.match(rest):
-        return index
-    return whole
+    if said is not None:
+        return index if said == index else _CONFLICT
+    return index if _REASON.match(rest) else whole
 
 
 def _equal(text: str, texts: Sequence[str]) -> int | None:

@@ -111,6 +111,16 @@ def test_a_prompt_that_is_too_long_is_a_failure_and_the_others_are_answered(tmp_
     assert replies[1].failure == "the prompt has 43 tokens, and the model reads 32"
 
 
+def test_a_prompt_with_too_little_space_for_the_answer_is_a_failure(tmp_path):
+    model = TransformersModel(str(tiny_models.language(tmp_path / "short", kind="gpt2", longest=32)), max_tokens=8)
+    near = Prompt("red " * 24, ("red blue " * 5, "blue"))  # 27 tokens
+    for ask, added in ((model.generate, 8), (model.likelihood, 10)):
+        short, long = ask([TEXT_PROMPTS[1], near])
+        assert not short.failure
+        assert long.failure == f"the prompt has 27 tokens and up to {added} are added, and the model reads 32"
+    assert not model.letter([near])[0].failure
+
+
 def test_what_is_no_model_for_this_is_rejected(tmp_path, vision_language):
     without = tiny_models.vision_language(tmp_path / "base", chats=False)
     with pytest.raises(InputError, match="has no chat template, which places the image"):

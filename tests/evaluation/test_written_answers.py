@@ -47,7 +47,7 @@ def test_a_text_names_its_choice(text, index):
         ("E", ["x", "y"], None),
         ("red", ["red", "Red"], None),  # which of both?
         ("蓝色", ["红色", "蓝色"], 1),
-        ("答案是 B", ["红色", "蓝色"], None),
+        ("答案是 B", ["红色", "蓝色"], 1),
         ("Blue-green", ["blue", "blue green"], 1),
         ("50%", ["5", "50%"], 1),
     ],
