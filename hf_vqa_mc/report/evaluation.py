@@ -11,7 +11,7 @@ from pyarrow import parquet
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.evaluation.evaluating import Evaluation
 from hf_vqa_mc.evaluation.figures import Figures
-from hf_vqa_mc.evaluation.inputs import FULL, INPUTS
+from hf_vqa_mc.evaluation.inputs import FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.methods import FAILED, METHODS
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.tables import notes
@@ -82,8 +82,9 @@ def evaluation_html(done: Evaluation) -> str:
 
 
 def _headline(figures: Figures) -> dict[str, Any] | None:
-    """The accuracy with all inputs, and the best one without image or question."""
-    blind = [name for name in figures.picks if INPUTS[name].is_blind]
+    """The accuracy with all inputs, and the best one without the image, else without the question."""
+    blind = [name for name in figures.picks if INPUTS[name].image is not Shown.OWN]
+    blind = blind or [name for name in figures.picks if INPUTS[name].is_blind]
     best = max(blind, key=lambda name: figures.accuracy(name).mean, default=None)
     if FULL.name not in figures.picks and best is None:
         return None

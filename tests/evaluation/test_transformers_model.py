@@ -89,6 +89,16 @@ def test_texts_of_a_batch_are_those_of_single_prompts(case):
         assert reply.tokens[0] == inputs["input_ids"].shape[1]
 
 
+def test_likelihoods_of_cross_attention_are_those_of_letters_and_of_single_prompts(tmp_path):
+    model = TransformersModel(str(tiny_models.cross_attention(tmp_path / "model")))
+    prompts = [dataclasses.replace(prompt, choices=("A", "B", "two dogs")) for prompt in IMAGE_PROMPTS]
+    for prompt, reply, letters in zip(prompts, model.likelihood(prompts), model.letter(prompts), strict=True):
+        assert reply.scores == pytest.approx(model.likelihood([prompt])[0].scores, abs=1e-5)
+        assert reply.scores[:2] == pytest.approx(letters.scores[:2], abs=1e-5)
+    blue = dataclasses.replace(prompts[0], image=picture((0, 0, 250), SIZES[0]))
+    assert model.likelihood([blue])[0].scores != pytest.approx(model.likelihood(prompts[:1])[0].scores, abs=1e-4)
+
+
 def test_prompts_with_and_without_images_may_be_mixed(vision_language):
     model = TransformersModel(str(vision_language))
     mixed = [IMAGE_PROMPTS[0], TEXT_PROMPTS[0], IMAGE_PROMPTS[1]]

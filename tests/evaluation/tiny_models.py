@@ -11,6 +11,10 @@ from transformers import (
     LlavaConfig,
     LlavaForConditionalGeneration,
     LlavaProcessor,
+    MllamaConfig,
+    MllamaForConditionalGeneration,
+    MllamaImageProcessorPil,
+    MllamaProcessor,
     PreTrainedTokenizerFast,
 )
 
@@ -68,6 +72,34 @@ def vision_language(folder, chats=True, longest=512):
         image_processor=pictures, tokenizer=tokenizer(chats, longest), chat_template=CHAT if chats else None,
         patch_size=14, vision_feature_select_strategy="default", num_additional_image_tokens=1,
     ).save_pretrained(folder)  # fmt: skip
+    return folder
+
+
+def cross_attention(folder):
+    """Mllama: images of 1 to 4 tiles of 56 x 56 pixels, which the text attends to."""
+    torch.manual_seed(0)
+    words = tokenizer()
+    words.add_special_tokens({"additional_special_tokens": ["<|image|>"]})
+    vision = {
+        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_global_layers": 1,
+        "attention_heads": 2, "image_size": 56, "patch_size": 14, "max_num_tiles": 4, "vision_output_dim": 64,
+        "intermediate_layers_indices": [0], "supported_aspect_ratios": [[1, 1], [1, 2], [2, 1], [2, 2]],
+    }  # fmt: skip
+    text = {
+        "vocab_size": len(words), "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "num_key_value_heads": 2, "cross_attention_layers": [1], "pad_token_id": 0,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}, "initializer_range": 0.4,
+    }  # fmt: skip
+    image_token = words.convert_tokens_to_ids("<|image|>")
+    config = MllamaConfig(vision_config=vision, text_config=text, image_token_index=image_token)
+    made = MllamaForConditionalGeneration(config)
+    for name, weights in made.named_parameters():
+        if name.endswith(("gate", "attn_gate", "mlp_gate")):
+            weights.data.fill_(1.0)  # zero before training: images would have no effect
+    made.save_pretrained(folder)
+    pictures = MllamaImageProcessorPil(size={"height": 56, "width": 56}, max_image_tiles=4)
+    chat = CHAT.replace("<image>", "<|image|>")
+    MllamaProcessor(image_processor=pictures, tokenizer=words, chat_template=chat).save_pretrained(folder)
     return folder
 
 
