@@ -199,7 +199,7 @@ class Figures:
         return {kind: {"picked": one / parsed, "share": of / parsed} for kind, (one, of) in sorted(found.items())}
 
     def sets(self, name: str) -> Share | None:
-        """The share of closed answer sets whose rows are all answered correctly; None without sets."""
+        """The share of closed answer sets answered correctly, of those with all replies; None without sets."""
         if "set_id" not in self.split.original.column_names:
             return None
         ids = [self.split.original["set_id"][int(row)].as_py() or "" for row in self.rows]
@@ -207,8 +207,10 @@ class Figures:
         for one in self.split.original["set_id"].to_pylist():
             sizes[one or ""] = sizes.get(one or "", 0) + 1
         correct: dict[str, list[bool]] = {}
-        for one, right in zip(ids, self.of(name).always_correct.tolist(), strict=True):
-            if one:
+        picks = self.of(name)
+        columns = (ids, picks.evaluated.tolist(), picks.always_correct.tolist())
+        for one, evaluated, right in zip(*columns, strict=True):
+            if one and evaluated:
                 correct.setdefault(one, []).append(right)
         whole = [all(found) for one, found in correct.items() if len(found) == sizes[one]]
         return share(np.array(whole, float), np.arange(len(whole))) if whole else None

@@ -194,6 +194,14 @@ def test_an_input_without_any_reply_is_an_error_that_names_it():
         vm.evaluate(frame, model=Sees())
 
 
+def test_sets_with_failures_are_left_out_of_the_share_of_whole_sets():
+    frame = worlds.benchmark(16)
+    frame["set_id"] = [f"set {row // 4}" for row in range(16)]
+    frame.at[0, "image"] = frame.at[1, "image"] = {"bytes": b"broken", "path": None}
+    found = vm.evaluate(frame, model=Sees(), inputs=["full"]).to_dict()["inputs"]["full"]["set_accuracy"]
+    assert found["mean"] == 1 and found["rows"] == 3
+
+
 def test_questions_without_an_image_are_counted():
     frame = worlds.benchmark()
     frame.loc[:5, ["image", "image_id"]] = None

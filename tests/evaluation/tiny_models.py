@@ -83,7 +83,8 @@ def cross_attention(folder):
     vision = {
         "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_global_layers": 1,
         "attention_heads": 2, "image_size": 56, "patch_size": 14, "max_num_tiles": 4, "vision_output_dim": 64,
-        "intermediate_layers_indices": [0], "supported_aspect_ratios": [[1, 1], [1, 2], [2, 1], [2, 2]],
+        "intermediate_layers_indices": [0],
+        "supported_aspect_ratios": [[wide, high] for wide in range(1, 5) for high in range(1, 5) if wide * high <= 4],
     }  # fmt: skip
     text = {
         "vocab_size": len(words), "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
