@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.metrics import load_metric as load_metric
     from hf_vqa_mc.verbs.audit import audit as audit
     from hf_vqa_mc.verbs.build import build as build
+    from hf_vqa_mc.verbs.compare import compare as compare
     from hf_vqa_mc.verbs.evaluate import evaluate as evaluate
     from hf_vqa_mc.verbs.export import export as export
     from hf_vqa_mc.verbs.features import features as features

@@ -61,6 +61,7 @@ class Evaluation:
             "config": self.config,
             "split": self.split,
             "method": self.method,
+            "questions_sha256": self.run["questions_sha256"],
             **self.figures.as_json(),
         }
 

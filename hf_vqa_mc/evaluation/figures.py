@@ -266,13 +266,18 @@ class Figures:
         return np.any(blind, axis=0) if blind else None
 
     def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry per row: question_id, choices, label, leaked, and for each input pick and score.
+        """Columns with one entry per row.
 
-        Labels and picks are indices of ``choices``, which has the order that was shown without rotation.
+        question_id, question_type (if there are types), cluster (number of the row's image in the split), choices,
+        label, leaked, and for each input the pick and the score. Labels and picks are indices of ``choices``, which has
+        the order that was shown without rotation.
         """
         questions, rows = self.questions, self.rows.tolist()
+        types = [questions.types[row] for row in rows]
         columns: dict[str, list[Any]] = {
             "question_id": [questions.question_ids[row] for row in rows],
+            **({"question_type": types} if any(types) else {}),
+            "cluster": self.split.clusters[self.rows].tolist(),
             "choices": [questions.choices[row] for row in rows],
             "label": [(questions.labels or [])[row] for row in rows],
         }

@@ -16,11 +16,11 @@ def input_columns(figures: Figures) -> dict[str, list[str]]:
         is_other = FULL.name in figures.picks and name != FULL.name
         line = {
             "input": name,
-            "accuracy": _percent(figures.accuracy(name)),
-            "full minus this": _points(figures.gain(name)) if is_other else "",
-            "all rotations": _percent(figures.circular(name)) if figures.rotations > 1 else "",
+            "accuracy": percent_interval(figures.accuracy(name)),
+            "full minus this": points_interval(figures.gain(name)) if is_other else "",
+            "all rotations": percent_interval(figures.circular(name)) if figures.rotations > 1 else "",
             **{rule: f"{100 * figures.accuracy(name, rule).mean:.1f}" for rule in figures.rules[1:]},
-            "whole sets": "" if sets is None else _percent(sets),
+            "whole sets": "" if sets is None else percent_interval(sets),
             "unparsed": f"{counts['unparsed']:,}" if counts["unparsed"] else "",
             "failed": f"{counts['failed']:,}" if counts["failed"] else "",
         }
@@ -47,9 +47,11 @@ def notes(figures: Figures) -> Iterator[str]:
             yield f"{name}, {len(figures.failures[name]):,} without a reply, such as: {figures.failures[name][0]}"
 
 
-def _percent(found: Share) -> str:
+def percent_interval(found: Share) -> str:
+    """A share in percent with its interval."""
     return f"{100 * found.mean:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
-def _points(found: Share) -> str:
+def points_interval(found: Share) -> str:
+    """A difference in percentage points with its interval."""
     return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"

@@ -9,6 +9,7 @@ VERBS = (
     "audit",
     "remedy",
     "evaluate",
+    "compare",
     "preview",
     "export",
     "score",

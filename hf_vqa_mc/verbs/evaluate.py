@@ -172,7 +172,7 @@ class EvaluateResult(Result):
 
     @property
     def per_question(self) -> "pd.DataFrame":
-        """One row per question: id, choices, label, leaked, and for each input the index of the pick and the score."""
+        """One row per question: the columns of rows.parquet, with each input's picked choice and score."""
         import pandas as pd
 
         return pd.DataFrame(self.evaluation.figures.table())

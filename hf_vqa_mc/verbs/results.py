@@ -1,19 +1,19 @@
 """``hf_vqa_mc.results`` and ``vqa-mc results``: the results of several runs in one table."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from hf_vqa_mc.hub.run_results import RunResult
 
@@ -26,8 +26,6 @@ IN_TABLE = {"run", "model", "%", "± s.e."}
 """Columns that are printed even if all rows share their content."""
 ROW_NAMES = ("run", "tested")
 """Columns that name a row, in each table of a narrow terminal; the second if a run has several rows."""
-FOLDED = 16
-"""Width above which a text may be folded before columns move to a further table."""
 
 
 @settings
@@ -47,52 +45,7 @@ class ResultsSettings(ReadOptions):
         """Check the options."""
         check_options(self)
         if self.output is not None:
-            _format(self.output, "--output")
-
-
-class _Tables(NamedTuple):
-    """Columns as a table; those for which a terminal is too narrow follow in further tables, with the rows' names."""
-
-    columns: Mapping[str, list[str]]
-
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        if self._width(self.columns) <= options.max_width:
-            yield self._table(self.columns)
-            return
-        is_unique = len(set(self.columns["run"])) == len(self.columns["run"])
-        row_names = [name for name in ROW_NAMES[: 1 if is_unique else 2] if name in self.columns]
-        names = row_names
-        for name in [name for name in self.columns if name not in row_names]:
-            if len(names) > len(row_names) and self._width([*names, name]) > options.max_width:
-                yield self._table(names)
-                names = row_names
-            names = [*names, name]
-        yield self._table(names)
-
-    def _width(self, names: Iterable[str]) -> int:
-        """Width of a table with padding and borders, in which texts are folded."""
-        from rich.cells import cell_len
-
-        width = {name: max(map(cell_len, [*_heading(name).split("\n"), *self.columns[name]])) for name in names}
-        return sum(3 + (min(width[name], FOLDED) if name in TEXTS else width[name]) for name in names) + 1
-
-    def _table(self, names: Iterable[str]) -> "Table":
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table()
-        for name in names:
-            is_text = name in TEXTS
-            table.add_column(
-                _heading(name), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
-            )
-        for cells in zip(*(self.columns[name] for name in names), strict=True):
-            table.add_row(*map(Text, cells))
-        return table
-
-
-def _heading(name: str) -> str:
-    return name if name in TEXTS else name.replace(" ", "\n")
+            check_suffix(self.output, "--output", FORMATS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +61,8 @@ class ResultsResult(Result):
         columns = self._columns()
         shared = {name for name, column in columns.items() if len(set(column)) == 1} - IN_TABLE
         yield from (f"{name}: {columns[name][0]}" for name in columns if name in shared)
-        yield _Tables({name: column for name, column in columns.items() if name not in shared})
+        kept = {name: column for name, column in columns.items() if name not in shared}
+        yield TextTable(kept, TEXTS, ROW_NAMES)
         if unfinished := sum(row.score is None for row in self.rows):
             yield f"without a result, since the run is not finished: {unfinished:,} of {len(self.rows):,} rows"
         if self.output is not None:
@@ -132,28 +86,20 @@ class ResultsResult(Result):
 
     def to_markdown(self) -> str:
         """The table in Markdown, in percent with one decimal, without empty columns."""
-        from hf_vqa_mc.text.markdown import code, plain
-
         columns = self._columns()
         if all(row.score is not None for row in self.rows):
             columns.pop("run")
-        cells = {
-            name: [code(cell) if cell and name in TEXTS and name not in PLAIN else plain(cell) for cell in column]
-            for name, column in columns.items()
-        }
-        lines = [list(map(plain, cells)), ["---" if name in TEXTS else "--:" for name in cells]]
-        lines += [list(line) for line in zip(*cells.values(), strict=True)]
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        return TextTable(columns, TEXTS, ROW_NAMES).to_markdown(codes=set(TEXTS) - set(PLAIN))
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the table to a file, in the format of its suffix: .csv, .json or .md."""
         from hf_vqa_mc.io.atomic_file import check_output_file, json_bytes, write_bytes
 
         path = Path(path)
-        suffix = _format(path, "path")
+        suffix = check_suffix(path, "path", FORMATS)
         check_output_file(path, "path", overwrite=overwrite)
         content: dict[str, Callable[[], bytes]] = {
-            ".csv": lambda: self.to_pandas().rename(columns=_no_formula).map(_no_formula).to_csv(index=False).encode(),
+            ".csv": lambda: csv_bytes(self.to_pandas()),
             ".json": lambda: json_bytes(self.to_dict(), 1),
             ".md": lambda: self.to_markdown().encode(),
         }
@@ -187,11 +133,6 @@ class ResultsResult(Result):
         return {name: column for name, column in columns.items() if any(column)}
 
 
-def _no_formula(value: Any) -> Any:  # noqa: ANN401  any cell
-    """A cell of CSV; a text that spreadsheets would take for a formula gets an apostrophe in front."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-
-
 def _own_name(answer_type: str, taken: Collection[str]) -> str:
     """The column of an answer type, which must not replace another column."""
     return f"{answer_type} (answer type)" if answer_type in taken else answer_type
@@ -209,13 +150,6 @@ def _value_text(value: Any) -> str:  # noqa: ANN401  any JSON value
     if isinstance(value, list):
         return " ".join(map(_value_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _format(path: Path, what: str) -> str:
-    """The suffix of a file; raises InputError unless it is one of `FORMATS`."""
-    if path.suffix not in FORMATS:
-        raise InputError(f"{what} {path}: expected a file with one of the suffixes {', '.join(FORMATS)}")
-    return path.suffix
 
 
 @verb(

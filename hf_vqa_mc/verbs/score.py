@@ -171,12 +171,14 @@ class ScoreResult(Result):
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
-        """All scores, unrounded; those of each question if ``per_question`` is set."""
+        """All scores, unrounded; if ``per_question`` is set those of each question, with its image and type."""
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.scoring import SCHEMES
         from hf_vqa_mc.version import __version__
 
         annotations, about, results = self.annotations, self.annotations.about, {}
+        names = ("image_ids", "question_types") if self.settings.per_question else ()
+        columns = {name: annotations.column(name) for name in names}
         for name, result in self.results.items():
             results[name] = {key: value for key, value in result.items() if key != "per_question"}
             if self.settings.per_question and (scores := self._by_question(name)) is not None:
@@ -191,6 +193,11 @@ class ScoreResult(Result):
             "questions": len(annotations.scored),
             "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
             "results": results,
+            **{
+                name: dict(zip(annotations.scored, column, strict=True))
+                for name, column in columns.items()
+                if column is not None
+            },
         }
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -1,0 +1,183 @@
+"""The scores of runs to compare: folders of vqa-mc evaluate, and files of vqa-mc score --per-question."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hf_vqa_mc.benchmarks.files import read_file
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.evaluation.inputs import FULL
+from hf_vqa_mc.evaluation.run_folder import SETTINGS
+from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.records import check_texts
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.text.markdown import one_line
+
+RESULTS, ROWS = "results.json", "rows.parquet"
+ACCURACY = "mc_accuracy"
+"""The metric of vqa-mc evaluate, named as in vqa-mc score."""
+CLUSTER, QUESTION_TYPE = "cluster", "question_type"
+SCORED = "a file of vqa-mc score --per-question --output FILE"
+EXPECTED = f"a folder of vqa-mc evaluate or {SCORED}"
+LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The scores of a run."""
+
+    name: str
+    """of the model; the path if names are not distinct"""
+    path: Path
+    compared: str
+    """what was compared: a name of ``INPUTS``, "" for a file of vqa-mc score"""
+    metric: str
+    scores: pd.Series
+    """question id to score in [0, 1]; NaN without a reply"""
+    columns: pd.DataFrame
+    """other columns by question id, such as `CLUSTER` and `QUESTION_TYPE`"""
+    benchmark: Mapping[str, str | None]
+    """questions_sha256, dataset, config and split; None if unknown"""
+
+
+def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None) -> list[Run]:
+    """Read the runs; their names are distinct.
+
+    Args:
+        paths: two or more folders of vqa-mc evaluate, or files of vqa-mc score.
+        input_name: the input to compare; by default full, else the first one of each run.
+        metric: the metric to compare; by default that of vqa-mc evaluate, else the first one of the first file.
+
+    Raises:
+        InputError: a path is no finished run, has no such input or metric, or the runs are of different benchmarks.
+    """
+    if len(paths) < 2:
+        raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
+    twice = [str(one) for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]
+    if twice:
+        raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
+    if any(path.is_dir() for path in paths):
+        if metric not in (None, ACCURACY):
+            raise InputError(f"--metric {metric}: the folders of vqa-mc evaluate have {ACCURACY} only")
+        metric = ACCURACY
+    runs = []
+    for path in paths:
+        runs.append(_evaluated(path, input_name) if path.is_dir() else _scored(path, metric))
+        metric = runs[0].metric
+    for one, other in combinations(runs, 2):
+        _check_same_benchmark(one, other)
+    names = [run.name for run in runs]
+    for others in ([public_name(str(path)) for path in paths], [str(path) for path in paths]):
+        names = names if len(set(names)) == len(names) else others
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+def _evaluated(path: Path, input_name: str | None) -> Run:
+    """The run in a folder of vqa-mc evaluate."""
+    missing = [name for name in (RESULTS, ROWS) if not (path / name).is_file()]
+    if missing and (path / SETTINGS).is_file():
+        raise InputError(
+            f"{path}: the evaluation is not finished ({missing[0]} is missing); run it again to resume it"
+        )
+    if missing:
+        raise InputError(f"{path}: {missing[0]} is missing; expected {EXPECTED}")
+    found = _json_object(path / RESULTS)
+    inputs = found.get("inputs")
+    if not isinstance(inputs, dict) or not inputs:
+        raise InputError(f"{path / RESULTS}: field 'inputs' is missing; expected {EXPECTED}")
+    if input_name is not None and input_name not in inputs:
+        raise unknown_name(f"--input of {path}", input_name, inputs)
+    compared = input_name or (FULL.name if FULL.name in inputs else next(iter(inputs)))
+    table, column = read_file(path / ROWS), f"{compared}_score"
+    for name in ("question_id", column):
+        if name not in table.column_names:
+            raise InputError(f"{path / ROWS}: the column {name!r} is missing; run vqa-mc evaluate again")
+    frame = table.to_pandas()
+    frame.index = pd.Index(frame.pop("question_id").astype(str))
+    scores = _checked(dict(zip(frame.index, frame[column], strict=True)), f"{path / ROWS}, column {column!r}")
+    if len(scores) < len(frame):
+        raise InputError(f"{path / ROWS}: a question_id occurs twice; run vqa-mc evaluate again")
+    return Run(_name(found.get("model"), path), path, compared, ACCURACY, scores, frame, _benchmark(found))
+
+
+def _scored(path: Path, metric: str | None) -> Run:
+    """The run in a file of vqa-mc score."""
+    found = _json_object(path)
+    results = found.get("results")
+    if not isinstance(results, dict):
+        raise InputError(f"{path}: field 'results' is missing; expected {EXPECTED}")
+    metrics: dict[str, Any] = {}
+    for scheme, result in results.items():
+        scores = result.get("per_question") if isinstance(result, dict) else None
+        if isinstance(scores, dict):
+            of_measures = {f"{scheme} {measure}": one for measure, one in scores.items() if isinstance(one, dict)}
+            metrics |= of_measures or {scheme: scores}
+    if not metrics:
+        raise InputError(f"{path}: there are no scores of questions; expected {SCORED}")
+    metric = metric or next(iter(metrics))
+    if metric not in metrics:
+        raise unknown_name(f"--metric of {path}", metric, metrics)
+    scores = _checked(metrics[metric], f"{path}, {metric}")
+    about = {name: found.get(field) for name, field in ((CLUSTER, "image_ids"), (QUESTION_TYPE, "question_types"))}
+    columns = {name: pd.Series(one, dtype=object) for name, one in about.items() if isinstance(one, dict)}
+    frame = pd.DataFrame({name: one.reindex(scores.index) for name, one in columns.items()}, index=scores.index)
+    predictions = found.get("predictions")
+    name = PurePath(predictions).stem if isinstance(predictions, str) else None
+    return Run(_name(name, path), path, "", metric, scores, frame, _benchmark(found))
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    try:
+        found = read_json(path)
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({' '.join(str(error).split())}); expected {EXPECTED}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected a JSON object, found {shown(found)}; expected {EXPECTED}")
+    return found
+
+
+def _checked(values: Mapping[str, Any], location: str) -> pd.Series:
+    """Scores by question; raises InputError unless they are in [0, 1] or missing."""
+    check_texts(list(values), lambda _: f"{location}, question ids")
+    for question, value in values.items():
+        if value is not None and not (isinstance(value, int | float) and (np.isnan(value) or 0 <= value <= 1)):
+            raise InputError(f"{location}, question {question!r}: expected a score from 0 to 1, found {shown(value)}")
+    return pd.Series(values, dtype=np.float64)
+
+
+def _name(model: object, path: Path) -> str:
+    """The name of a run on one line."""
+    name = one_line(public_name(model)) if isinstance(model, str) and model else ""
+    return (name or one_line(path.name))[:LONGEST_NAME]
+
+
+def _benchmark(found: Mapping[str, Any]) -> dict[str, str | None]:
+    texts = {name: found.get(name) for name in ("questions_sha256", "dataset", "config", "split")}
+    return {name: text if isinstance(text, str) else None for name, text in texts.items()}
+
+
+def _check_same_benchmark(one: Run, other: Run) -> None:
+    """Raise InputError if two runs are known to be of different questions or have different metrics."""
+    first, second = one.benchmark, other.benchmark
+    if first["questions_sha256"] and second["questions_sha256"]:
+        if first["questions_sha256"] != second["questions_sha256"]:
+            raise InputError(
+                f"{one.path} and {other.path} are not of the same benchmark: questions, choices or labels differ "
+                "(questions_sha256); evaluate both on the same version, split and --limit (for a part, use --sample)"
+            )
+        return
+    for name in ("dataset", "config", "split"):
+        a, b = first[name], second[name]
+        if a and b and PurePath(a).name != PurePath(b).name:
+            raise InputError(
+                f"{one.path} and {other.path} are not of the same benchmark: the {name} is {shown(a)} and {shown(b)}; "
+                "compare runs of one benchmark"
+            )

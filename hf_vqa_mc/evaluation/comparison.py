@@ -1,0 +1,267 @@
+"""Runs side by side: accuracies and paired differences with intervals and tests, overall and by group."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from hf_vqa_mc.audits.gains import holm
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.evaluation.compared_runs import CLUSTER, QUESTION_TYPE, Run
+from hf_vqa_mc.evaluation.figures import Floats, Ints, Share, difference, share
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
+from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.markdown import one_line
+
+POWER = 0.8
+"""Probability with which the minimum detectable difference is found."""
+MOST_GROUPS = 1000
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A run against the baseline on the same questions."""
+
+    difference: Share
+    """mean of the paired differences"""
+    gained: int
+    """number of questions with a higher score than the baseline's"""
+    lost: int
+    """number of questions with a lower score"""
+    p_mcnemar: float | None
+    """McNemar's exact test, two-sided; None unless all scores are 0 or 1"""
+    p_clustered: float
+    """Student's t-test of the differences, two-sided, clustered by image"""
+    p: float
+    """the larger of the two"""
+    detectable: float | None
+    """minimum detectable difference at `POWER`; None if it cannot be estimated"""
+    p_holm: float = 1.0
+    """p, adjusted for all comparisons of its table"""
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {**vars(self), "difference": self.difference.as_json()}
+
+
+def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
+    """Compare two runs on the same questions.
+
+    McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
+    clusters. ``p`` is the larger one.
+
+    Args:
+        scores: (questions,): in [0, 1].
+        baseline: (questions,): of the baseline.
+        clusters: (questions,): number of each question's image.
+
+    >>> result = paired(np.array([1.0, 1, 1, 1, 1, 0]), np.array([0.0, 0, 0, 0, 0, 1]), np.arange(6))
+    >>> result.gained, result.lost, result.p_mcnemar
+    (5, 1, 0.21875)
+    """
+    changes = scores - baseline
+    gained, lost = int((changes > 0).sum()), int((changes < 0).sum())
+    mcnemar = None
+    if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
+        mcnemar = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    error, freedom = standard_error(changes, clusters), len(np.unique(clusters)) - 1
+    clustered, detectable = 1.0, None
+    if error is not None and error > SMALLEST_ERROR:
+        clustered = float(2 * stats.t.sf(abs(changes.mean()) / error, freedom))
+        detectable = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom) + stats.t.ppf(POWER, freedom)) * error
+    elif error is not None and gained + lost:
+        clustered = 0.0  # all differences are the same
+    p = clustered if mcnemar is None else max(clustered, mcnemar)
+    return Paired(difference(scores, baseline, clusters), gained, lost, mcnemar, clustered, p, detectable)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A run on all compared questions or on a group of them."""
+
+    run: Run
+    group: tuple[str, ...]
+    """value of each column of the breakdown; empty for all questions"""
+    accuracy: Share
+    against: Paired | None
+    """None for the baseline"""
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        of_run = {"run": self.run.name, "input": self.run.compared or None, "metric": self.run.metric}
+        against = self.against and self.against.as_json()
+        return {**of_run, "accuracy": self.accuracy.as_json(), "against_baseline": against}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two or more runs on the questions that all of them have."""
+
+    runs: list[Run]
+    baseline: Run
+    scores: pd.DataFrame
+    """score of each run (columns, in the runs' order) for each compared question (index)"""
+    by: tuple[str, ...]
+    """columns of the breakdown"""
+    groups: pd.DataFrame
+    """columns of the breakdown, as text, for each compared question"""
+    lines: list[Line]
+    """a line per run, on all questions"""
+    group_lines: list[Line]
+    """lines of the breakdown: the largest group first"""
+    notes: list[str]
+
+    @cached_property
+    def changed(self) -> pd.DataFrame:
+        """The questions whose score differs from the baseline's in a run: id, type, and each run's score and pick."""
+        rows = self.scores.index[self.scores.ne(self.scores[self.baseline.name], axis=0).any(axis=1)]
+        found = {"question_id": rows.to_numpy()}
+        if any(QUESTION_TYPE in run.columns for run in self.runs):
+            found[QUESTION_TYPE] = _column(self.runs, QUESTION_TYPE, rows).to_numpy()
+        found |= {name: self.groups[name].loc[rows].to_numpy() for name in self.by}
+        found |= {f"{run.name} score": self.scores[run.name].loc[rows].to_numpy() for run in self.runs}
+        for run in self.runs:
+            if (picked := f"{run.compared}_picked") in run.columns:
+                found[f"{run.name} picked"] = run.columns[picked].loc[rows].astype("Int64").to_numpy(object)
+        return pd.DataFrame(found)
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        return {
+            **{name: self.baseline.benchmark[name] for name in ("dataset", "config", "split")},
+            "baseline": self.baseline.name,
+            "questions": len(self.scores),
+            "changed": len(self.changed),
+            "runs": [line.as_json() for line in self.lines],
+            "by": list(self.by),
+            "groups": [
+                {"group": dict(zip(self.by, line.group, strict=True)), **line.as_json()} for line in self.group_lines
+            ],
+            "notes": self.notes,
+        }
+
+
+def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> Comparison:
+    """Compare runs on the questions that all of them have.
+
+    Args:
+        runs: with distinct names.
+        baseline_name: name, folder or file of the run that the others are compared with; by default the first.
+        by: columns of the runs' rows for a breakdown, crossed; of the baseline's rows, else of the first run with it.
+
+    Raises:
+        InputError: the runs have no question in common, or there is no such run or column.
+    """
+    baseline = _baseline(runs, baseline_name)
+    in_order = [baseline, *(run for run in runs if run is not baseline)]
+    scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
+    if not len(scores):
+        ids = [shown(run.scores.index[0]) if len(run.scores) else "none" for run in runs]
+        raise InputError(f"the runs have no question in common; their first question ids are {', '.join(ids)}")
+    order = baseline.scores.index
+    scores = scores.reindex(order[order.isin(scores.index)])
+    notes = [_left_out(runs, len(scores))]
+    answered = scores.notna().all(axis=1)
+    if not answered.any():
+        raise InputError("no question has a reply in all runs; run vqa-mc evaluate again to ask them again")
+    if not answered.all():
+        notes.append(f"{counted(int((~answered).sum()), 'question')} without a reply in some run left out.")
+    scores = scores[answered]
+    clusters = _clusters(in_order, scores.index)
+    if clusters is None:
+        notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
+    found = np.arange(len(scores)) if clusters is None else clusters
+    groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
+    lines = _adjusted(_lines(runs, baseline, scores.to_numpy(), found))
+    group_lines = _adjusted(_group_lines(runs, baseline, scores, found, groups) if by else [])
+    return Comparison(
+        list(runs), baseline, scores, tuple(by), groups, lines, group_lines, [one for one in notes if one]
+    )
+
+
+def _baseline(runs: Sequence[Run], name: str | None) -> Run:
+    if name is None:
+        return runs[0]
+    for names in ([run.name for run in runs], [str(run.path) for run in runs], [run.path.name for run in runs]):
+        if names.count(name) == 1:
+            return runs[names.index(name)]
+    raise unknown_name("--baseline", name, [run.name for run in runs])
+
+
+def _left_out(runs: Sequence[Run], count: int) -> str:
+    """How many questions of each run the others lack; "" if none."""
+    others = [f"{len(run.scores) - count:,} of {run.name}" for run in runs if len(run.scores) > count]
+    return f"Questions that not all runs have are left out: {', '.join(others)}." if others else ""
+
+
+def _clusters(runs: Sequence[Run], questions: pd.Index) -> Ints | None:
+    """(questions,): number of each question's image, from 0; None if no run has them."""
+    for run in runs:
+        if CLUSTER in run.columns:
+            column = run.columns[CLUSTER].reindex(questions)
+            own = column.isna() | (column == "")
+            values = [("question", one) if alone else ("image", str(image))
+                      for one, image, alone in zip(questions, column, own, strict=True)]  # fmt: skip
+            numbers: NDArray[np.int64] = pd.factorize(pd.Index(values, tupleize_cols=False))[0].astype(np.int64)
+            return numbers
+    return None
+
+
+def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
+    """A column of the first run that has it, as text of one line."""
+    for run in runs:
+        if name in run.columns:
+            column = run.columns[name].reindex(questions)
+            return column.map(_text)
+    known = dict.fromkeys(column for run in runs for column in run.columns)
+    if not known:
+        raise InputError(f"--by {name}: the runs have no columns; write them again with this version")
+    raise unknown_name("column of --by", name, known)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401  any cell
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    return one_line(f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _lines(
+    runs: Sequence[Run], baseline: Run, scores: Floats, clusters: Ints, group: tuple[str, ...] = ()
+) -> list[Line]:
+    """A line per run; scores (questions, runs)."""
+    clusters = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+    by_run = dict(zip([run.name for run in runs], scores.T, strict=True))
+    own = by_run[baseline.name]
+    return [
+        Line(run, group, share(of, clusters), None if run is baseline else paired(of, own, clusters))
+        for run, of in zip(runs, by_run.values(), strict=True)
+    ]
+
+
+def _group_lines(
+    runs: Sequence[Run], baseline: Run, scores: pd.DataFrame, clusters: Ints, groups: pd.DataFrame
+) -> list[Line]:
+    """The lines of each group, the largest group first."""
+    names: Mapping[Any, Any] = groups.groupby(list(groups.columns), sort=True).indices
+    if len(names) > MOST_GROUPS:
+        raise InputError(
+            f"--by {','.join(groups.columns)}: {len(names):,} groups; expected columns with at most {MOST_GROUPS:,}"
+        )
+    values, found = scores.to_numpy(), []
+    for name, rows in sorted(names.items(), key=lambda item: -len(item[1])):
+        group = name if isinstance(name, tuple) else (name,)
+        found += _lines(runs, baseline, values[rows], clusters[rows], group)
+    return found
+
+
+def _adjusted(lines: Sequence[Line]) -> list[Line]:
+    """The lines with p-values adjusted for all of their comparisons."""
+    adjusted = iter(holm([line.against.p for line in lines if line.against]))
+    return [
+        replace(line, against=replace(line.against, p_holm=next(adjusted))) if line.against else line for line in lines
+    ]

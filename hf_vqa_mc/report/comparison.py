@@ -1,0 +1,105 @@
+"""Comparisons of runs as tables of text and as a page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hf_vqa_mc.evaluation.comparison import Comparison, Line
+from hf_vqa_mc.evaluation.tables import percent_interval, points_interval
+from hf_vqa_mc.report.pages import rendered
+from hf_vqa_mc.report.plain_text import count, plain
+from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.tables import TextTable
+
+RUN, INPUT = "run", "input"
+MOST_GROUPS = 40
+"""Maximum number of groups in a table, the largest first; all are in JSON and CSV."""
+SMALLEST_P = 0.001
+"""Smaller p-values are not printed in full."""
+
+
+def text_tables(done: Comparison) -> dict[str, TextTable]:
+    """The tables in percent and percentage points, by their titles: all questions, and the breakdown."""
+    found = {"All questions": _table(done, done.lines)}
+    if done.by:
+        shown = done.group_lines[: MOST_GROUPS * len(done.runs)]
+        more = (len(done.group_lines) - len(shown)) // len(done.runs)
+        title = f"By {', '.join(done.by)}" + (f" ({counted(more, 'smaller group')} in JSON and CSV)" if more else "")
+        found[title] = _table(done, shown, done.by)
+    return found
+
+
+def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextTable:
+    """A row per line, without columns that are empty."""
+    groups = {name: [line.group[at] or "(none)" for line in lines] for at, name in enumerate(by)}
+    columns: dict[str, list[str]] = {**groups, RUN: [line.run.name for line in lines]}
+    if len({run.compared for run in done.runs}) > 1:
+        columns[INPUT] = [line.run.compared for line in lines]
+    if by:
+        columns["questions"] = [f"{line.accuracy.rows:,}" for line in lines]
+    columns["%"] = [percent_interval(line.accuracy) for line in lines]
+    against = [line.against for line in lines]
+    columns |= {
+        "difference": [points_interval(one.difference) if one else "" for one in against],
+        "gained": [f"{one.gained:,}" if one else "" for one in against],
+        "lost": [f"{one.lost:,}" if one else "" for one in against],
+        "p": [_p_text(one.p) if one else "" for one in against],
+        "p (Holm)": [_p_text(one.p_holm) if one else "" for one in against],
+        "detectable": [f"{100 * one.detectable:.1f}" if one and one.detectable else "" for one in against],
+    }
+    kept = {name: cells for name, cells in columns.items() if any(cells)}
+    return TextTable(kept, (RUN, INPUT, *groups), (*groups, RUN))
+
+
+def _p_text(p: float) -> str:
+    return f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}"
+
+
+def explanations(done: Comparison) -> list[str]:
+    """Sentences below the tables."""
+    is_binary = all(line.against is None or line.against.p_mcnemar is not None for line in done.lines)
+    test = "the larger of McNemar's exact test and " if is_binary else ""
+    return [
+        f"Percent and 95% intervals, clustered by image; difference, gained and lost: against {done.baseline.name}.",
+        f"p: {test}Student's t-test of the clustered differences; Holm: adjusted for all comparisons of the table. "
+        "Detectable: difference that would be found with a probability of 80%.",
+        *done.notes,
+        f"{counted(len(done.changed), 'question')} changed.",
+    ]
+
+
+def heading(done: Comparison) -> dict[str, str]:
+    """What the runs share, by name."""
+    benchmark = (done.baseline.benchmark[name] for name in ("dataset", "config", "split"))
+    facts = {
+        "benchmark": " ".join(filter(None, benchmark)),
+        "questions": count(len(done.scores)),
+        "input": ", ".join(dict.fromkeys(run.compared for run in done.runs if run.compared)),
+        "metric": done.baseline.metric,
+        "baseline": done.baseline.name,
+    }
+    return {name: text for name, text in facts.items() if text}
+
+
+def comparison_html(done: Comparison) -> str:
+    """The leaderboard: self-contained, deterministic, and safe with malicious names; the best run comes first."""
+    best = sorted(done.lines, key=lambda line: -line.accuracy.mean)
+    tables = [
+        {
+            "title": plain(title),
+            "heads": [(plain(name), name in table.texts) for name in table.columns],
+            "rows": [list(map(plain, cells)) for cells in zip(*table.columns.values(), strict=True)],
+        }
+        for title, table in text_tables(done).items()
+    ]
+    values: dict[str, Any] = {
+        "facts": {name: plain(text, 120) for name, text in heading(done).items()},
+        "bars": [_bar(line) for line in best],
+        "tables": tables,
+        "notes": [plain(note) for note in explanations(done)],
+    }
+    return rendered("comparison.html.jinja", values)
+
+
+def _bar(line: Line) -> dict[str, Any]:
+    difference = line.against and line.against.difference
+    return {"name": plain(line.run.name, 120), "accuracy": line.accuracy, "difference": difference}

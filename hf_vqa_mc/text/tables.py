@@ -1,0 +1,139 @@
+r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data frames as CSV."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.text.markdown import code, one_line, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
+
+FOLDED = 16
+"""Width above which a text may be folded before columns move to a further table."""
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # after \\ it would begin an argument, and * is a part of \\*
+    "*": "{*}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+_NUMBER_SIGNS = re.compile(r"[-<>]")
+
+
+class TextTable(NamedTuple):
+    """Columns of text; in a terminal that is too narrow, columns follow in further tables, with the rows' names."""
+
+    columns: Mapping[str, list[str]]
+    texts: Collection[str]
+    """columns of text, on the left; the others are numbers, on the right"""
+    row_names: tuple[str, ...]
+    """columns that name a row, in each table of a narrow terminal: as many of them as distinguish the rows"""
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        if self._width(self.columns) <= options.max_width:
+            yield self._table(self.columns)
+            return
+        row_names = self._row_names()
+        names = row_names
+        for name in [name for name in self.columns if name not in row_names]:
+            if len(names) > len(row_names) and self._width([*names, name]) > options.max_width:
+                yield self._table(names)
+                names = row_names
+            names = [*names, name]
+        yield self._table(names)
+
+    def _row_names(self) -> list[str]:
+        """The first columns of ``row_names`` whose cells distinguish the rows, else all."""
+        names = [name for name in self.row_names if name in self.columns]
+        for count in range(1, len(names)):
+            rows = list(zip(*(self.columns[name] for name in names[:count]), strict=True))
+            if len(set(rows)) == len(rows):
+                return names[:count]
+        return names
+
+    def _width(self, names: Iterable[str]) -> int:
+        """Width of a table with padding and borders, in which texts are folded."""
+        from rich.cells import cell_len
+
+        width = {name: max(map(cell_len, [*self._heading(name).split("\n"), *self.columns[name]])) for name in names}
+        return sum(3 + (min(width[name], FOLDED) if name in self.texts else width[name]) for name in names) + 1
+
+    def _table(self, names: Iterable[str]) -> "Table":
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table()
+        for name in names:
+            is_text = name in self.texts
+            table.add_column(
+                Text(self._heading(name)), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
+            )
+        for cells in zip(*(self.columns[name] for name in names), strict=True):
+            table.add_row(*map(Text, cells))
+        return table
+
+    def _heading(self, name: str) -> str:
+        return name if name in self.texts else name.replace(" ", "\n")
+
+    def to_markdown(self, codes: Collection[str] = ()) -> str:
+        """The table in Markdown; cells of the columns ``codes`` are code."""
+        cells = {
+            name: [code(cell) if cell and name in codes else plain(cell) for cell in column]
+            for name, column in self.columns.items()
+        }
+        lines = [list(map(plain, cells)), ["---" if name in self.texts else "--:" for name in cells]]
+        lines += [list(line) for line in zip(*cells.values(), strict=True)]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def to_latex(self) -> str:
+        """The table as a LaTeX ``tabular`` with the rules of the package ``booktabs``."""
+        cells = {
+            name: [latex(cell) if name in self.texts else _number(cell) for cell in column]
+            for name, column in self.columns.items()
+        }
+        kinds = "".join("l" if name in self.texts else "r" for name in cells)
+        rows = [f"{' & '.join(line)} \\\\" for line in zip(*cells.values(), strict=True)]
+        heads = f"{' & '.join(map(latex, cells))} \\\\"
+        lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heads, r"\midrule", *rows, r"\bottomrule"]
+        return "\n".join([*lines, r"\end{tabular}", ""])
+
+
+def latex(text: str) -> str:
+    r"""One line of LaTeX that looks like the text.
+
+    >>> print(latex("a_b & 50%"))
+    a\_b \& 50\%
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in one_line(text))
+
+
+def _number(cell: str) -> str:
+    """A cell of a number, with the signs of mathematics."""
+    return _NUMBER_SIGNS.sub(lambda found: f"${found[0]}$", one_line(cell).replace("%", r"\%"))
+
+
+def csv_bytes(frame: "pd.DataFrame") -> bytes:
+    """A data frame as CSV, in which spreadsheets find no formulas."""
+    text: str = frame.rename(columns=_no_formula).map(_no_formula).to_csv(index=False)
+    return text.encode()
+
+
+def _no_formula(value: Any) -> Any:  # noqa: ANN401  any cell
+    """A cell of CSV; a text that spreadsheets would take for a formula gets an apostrophe in front."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def check_suffix(path: Path, what: str, formats: Collection[str]) -> str:
+    """The suffix of a file that ``what`` names; raises InputError unless it is one of the formats."""
+    if path.suffix not in formats:
+        raise InputError(f"{what} {path}: expected a file with one of the suffixes {', '.join(formats)}")
+    return path.suffix

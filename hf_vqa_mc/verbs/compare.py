@@ -1,0 +1,198 @@
+"""``hf_vqa_mc.compare`` and ``vqa-mc compare``: two or more runs on the same questions, side by side."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import check_suffix, csv_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.evaluation.comparison import Comparison, Line
+
+FORMATS = (".md", ".csv", ".tex", ".json", ".html")
+ROW_FORMATS = (".csv", ".json", ".parquet")
+
+
+@settings
+class CompareSettings(ReadOptions):
+    """Compare two or more runs on the questions that all of them have.
+
+    Each run has its mean score; against the baseline, the paired difference, the questions gained and lost, and tests.
+    Intervals are clustered by image.
+    """
+
+    runs: tuple[Path, ...] = option(
+        "Folders of vqa-mc evaluate, or files of vqa-mc score --per-question --output FILE.", kw_only=False
+    )
+    baseline: str | None = option(
+        "Run that the others are compared with: name of its model, folder or file; by default the first.", default=None
+    )
+    input: str | None = option(
+        "Input of vqa-mc evaluate to compare; by default full, else the first of each run.", default=None
+    )
+    metric: str | None = option(
+        "Metric of vqa-mc score to compare; by default mc_accuracy with a folder of vqa-mc evaluate, else the first.",
+        default=None,
+    )
+    by: tuple[str, ...] = option(
+        "Break down by columns of the baseline's rows.parquet, crossed, such as question_type,leaked.",
+        default=(),
+        separator=",",
+    )
+    changed: Path | None = option(
+        "File for the questions whose score differs between the baseline and a run: .csv, .json or .parquet.",
+        default=None,
+    )
+    output: Path | None = option(
+        "File for the results, by its suffix: .md, .csv, .tex (LaTeX, booktabs), .json, or .html (a leaderboard).",
+        default=None,
+    )
+    overwrite: bool = overwrite_option()
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_options(self)
+        for path, flag, formats in ((self.output, "--output", FORMATS), (self.changed, "--changed", ROW_FORMATS)):
+            if path is not None:
+                check_suffix(path, flag, formats)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompareResult(Result):
+    """Two or more runs on the same questions."""
+
+    comparison: "Comparison"
+    settings: CompareSettings
+    written: tuple[Path, ...] = ()
+
+    def report(self) -> "Iterator[RenderableType]":
+        """What the runs share, a table with a line per run, the breakdown, notes, and the files."""
+        from hf_vqa_mc.report.comparison import explanations, heading, text_tables
+
+        yield ", ".join(f"{name}: {text}" for name, text in heading(self.comparison).items())
+        for title, table in text_tables(self.comparison).items():
+            if self.comparison.by:
+                yield title
+            yield table
+        yield from explanations(self.comparison)
+        yield from (f"wrote {path}" for path in self.written)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        return self.comparison.as_json()
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per run, then one per group and run, with a column for each column of the breakdown; fractions."""
+        import pandas as pd
+
+        done = self.comparison
+        empty = dict.fromkeys(done.by, "")
+        rows = [{**empty, **_figures(line)} for line in done.lines]
+        rows += [{**dict(zip(done.by, line.group, strict=True)), **_figures(line)} for line in done.group_lines]
+        return pd.DataFrame(rows).astype({"gained": "Int64", "lost": "Int64"})
+
+    @property
+    def changed(self) -> "pd.DataFrame":
+        """One row per question whose score differs: id, type, and each run's score and picked choice."""
+        return self.comparison.changed
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown, in percent with one decimal."""
+        from hf_vqa_mc.report.comparison import text_tables
+
+        return "\n".join(table.to_markdown() for table in text_tables(self.comparison).values())
+
+    def to_latex(self) -> str:
+        """The tables in LaTeX, for the package booktabs, in percent with one decimal."""
+        from hf_vqa_mc.report.comparison import text_tables
+
+        return "\n".join(table.to_latex() for table in text_tables(self.comparison).values())
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write the results to a file, in the format of its suffix: .md, .csv, .tex, .json or .html."""
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+
+        check_output_file(Path(path), "path", self.settings.runs, overwrite)
+        write_bytes(Path(path), self._content(Path(path)), overwrite)
+        return [Path(path)]
+
+    def _content(self, path: Path) -> bytes:
+        """The content of a file of the results."""
+        from hf_vqa_mc.io.atomic_file import json_bytes
+        from hf_vqa_mc.report.comparison import comparison_html
+
+        content: dict[str, Callable[[], bytes]] = {
+            ".md": lambda: self.to_markdown().encode(),
+            ".csv": lambda: csv_bytes(self.to_pandas()),
+            ".tex": lambda: self.to_latex().encode(),
+            ".json": lambda: json_bytes(self.to_dict(), 1),
+            ".html": lambda: comparison_html(self.comparison).encode(),
+        }
+        return content[check_suffix(path, "path", FORMATS)]()
+
+    def _changed_content(self, path: Path) -> bytes:
+        """The content of a file of the changed questions."""
+        import json
+
+        from hf_vqa_mc.io.atomic_file import json_bytes
+
+        frame = self.changed
+        if path.suffix == ".csv":
+            return csv_bytes(frame)
+        if path.suffix == ".json":
+            return json_bytes(json.loads(frame.to_json(orient="records")), 1)
+        parquet: bytes = frame.to_parquet(index=False)
+        return parquet
+
+
+def _figures(line: "Line") -> dict[str, Any]:
+    """The figures of a line, flat."""
+    found: dict[str, Any] = {"run": line.run.name, "input": line.run.compared}
+    found |= {"metric": line.run.metric, "mean": line.accuracy.mean}
+    found |= {"low": line.accuracy.low, "high": line.accuracy.high, "questions": line.accuracy.rows}
+    if line.against is None:
+        return found
+    paired = dict(vars(line.against))
+    difference = paired.pop("difference")
+    return found | {"difference": difference.mean, "difference_low": difference.low,
+                    "difference_high": difference.high, **paired}  # fmt: skip
+
+
+@verb(
+    CompareSettings,
+    "vqa-mc compare vqa_mc_evaluations/iqa vqa_mc_evaluations/iq --by question_type --output leaderboard.html",
+    "vqa-mc compare baseline.json model.json --changed changed.csv",
+)
+def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
+    """Compare runs.
+
+    Returns:
+        The comparison; written to ``output`` and ``changed`` if given.
+
+    Raises:
+        InputError: a run cannot be read, or the runs are of different benchmarks or have no question in common.
+    """
+    from hf_vqa_mc.evaluation.compared_runs import read_runs
+    from hf_vqa_mc.evaluation.comparison import compared
+    from hf_vqa_mc.io.atomic_file import check_output_files, write_together
+
+    outputs = {"--output": settings.output, "--changed": settings.changed}
+    check_output_files(outputs, settings.runs, settings.overwrite)
+    progress("reading runs", 0, 1)
+    runs = read_runs(settings.runs, settings.input, settings.metric)
+    progress("reading runs", 1, 1)
+    done = CompareResult(compared(runs, settings.baseline, settings.by), settings)
+    contents: dict[Path, bytes] = {}
+    if settings.output is not None:
+        contents[settings.output] = done._content(settings.output)
+    if settings.changed is not None:
+        contents[settings.changed] = done._changed_content(settings.changed)
+    write_together(contents, settings.overwrite)
+    return replace(done, written=tuple(contents))
