@@ -1,0 +1,332 @@
+"""Comparisons of runs against literal computations, simulations, hostile names and bad input."""
+
+import csv
+import json
+import math
+import random
+import shutil
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.cli import app
+from hf_vqa_mc.evaluation.comparison import paired
+from hf_vqa_mc.evaluation.figures import difference
+from tests.evaluation import worlds
+from tests.report import hostile
+
+
+class Sees:
+    """Answers with the color of the image for a random share of the questions, else with the second choice."""
+
+    def __init__(self, share, seed, name):
+        self.share, self.rng, self.name = share, random.Random(seed), name
+
+    def generate(self, prompts):
+        return [(worlds.color_of(prompt) or "A") if self.rng.random() < self.share else "B" for prompt in prompts]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Three runs on the same 80 questions."""
+    folder = tmp_path_factory.mktemp("runs")
+    for seed, (name, share) in enumerate({"weak": 0.4, "strong": 0.8, "like-weak": 0.4}.items()):
+        vm.evaluate(worlds.benchmark(80), model=Sees(share, seed, name), output=folder / name)
+    return folder
+
+
+def write_run(folder, scores, clusters=None, model="model", **changes):
+    """A folder as vqa-mc evaluate writes it: question id to score."""
+    folder.mkdir(exist_ok=True)
+    about = {"model": model, "dataset": "d", "config": None, "split": "test", "questions_sha256": "0",
+             "inputs": {"full": {}}}  # fmt: skip
+    (folder / "results.json").write_text(json.dumps({**about, **changes}))
+    columns = {"question_id": list(scores), "full_score": pa.array(list(scores.values()), pa.float64())}
+    if clusters is not None:
+        columns["cluster"] = list(clusters)
+    pq.write_table(pa.table(columns), folder / "rows.parquet")
+    return folder
+
+
+def write_scored(path, scores, metric="mc_accuracy", **more):
+    found = {"predictions": path.name, "dataset": "d", "config": None, "split": "test", **more}
+    path.write_text(json.dumps({**found, "results": {metric: {"per_question": scores}}}))
+    return path
+
+
+def numbered(values):
+    return {f"q{at}": float(value) for at, value in enumerate(values)}
+
+
+def mcnemar(gained, lost):
+    """The two-sided exact test by adding up the binomial distribution."""
+    total = gained + lost
+    tail = sum(math.comb(total, hits) for hits in range(min(gained, lost) + 1)) / 2**total
+    return min(1.0, 2 * tail)
+
+
+@pytest.mark.parametrize(("gained", "lost", "same"), [(9, 2, 20), (1, 1, 5), (7, 0, 3), (4, 4, 0), (0, 0, 6)])
+def test_mcnemar_is_the_binomial_test_of_the_changed_questions(gained, lost, same):
+    scores = np.array([1.0] * gained + [0.0] * lost + [1.0] * same)
+    found = paired(scores, np.array([0.0] * gained + [1.0] * lost + [1.0] * same), np.arange(len(scores)))
+    assert (found.gained, found.lost) == (gained, lost)
+    assert found.p_mcnemar == pytest.approx(mcnemar(gained, lost))
+
+
+def test_without_clusters_it_is_the_paired_t_test():
+    rng = np.random.default_rng(0)
+    one, other = rng.random(50), rng.random(50)
+    found, expected = paired(one, other, np.arange(50)), stats.ttest_rel(one, other)
+    assert found.p == found.p_clustered == pytest.approx(expected.pvalue) and found.p_mcnemar is None
+    interval = expected.confidence_interval()
+    assert (found.difference.low, found.difference.high) == pytest.approx((interval.low, interval.high))
+
+
+def clustered_scores(rng, images=40, of_each=5):
+    """0/1 scores of two models, whose strengths differ from image to image."""
+    strengths = rng.uniform(0.1, 0.9, (2, images)).repeat(of_each, axis=1)
+    one, other = (rng.random(strengths.shape) < strengths).astype(float)
+    return one, other, np.arange(images).repeat(of_each)
+
+
+def test_intervals_cover_the_truth_and_tests_keep_their_level_with_clusters():
+    rng = np.random.default_rng(1)
+    found = [paired(*clustered_scores(rng)) for _ in range(300)]
+    assert 0.92 <= np.mean([one.difference.low <= 0 <= one.difference.high for one in found]) <= 0.98
+    assert np.mean([one.p < 0.05 for one in found]) <= 0.07
+    assert np.mean([one.p_mcnemar < 0.05 for one in found]) > 0.1  # it ignores the clusters
+
+
+def test_the_detectable_difference_is_found_in_80_percent_of_the_samples():
+    rng = np.random.default_rng(2)
+    sizes = [paired(*clustered_scores(rng)).detectable for _ in range(20)]
+    wide = np.random.default_rng(3)
+    found = []
+    for _ in range(300):
+        one, other, clusters = clustered_scores(wide)
+        found.append(difference(one + np.mean(sizes), other, clusters).low > 0)
+    assert 0.72 <= np.mean(found) <= 0.88
+
+
+def test_a_run_folder_is_compared_question_by_question(runs):
+    result = vm.compare([runs / "weak", runs / "strong", runs / "like-weak"])
+    rows = {name: pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")}
+    table = result.to_pandas().set_index("run")
+    assert list(table.index) == ["weak", "strong", "like-weak"]
+    changes = rows["strong"].full_score - rows["weak"].full_score
+    assert table.loc["strong", "difference"] == pytest.approx(changes.mean())
+    assert (table.loc["strong", "gained"], table.loc["strong", "lost"]) == ((changes > 0).sum(), (changes < 0).sum())
+    assert table.loc["weak", "mean"] == rows["weak"].full_score.mean()
+    own = json.loads((runs / "weak" / "results.json").read_text())["inputs"]["full"]["accuracy"]
+    assert (table.loc["weak", "low"], table.loc["weak", "high"]) == (own["low"], own["high"])
+    assert "baseline: weak" in repr(result) and result.to_dict()["questions"] == 80
+
+
+def test_p_values_are_adjusted_for_all_runs(runs):
+    table = vm.compare([runs / "weak", runs / "strong", runs / "like-weak"]).to_pandas().set_index("run")
+    first, second = sorted(["strong", "like-weak"], key=lambda name: table.loc[name, "p"])
+    assert table.loc[first, "p_holm"] == pytest.approx(min(2 * table.loc[first, "p"], 1))
+    assert table.loc[second, "p_holm"] == max(table.loc[first, "p_holm"], table.loc[second, "p"])
+
+
+def test_the_baseline_is_named_by_model_or_folder(runs, tmp_path):
+    renamed = shutil.copytree(runs / "strong", tmp_path / "folder")
+    for name in ("strong", "folder", str(renamed)):
+        found = vm.compare([runs / "weak", renamed], baseline=name).to_dict()
+        assert found["baseline"] == "strong" and found["runs"][1]["against_baseline"] is None
+    with pytest.raises(vm.InputError, match="unknown --baseline 'strng': did you mean 'strong'"):
+        vm.compare([runs / "weak", renamed], baseline="strng")
+
+
+def test_runs_of_one_model_are_named_by_their_paths(tmp_path):
+    write_run(tmp_path / "a", numbered([1, 0]))
+    write_run(tmp_path / "b", numbered([1, 1]))
+    assert [one["run"] for one in vm.compare([tmp_path / "a", tmp_path / "b"]).to_dict()["runs"]] == ["a", "b"]
+
+
+def test_a_breakdown_is_crossed_and_has_the_figures_of_its_questions(runs):
+    result = vm.compare([runs / "weak", runs / "strong"], by="question_type,label")
+    rows = [pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")]
+    table = result.to_pandas()
+    assert len(table) == 2 + 2 * rows[0].groupby(["question_type", "label"]).ngroups
+    (line,) = table[(table.run == "strong") & (table.question_type == "other") & (table.label == "1")].to_dict(
+        "records"
+    )
+    part = (rows[0].question_type == "other") & (rows[0].label == 1)
+    assert line["mean"] == rows[1].full_score[part].mean() and line["questions"] == part.sum()
+    assert line["difference"] == pytest.approx((rows[1].full_score - rows[0].full_score)[part].mean())
+    with pytest.raises(vm.InputError, match="unknown column of --by 'type'"):
+        vm.compare([runs / "weak", runs / "strong"], by="type")
+
+
+def test_only_questions_of_all_runs_with_a_reply_in_each_are_compared(tmp_path):
+    write_run(tmp_path / "a", numbered([1, 0, 1, 1, 0]), range(5), "a")
+    write_run(tmp_path / "b", {"q3": 0.0, "q2": 1.0, "q1": None, "q0": 0.0}, range(4), "b")
+    result = vm.compare([tmp_path / "a", tmp_path / "b"])
+    assert result.to_dict()["questions"] == 3
+    assert "Questions that not all runs have are left out: 1 of a." in repr(result)
+    assert "1 question without a reply in some run left out." in repr(result)
+    assert result.changed.question_id.tolist() == ["q0", "q3"]
+
+
+def test_files_of_score_are_compared_clustered_by_image(tmp_path):
+    images = {f"q{at}": str(at // 2) for at in range(6)}
+    paths = [write_scored(tmp_path / "a.json", numbered([1, 1, 0, 0, 1, 1]), image_ids=images),
+             write_scored(tmp_path / "b.json", numbered([0, 0, 0, 0, 1, 1]), image_ids=images)]  # fmt: skip
+    found = vm.compare(paths).to_dict()["runs"][1]["against_baseline"]
+    assert found["p_clustered"] == pytest.approx(stats.ttest_rel([0, 0, 1], [1, 0, 1]).pvalue)
+    for path in paths:
+        path.write_text(json.dumps({**json.loads(path.read_text()), "image_ids": None}))
+    assert "take questions as independent" in repr(vm.compare(paths))
+    folder = write_run(tmp_path / "run", numbered([1, 1, 0, 0, 1, 0]), [0, 0, 1, 1, 2, 2])
+    assert "independent" not in repr(vm.compare([*paths, folder]))
+
+
+def test_score_writes_what_is_compared(tmp_path):
+    rows = [{"question_id": at, "image_id": at // 2, "question_type": "what", "answer_type": "other",
+             "multiple_choice_answer": "red", "answers": [{"answer": "red", "answer_id": one} for one in range(10)]}
+            for at in range(8)]  # fmt: skip
+    (tmp_path / "rows.json").write_text(json.dumps({"annotations": rows}))
+    answers = {"right.json": ["red"] * 8, "half.json": ["red"] * 4 + ["blue"] * 4}
+    for name, texts in answers.items():
+        vm.score(dict(enumerate(texts)), tmp_path / "rows.json", per_question=True, output=tmp_path / name)
+    result = vm.compare([tmp_path / name for name in answers], by="question_type")
+    assert result.to_pandas()["mean"].tolist() == [1, 0.5, 1, 0.5]
+    assert result.to_dict()["runs"][0]["metric"] == "vqa_accuracy"
+    assert "independent" not in repr(result)
+
+
+def test_a_resumed_run_is_compared_as_if_it_had_never_stopped(runs, tmp_path):
+    class Stops(Sees):
+        left = 30
+
+        def generate(self, prompts):
+            self.left -= len(prompts)
+            if self.left < 0:
+                raise ConnectionError("the server died")
+            return super().generate(prompts)
+
+    whole, run = worlds.benchmark(80), tmp_path / "strong"
+    with pytest.raises(ConnectionError):
+        vm.evaluate(whole, model=Stops(1, 0, "sees"), output=run)
+    with pytest.raises(vm.InputError, match=r"not finished \(results.json is missing\); run it again to resume it"):
+        vm.compare([runs / "weak", run])
+    vm.evaluate(whole, model=Sees(1, 0, "sees"), output=run)
+    vm.evaluate(whole, model=Sees(1, 0, "sees"), output=tmp_path / "at-once")
+    one, other = (vm.compare([runs / "weak", folder]).to_dict() for folder in (run, tmp_path / "at-once"))
+    assert one == other
+
+
+def test_files_are_written_by_suffix(runs, tmp_path):
+    result = vm.compare([runs / "weak", runs / "strong"], by="question_type", output=tmp_path / "c.json")
+    assert json.loads((tmp_path / "c.json").read_text()) == json.loads(json.dumps(result.to_dict()))
+    for suffix in ("csv", "md", "tex", "html"):
+        result.save(tmp_path / f"c.{suffix}")
+    rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
+    assert len(rows) == 6 and rows[1]["gained"] == str(result.to_pandas().gained[1])
+    assert (tmp_path / "c.md").read_text() == result.to_markdown()
+    assert (tmp_path / "c.tex").read_text().count("\\toprule") == 2
+    assert "question\\_type" in result.to_latex()
+    assert "Leaderboard" in (tmp_path / "c.html").read_text()
+    with pytest.raises(vm.InputError, match="exists"):
+        result.save(tmp_path / "c.md")
+    with pytest.raises(vm.InputError, match=r"--output c.xlsx: expected a file with one of the suffixes .md, .csv"):
+        vm.compare([runs / "weak", runs / "strong"], output="c.xlsx")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_changed_questions_are_listed_with_scores_and_picks(runs, tmp_path, suffix):
+    path = tmp_path / f"changed.{suffix}"
+    arguments = ["compare", str(runs / "weak"), str(runs / "strong"), "--changed", str(path)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[suffix]
+    found = read(path)
+    assert list(found) == [
+        "question_id",
+        "question_type",
+        "weak score",
+        "strong score",
+        "weak picked",
+        "strong picked",
+    ]
+    rows = [pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")]
+    differ = rows[0].full_score != rows[1].full_score
+    assert found.question_id.tolist() == rows[0].question_id[differ].tolist()
+    assert found["strong picked"].tolist() == rows[1].full_picked[differ].tolist()
+
+
+def test_hostile_names_stay_text(tmp_path):
+    texts = [*hostile.TEXTS, "=1+1", "[a] \\\\ & \\input{x} ~^#$%_{}* | `b`"]
+    paths = [write_run(tmp_path / f"r{at}", numbered([at % 2, 1, 0]), range(3), f"{text} {at}")
+             for at, text in enumerate(texts)]  # fmt: skip
+    result = vm.compare(paths)
+    for suffix in ("csv", "md", "tex", "html", "json"):
+        result.save(tmp_path / f"c.{suffix}")
+    lines = result.to_markdown().splitlines()
+    assert len(lines) == 2 + len(texts) and "<script" not in "".join(lines).replace("\\<", "")
+    table = [line for line in result.to_latex().splitlines() if line.endswith("\\\\")]
+    assert len(table) == 1 + len(texts)
+    assert r"{[}a] \textbackslash{}\textbackslash{} \& \textbackslash{}input\{x\}" in result.to_latex()
+    rows = list(csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines()))
+    assert [row["run"] for row in rows if "1+1" in row["run"]] == ["'=1+1 12"]
+    page = (tmp_path / "c.html").read_text("utf-8")
+    assert "<script" not in page and "<img" not in page and "<svg onload" not in page and "\\x1b" not in page
+
+
+def test_identical_runs_do_not_differ(tmp_path):
+    for name in "ab":
+        write_run(tmp_path / name, numbered([1, 0, 1]), [0, 0, 0], name)
+    found = vm.compare([tmp_path / "a", tmp_path / "b"]).to_dict()["runs"][1]["against_baseline"]
+    assert (found["p"], found["gained"], found["lost"], found["detectable"]) == (1, 0, 0, None)
+
+
+def bad_inputs(folder):
+    """Runs and options to the message that they give."""
+    good = write_run(folder / "good", numbered([1, 0]))
+    scored = write_scored(folder / "scored.json", numbered([1, 0]))
+    consensus = write_scored(folder / "consensus.json", numbered([1, 0]), metric="vqa_accuracy")
+    other = write_run(folder / "other", numbered([1, 0]), questions_sha256="1")
+    split = write_scored(folder / "split.json", numbered([1, 0]), split="val")
+    strange = write_run(folder / "strange", {"x": 1.0})
+    outside = write_scored(folder / "outside.json", {"q0": 3})
+    ids = write_scored(folder / "ids.json", {"\ud800": 1})
+    (folder / "without.json").write_text('{"results": {"mc_accuracy": {"accuracy": 1}}}')
+    (folder / "broken.json").write_text("{")
+    (folder / "list.json").write_text("[]")
+    (folder / "empty").mkdir()
+    damaged = write_run(folder / "damaged", numbered([1]))
+    (damaged / "rows.parquet").write_bytes(b"PAR1")
+    return [
+        ([good], {}, "RUNS: expected two or more, each a folder of vqa-mc evaluate or a file of vqa-mc score"),
+        ([good, good], {}, "is given twice; remove one"),
+        ([good, folder / "none"], {}, "none: no such folder or file; expected"),
+        ([good, folder / "empty"], {}, "results.json is missing; expected a folder of vqa-mc evaluate"),
+        ([good, folder / "without.json"], {}, "there are no scores of questions; expected a file of vqa-mc score"),
+        ([good, folder / "broken.json"], {}, "broken.json: not JSON"),
+        ([good, folder / "list.json"], {}, "expected a JSON object, found"),
+        ([good, damaged], {}, "rows.parquet"),
+        ([good, other], {}, "are not of the same benchmark: questions, choices or labels differ"),
+        ([scored, split], {}, "are not of the same benchmark: the split is 'test' and 'val'"),
+        ([good, strange], {}, "the runs have no question in common; their first question ids are 'q0', 'x'"),
+        ([good, outside], {}, "question 'q0': expected a score from 0 to 1, found 3"),
+        ([good, ids], {}, "expected Unicode text"),
+        ([good, consensus], {}, "unknown --metric of .* Known: vqa_accuracy"),
+        ([scored, consensus], {}, "unknown --metric of .*consensus.json 'mc_accuracy'"),
+        ([good, scored], {"metric": "vqa_accuracy"}, "the folders of vqa-mc evaluate have mc_accuracy only"),
+        ([good, scored], {"input": "ful"}, "unknown --input of .*: did you mean 'full'"),
+        ([good, scored], {"output": "x.md", "changed": "x.md"}, "expected a file with one of the suffixes .csv"),
+        ([good, scored], {"output": good / "x.md"}, "would replace or change an input"),
+    ]  # fmt: skip
+
+
+def test_bad_input_gets_one_clear_line(tmp_path):
+    for runs, options, message in bad_inputs(tmp_path):
+        with pytest.raises(vm.InputError, match=message) as error:
+            vm.compare(runs, **options)
+        assert "\n" not in str(error.value)
