@@ -269,8 +269,8 @@ class Figures:
         """Columns with one entry per row.
 
         question_id, question_type (if there are types), cluster (number of the row's image in the split), choices,
-        label, leaked, and for each input the pick and the score. Labels and picks are indices of ``choices``, which has
-        the order that was shown without rotation.
+        label, leaked, and for each input the pick and the score. Labels and picks are indices of ``choices``, which
+        has the order that was shown without rotation.
         """
         questions, rows = self.questions, self.rows.tolist()
         types = [questions.types[row] for row in rows]
