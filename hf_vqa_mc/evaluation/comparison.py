@@ -170,7 +170,7 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     if not answered.any():
         raise InputError("no question has a reply in all runs; run vqa-mc evaluate again to ask them again")
     if not answered.all():
-        notes.append(f"{counted(int((~answered).sum()), 'question')} without a reply in some run left out.")
+        notes.append(f"{counted(int((~answered).sum()), 'question')} without a reply or score in some run left out.")
     scores = scores[answered]
     clusters = _clusters(in_order, scores.index)
     if clusters is None:

@@ -171,7 +171,7 @@ def test_only_questions_of_all_runs_with_a_reply_in_each_are_compared(tmp_path):
     result = vm.compare([tmp_path / "a", tmp_path / "b"])
     assert result.to_dict()["questions"] == 3
     assert "Questions that not all runs have are left out: 1 of a." in repr(result)
-    assert "1 question without a reply in some run left out." in repr(result)
+    assert "1 question without a reply or score in some run left out." in repr(result)
     assert result.changed.question_id.tolist() == ["q0", "q3"]
 
 
