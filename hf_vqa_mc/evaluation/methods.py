@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import isfinite, nan
 
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.written_answers import written_choice
 from hf_vqa_mc.listing import Listing
+from hf_vqa_mc.scoring.written_answers import written_choice
 
 UNPARSED = -1
 """The pick of a reply that names no choice."""

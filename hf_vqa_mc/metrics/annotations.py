@@ -19,8 +19,8 @@ from hf_vqa_mc.sources.files import member_names
 from hf_vqa_mc.sources.source import Source, generated_by
 
 ACCEPTED = (
-    "a dataset folder of vqa-mc build, a dataset on the Hub, or an annotation file: VQA or TDIUC annotations "
-    '({"annotations": [...]} or the list), GQA questions ({id: record}, or a folder with several such files)'
+    "a dataset folder of vqa-mc build, a benchmark that vqa-mc audit reads, or an annotation file: VQA or TDIUC "
+    'annotations ({"annotations": [...]} or the list), GQA questions ({id: record}, or a folder with several of them)'
 )
 
 _HEAD = 1 << 16
@@ -40,9 +40,7 @@ def read_annotations(
 ) -> Annotations:
     """Read the questions of a dataset with their right answers; ``grounding`` keeps what GQA's grounding needs."""
     if not isinstance(dataset, str | Path):
-        from hf_vqa_mc.metrics.dataset_rows import read_rows
-
-        return read_rows(dataset, config, split, grounding=grounding)
+        return _rows(dataset, config, split, grounding)
     path = Path(dataset).expanduser()
     entries = sorted(path.iterdir()) if path.is_dir() and not _is_dataset(path) else []
     if inside := [entry for entry in entries if entry.is_dir() and _is_dataset(entry)]:
@@ -59,18 +57,45 @@ def read_annotations(
         ) from error
 
 
+def _rows(dataset: Any, config: str | None, split: str | None, grounding: bool) -> Annotations:  # noqa: ANN401
+    """The rows of a dataset of vqa-mc build; otherwise, if it can be read as one, of a benchmark."""
+    from hf_vqa_mc.metrics.dataset_rows import NotRows, read_rows
+
+    try:
+        return read_rows(dataset, config, split, grounding=grounding)
+    except NotRows as error:
+        return _benchmark(dataset, config, split, error)
+
+
+def _benchmark(dataset: Any, config: str | None, split: str | None, reason: InputError) -> Annotations:  # noqa: ANN401
+    """The rows of a benchmark; raises ``reason`` if it is none."""
+    from hf_vqa_mc.metrics.benchmark_rows import read_benchmark_rows
+
+    try:
+        return read_benchmark_rows(dataset, config, split)
+    except InputError as error:
+        raise reason from error
+
+
 def _read(path: Path, dataset: str, config: str | None, split: str | None, grounding: bool) -> Annotations:
+    from hf_vqa_mc.benchmarks.files import file_form
+
+    if path.is_file() and file_form(path) in ("csv", "tsv", "jsonl", "parquet"):
+        from hf_vqa_mc.metrics.benchmark_rows import read_benchmark_rows
+
+        return read_benchmark_rows(dataset, config, split)
     if path.is_file() or (path.is_dir() and _is_parts(path)):
         for name, value in (("CONFIG", config), ("--split", split)):
             if value is not None:
                 raise InputError(f"{name} {value}: {dataset} is an annotation file, which has none; remove it")
-        return _read_files(path, grounding)
+        try:
+            return _read_files(path, grounding)
+        except InputError as error:
+            return _benchmark(dataset, None, None, error)
     no_name = {*PACKED, *FORMATS} & set(path.suffixes) or not _HUB_NAME.fullmatch(dataset)
     if no_name and not path.is_dir():
         raise InputError(f"{dataset} does not exist; expected {ACCEPTED}")
-    from hf_vqa_mc.metrics.dataset_rows import read_rows
-
-    return read_rows(str(path) if path.is_dir() else dataset, config, split, grounding=grounding)
+    return _rows(str(path) if path.is_dir() else dataset, config, split, grounding)
 
 
 def _is_parts(folder: Path) -> bool:

@@ -20,6 +20,11 @@ from hf_vqa_mc.sources.open_ended import open_ended_source
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.sources.table import ROWS
 
+
+class NotRows(InputError):
+    """A dataset does not have the columns of vqa-mc build."""
+
+
 COLUMNS = {
     **dict.fromkeys(("question_id", "image_id"), "text or whole numbers"),
     **QUESTIONS,
@@ -64,9 +69,9 @@ def read_rows(
         location, about = "dataset", {"dataset": "dataset", "config": str(config)}
     chosen = chosen_split(list(splits), split, location)
     if not hasattr(splits[chosen], "select_columns"):
-        raise InputError(
-            f"dataset is a {type(splits[chosen]).__name__}; expected a path, a name on the Hub, a Dataset or a "
-            "DatasetDict (of a benchmark: datasets.Dataset(hf_vqa_mc.read_benchmark(FILE).test.rows))"
+        raise NotRows(
+            f"dataset is a {type(splits[chosen]).__name__}; expected a path, a name on the Hub, a Dataset, a "
+            "DatasetDict or a data frame"
         )
     rows, location, about = splits[chosen], f"{location}, {chosen}", {**about, "split": chosen}
     config = config or rows.info.config_name
@@ -101,7 +106,11 @@ def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Anno
     if "choice_kinds" in table.column_names and table["choice_kinds"].type == pa.list_(pa.string()):
         table = table.drop_columns("choice_kinds")  # of a benchmark as read_benchmark gives it: names, or empty
     known = {name: kind for name, kind in COLUMNS.items() if name in table.column_names or name in REQUIRED}
-    table = checked_rows(table, location, known)
+    try:
+        table = checked_rows(table, location, known)
+    except InputError as error:
+        is_ours = all(name in table.column_names for name in REQUIRED) and pa.types.is_integer(table["label"].type)
+        raise error if is_ours else NotRows(str(error)) from None
     columns: dict[str, list[Any]] = table.to_pydict()
     ids, choices, labels = (columns[name] for name in REQUIRED)
     answers = columns.get("answers")

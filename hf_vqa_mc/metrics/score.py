@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.consensus import FORMS
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matched, Scheme
+from hf_vqa_mc.scoring.written_answers import written_choice
 
 
 class PredictionsIgnored(UserWarning):
@@ -25,8 +27,11 @@ def match(
     inputs: Mapping[str, Any] | None = None,
     protocol: str = DEFAULT_PROTOCOL,
     name: str | None = None,
+    free_text: bool = False,
 ) -> Matched:
     """Match predictions with annotations by question id, and check them for the schemes that will score them.
+
+    With ``free_text`` they become the choices that they name, "" where they name none.
 
     Raises InputError if a question has no prediction, or a prediction no question or an invalid answer.
     """
@@ -34,6 +39,8 @@ def match(
     name = name or bare_name(predictions.location)
     scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
     matched = Matched(annotations, answers, {**annotations.inputs, **(inputs or {})}, protocol, name, scores)
+    if free_text:
+        return replace(matched, answers=_named_choices(matched))
     if predictions.from_csv and matched.choices is not None:
         for question, answer, choices in zip(annotations.names, answers, matched.choices, strict=True):
             if isinstance(answer, str) and answer.isdigit() and answer not in choices:
@@ -43,6 +50,31 @@ def match(
                 )
     _check_choices(matched, schemes, predictions.location)
     return matched
+
+
+def _named_choices(matched: Matched) -> list[Answer | None]:
+    """The text of the choice that each prediction names; indices as they are."""
+    if matched.choices is None:
+        raise InputError(f"--free-text: {matched.annotations.kind.description} have no choices; remove it")
+    found: list[Answer | None] = []
+    for answer, choices in zip(matched.answers, matched.choices, strict=True):
+        index = written_choice(answer, choices) if isinstance(answer, str) else answer
+        found.append("" if index is None else choices[index] if 0 <= index < len(choices) else index)
+    return found
+
+
+def with_predictions(annotations: Annotations, predictions: Predictions) -> Annotations:
+    """The questions that have a prediction; raises InputError if there are none, or they must be complete."""
+    if annotations.records is not None or annotations.inputs:
+        raise InputError(f"--partial: {annotations.kind.description} are scored as a whole; remove it")
+    kept = [row for row, name in enumerate(annotations.names) if name in predictions.answers]
+    if not kept:
+        raise InputError(f"{predictions.location}: none of its ids is a question of {annotations.location}")
+    columns = {one.name: getattr(annotations, one.name) for one in fields(annotations)}
+    lists: dict[str, Any] = {
+        name: [column[row] for row in kept] for name, column in columns.items() if isinstance(column, list)
+    }
+    return replace(annotations, **lists)
 
 
 def official_scheme(annotations: Annotations) -> Scheme:
@@ -125,7 +157,9 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
         return
     answer, texts = matched.answers[invalid[0]], allowed[invalid[0]]
     what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
-    remedy = "predictions for another config or split? Map free text to a choice first, or use --metric wups"
+    remedy = (
+        "predictions for another config or split? For text that a model wrote give --free-text, or use --metric wups"
+    )
     if isinstance(answer, int):
         what, remedy = f"the indices of its {len(texts)} choices", "indices start at 0"
     elif matched.vocabulary is not None:

@@ -79,7 +79,8 @@ def vqa_accuracy(
         question_types: for `per_question_type`.
         answer_types: for `per_answer_type`.
         image_ids: clusters for the standard error.
-        choices: each question's choices; a prediction that is not among them, as given, is an error.
+        choices: each question's choices; a prediction that is not among them, as given, is an error, except for "",
+            which picks none and is wrong.
         protocol: the official program of 2021 or that of 2017, which normalise differently.
         question_ids: names of the questions in errors.
         per_question: also give each question's score.
@@ -205,7 +206,7 @@ def _check_choices(columns: Questions) -> None:
     for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), columns["choices"], strict=True)):
         if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
             raise columns.wrong(row, "choices", "a list of text, at least one")
-        if prediction not in texts:
+        if prediction and prediction not in texts:
             raise columns.wrong(row, "predictions", f"one of its choices {texts}")
 
 

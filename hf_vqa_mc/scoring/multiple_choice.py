@@ -49,7 +49,7 @@ def mc_accuracy(
     *answered* questions; here a missing prediction is an error.
 
     Args:
-        predictions: index of the picked choice, from 0, or its text.
+        predictions: index of the picked choice, from 0, or its text; "" if no choice is picked, which is wrong.
         references: index of the target.
         choices: each question's choices; needed where predictions are text.
         question_types: for `per_question_type`.
@@ -95,7 +95,7 @@ class Picks(NamedTuple):
     targets: NDArray[np.int64]
     """(questions,)"""
     picked: NDArray[np.int64]
-    """(questions,)"""
+    """(questions,); -1 where no choice is picked"""
 
 
 def picks(columns: Questions) -> Picks:
@@ -155,6 +155,8 @@ def _picked(columns: Questions, row: int, target: np.int64, sizes: NDArray[np.in
         raise InputError(f"{columns.where(row)}: predictions is text, which requires choices")
     texts = [text.lower() for text in columns["choices"][row]]
     wanted = prediction.lower()
+    if not wanted and wanted not in texts:
+        return -1
     if wanted not in texts:
         raise columns.wrong(row, "predictions", f"one of its choices {columns['choices'][row]}")
     return int(target) if texts[target] == wanted else texts.index(wanted)
@@ -174,7 +176,8 @@ def _kinds(
             raise columns.wrong(row, "choice_kinds", f"names or indices of {', '.join(known)}")
         for name in names:
             offered.setdefault(name, []).append(1 / sizes[row])
-        chosen[names[picked[row]]] += 1
+        if picked[row] >= 0:
+            chosen[names[picked[row]]] += 1
     order = sorted(offered, key=lambda name: (known.index(name) if name in known else len(known), name))
     return (
         {name: chosen[name] / columns.count for name in order},

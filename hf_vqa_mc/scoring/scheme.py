@@ -116,7 +116,7 @@ class Matched:
 
     annotations: Annotations
     answers: list[Answer | None]
-    """one per question; None only for unbalanced questions of GQA"""
+    """one per question; None only for unbalanced questions of GQA; "" for texts that name no choice"""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """content of each input file by the input's name"""
     protocol: str = DEFAULT_PROTOCOL

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
+    from hf_vqa_mc.benchmarks import Benchmark
     from hf_vqa_mc.metrics.predictions import Predictions
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import Table
@@ -42,9 +43,10 @@ class ScoreSettings(ReadOptions):
     predictions: "str | Path | list[dict[str, Any]] | Mapping[str, str | int] | pd.DataFrame | datasets.Dataset" = (
         option(PREDICTIONS, kw_only=False)
     )
-    dataset: "str | Path | datasets.Dataset | datasets.DatasetDict" = option(
-        "Folder of vqa-mc build, dataset on the Hub, or published file: VQA, VQA2 or TDIUC annotations, GQA questions "
-        "(a folder if in several parts). In Python also a Dataset or a DatasetDict.",
+    dataset: "str | Path | datasets.Dataset | datasets.DatasetDict | pd.DataFrame | Benchmark" = option(
+        "Folder of vqa-mc build, dataset on the Hub, any benchmark that vqa-mc audit reads, or published file: VQA, "
+        "VQA2 or TDIUC annotations, GQA questions (a folder if in several parts). In Python also a Dataset, a "
+        "DatasetDict, a data frame, or a result of read_benchmark.",
         kw_only=False,
     )
     config: str | None = option(
@@ -72,6 +74,15 @@ class ScoreSettings(ReadOptions):
         factory=dict,
         flag="--input",
         panel=SCHEME,
+    )
+    free_text: bool = option(
+        "Predictions are texts that a model wrote, such as (B), B. red, or sentences: find the choice that each "
+        "names. A text that names none, or several, is wrong and counted.",
+        default=False,
+        panel=READING,
+    )
+    partial: bool = option(
+        "Score only the questions with a prediction, and report how many have none.", default=False, panel=READING
     )
     output: Path | None = option("Write the results as JSON to this file.", default=None, panel=WRITING)
     overwrite: bool = overwrite_option(WRITING)
@@ -112,12 +123,19 @@ class ScoreResult(Result):
     matched: "Matched"
     results: dict[str, dict[str, Any]]
     """result by scheme"""
+    left_out: int = 0
+    """number of questions without a prediction, with ``partial``"""
     written: tuple[Path, ...] = ()
 
     @property
     def annotations(self) -> "Annotations":
         """The questions."""
         return self.matched.annotations
+
+    @property
+    def unparsed(self) -> int:
+        """Number of texts that name no choice, with ``free_text``."""
+        return sum(answer == "" for answer in self.matched.answers) if self.settings.free_text else 0
 
     @property
     def per_question(self) -> "pd.DataFrame":
@@ -157,6 +175,10 @@ class ScoreResult(Result):
         from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
 
         yield f"{self.predictions.location} on {self.annotations.location}"
+        if self.left_out:
+            yield f"left out, since they have no prediction: {self.left_out:,} questions"
+        if self.unparsed:
+            yield f"texts that name no choice, or several, and count as wrong: {self.unparsed:,}"
         for table in self.tables():
             yield Text(table.title, style="italic")
             yield table
@@ -191,6 +213,8 @@ class ScoreResult(Result):
             "split": about.get("split"),
             "kind": annotations.kind.name,
             "questions": len(annotations.scored),
+            **({"left_out": self.left_out} if self.settings.partial else {}),
+            **({"unparsed": self.unparsed} if self.settings.free_text else {}),
             "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
             "results": results,
             **{
@@ -285,7 +309,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, json_bytes, write_together
     from hf_vqa_mc.metrics.annotations import read_annotations
     from hf_vqa_mc.metrics.predictions import read_predictions
-    from hf_vqa_mc.metrics.score import choose_schemes, match, official_scheme
+    from hf_vqa_mc.metrics.score import choose_schemes, match, official_scheme, with_predictions
     from hf_vqa_mc.scoring import SCHEMES
 
     if settings.output is not None:
@@ -303,16 +327,20 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     progress("reading predictions", 1, 1)
     annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
     progress("reading annotations", 1, 1)
+    questions = len(annotations.scored)
+    if settings.partial:
+        annotations = with_predictions(annotations, predictions)
     if settings.official is not None:
         official_scheme(annotations)
     schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol)
     content = {given: declared[given].read(path, annotations) for given, path in inputs.items()}
-    matched = match(annotations, predictions, schemes, inputs=content, protocol=settings.protocol, name=settings.name)
+    given_options: dict[str, Any] = {name: getattr(settings, name) for name in ("protocol", "name", "free_text")}
+    matched = match(annotations, predictions, schemes, inputs=content, **given_options)
     results = {}
     for scheme in schemes:
         results[scheme.name] = scheme.score(matched)
         progress("scoring", len(results), len(schemes))
-    result = ScoreResult(settings, predictions, matched, results)
+    result = ScoreResult(settings, predictions, matched, results, questions - len(annotations.scored))
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)

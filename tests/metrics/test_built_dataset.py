@@ -73,11 +73,13 @@ def test_a_folder_without_a_dataset_is_rejected(tmp_path):
         read_annotations(str(tmp_path))
 
 
-def test_the_rows_of_a_benchmark_are_annotations_a_data_frame_is_not(tmp_path):
-    read = read_benchmark(made(tmp_path, "iou"), "made_iou").test.rows
-    assert read_annotations(datasets.Dataset(read)).choices == read["choices"].to_pylist()
-    with pytest.raises(InputError, match="dataset is a DataFrame; expected a path, a name on the Hub, a Dataset or"):
-        read_annotations(read.to_pandas())
+def test_a_benchmark_and_its_rows_are_annotations(tmp_path):
+    benchmark = read_benchmark(made(tmp_path, "iou"), "made_iou")
+    read = benchmark.test.rows
+    for dataset in (datasets.Dataset(read), read.to_pandas(), benchmark):
+        assert read_annotations(dataset).choices == read["choices"].to_pylist()
+    with pytest.raises(InputError, match="dataset is a list; expected a path, a name on the Hub, a Dataset, a"):
+        read_annotations([1])
 
 
 def test_of_a_folder_around_datasets_these_are_named(tmp_path):

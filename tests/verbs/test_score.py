@@ -132,3 +132,68 @@ def test_a_result_shows_itself(tmp_path):
     assert "86.7" in repr(result)
     assert "by answer type" in repr(result)
     assert "<table" in result._repr_html_()
+
+
+BENCHMARK = pd.DataFrame(
+    {
+        "question": ["what?", "which?", "who?", "where?"],
+        "A": ["red", "one", "Ann", "here"],
+        "B": ["blue", "two", "Bob", "there"],
+        "C": ["green", "three", "Cid", "far"],
+        "answer": ["A", "B", "C", "A"],
+        "category": ["what", "what", "who", "who"],
+    }
+)
+TEXTS = ["(A) red", "The answer is two.", "I do not know.", "B"]
+
+
+@pytest.mark.parametrize("form", ["frame", "csv", "json", "jsonl", "parquet", "benchmark", "dataset"])
+def test_any_benchmark_can_be_scored(form, tmp_path):
+    path = tmp_path / f"mine.{form}"
+    if form in ("csv", "parquet"):
+        getattr(BENCHMARK, f"to_{form}")(path, index=False)
+    elif form in ("json", "jsonl"):
+        BENCHMARK.to_json(path, orient="records", lines=form == "jsonl")
+    dataset = {"frame": BENCHMARK, "dataset": Dataset.from_pandas(BENCHMARK)}.get(form, path)
+    if form == "benchmark":
+        dataset = vm.read_benchmark(BENCHMARK)
+    result = vm.score({str(row): text for row, text in enumerate("red one Cid here".split())}, dataset)
+    assert result.to_dict()["results"]["mc_accuracy"]["accuracy"] == 0.75
+    assert result.to_dict()["results"]["mc_accuracy"]["per_question_type"] == {"what": 0.5, "who": 1.0}
+
+
+def test_texts_that_a_model_wrote_count_as_the_choices_that_they_name():
+    predictions = {str(row): text for row, text in enumerate(TEXTS)}
+    with pytest.raises(InputError, match="For text that a model wrote give --free-text"):
+        vm.score(predictions, BENCHMARK)
+    result = vm.score(predictions, BENCHMARK, free_text=True, per_question=True)
+    figures = result.to_dict()
+    assert figures["unparsed"] == 1
+    assert list(figures["results"]["mc_accuracy"]["per_question"].values()) == [1, 1, 0, 0]
+    assert "texts that name no choice, or several, and count as wrong: 1" in repr(result)
+
+
+def test_texts_of_consensus_rows_are_read_too(tmp_path):
+    rows = pd.DataFrame(
+        {
+            "question_id": ["a", "b"],
+            "question": ["what color?", "what shape?"],
+            "choices": [["red", "blue"], ["round", "flat"]],
+            "label": [0, 1],
+            "answers": [["red"] * 10, ["flat"] * 10],
+        }
+    )
+    result = vm.score({"a": "A", "b": "no idea"}, Dataset.from_pandas(rows), free_text=True)
+    assert result.to_dict()["results"]["vqa_accuracy"]["accuracy"] == 0.5
+
+
+def test_a_part_of_the_questions_is_scored_and_the_rest_counted():
+    predictions = {"0": "red", "2": "Bob"}
+    with pytest.raises(InputError, match="2 of 4 questions have none"):
+        vm.score(predictions, BENCHMARK)
+    result = vm.score(predictions, BENCHMARK, partial=True)
+    assert result.to_dict()["results"]["mc_accuracy"]["accuracy"] == 0.5
+    assert (result.to_dict()["questions"], result.to_dict()["left_out"]) == (2, 2)
+    assert "left out, since they have no prediction: 2 questions" in repr(result)
+    with pytest.raises(InputError, match="none of its ids is a question of"):
+        vm.score({"nobody": "red"}, BENCHMARK, partial=True)

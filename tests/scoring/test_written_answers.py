@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.evaluation.written_answers import normal, written_choice
+from hf_vqa_mc.scoring.written_answers import normal, written_choice
 
 CHOICES = ["red", "triangle", "two dogs", "none of these"]
 GROUPS = yaml.safe_load((Path(__file__).parent / "written_answers.yaml").read_text("utf-8"))
