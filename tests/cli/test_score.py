@@ -431,5 +431,5 @@ def test_two_outputs_at_one_path_are_rejected(score, tmp_path):
     target = tmp_path / "out" / "p_predictions.json"
     code, _, err = score(predictions, annotations, "--official", tmp_path / "out", "--output", target)
     assert code == 2
-    assert "would replace or change" in err
+    assert "are the same file; use different files" in err
     assert not target.exists()
