@@ -21,6 +21,8 @@ RETRIES = 6
 """Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
 MALFORMED = 3
 """Attempts after replies that cannot be read."""
+COMPLETION = "max_completion_tokens"
+"""Parameter of models that reject ``max_tokens``."""
 REFUSED = (401, 403, 404)
 """Status codes that end a run: no other request can succeed."""
 
@@ -55,6 +57,7 @@ class ServedModel:
             raise MissingExtra("openai", "evaluate") from None
         self.name, self.concurrency, self.max_tokens, self._url = name, concurrency, max_tokens, base_url
         self._errors: Any = openai
+        self._limits: dict[str, int | None] = {"temperature": 0, "max_tokens": None}
         key = os.environ.get(KEY, "").strip()
         self._key = key
         self._client: Any = openai.OpenAI(
@@ -82,9 +85,11 @@ class ServedModel:
     ) -> Reply:
         reason = ""
         for _ in range(MALFORMED):
+            used = self._limits
+            limits = {name: max_tokens if value is None else value for name, value in used.items()}
             try:
                 answer = self._client.chat.completions.create(
-                    model=self.name, messages=_messages(prompt), temperature=0, max_tokens=max_tokens, **options
+                    model=self.name, messages=_messages(prompt), **limits, **options
                 )
                 return read(answer, prompt)
             except self._errors.APIStatusError as error:
@@ -95,13 +100,23 @@ class ServedModel:
                     raise ConnectionError(
                         f"--base-url {self._url}: {reason}; try again later: the run resumes"
                     ) from None
-                return Reply(failure=f"the server rejects the request: {reason}")
+                if used is self._limits and not self._changed_limits(str(error)):
+                    return Reply(failure=f"the server rejects the request: {reason}")
             except self._errors.APIConnectionError as error:
                 again = "start the server, and run the command again to resume"
                 raise ConnectionError(f"--base-url {self._url}: {self._line(error)}; {again}") from None
             except (ValueError, TypeError, AttributeError, LookupError) as error:
                 reason = self._line(error)
         return Reply(failure=f"the server's reply cannot be read: {reason}")
+
+    def _changed_limits(self, message: str) -> bool:
+        """Use other parameters if a model rejects ours, as those of OpenAI that reason; whether there are any."""
+        for name, other in (("max_tokens", {COMPLETION: None}), ("temperature", {})):
+            if name in self._limits and (name if not other else COMPLETION) in message:
+                rest = {one: value for one, value in self._limits.items() if one != name}
+                self._limits = {**rest, **other}
+                return True
+        return False
 
     def _text(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
         message = answer.choices[0].message

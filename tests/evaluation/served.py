@@ -20,6 +20,7 @@ class Served:
     ):
         self.answer, self.fault, self.key, self.models, self.delay = answer, fault, key, list(models), delay
         self.asked, self.answered, self.requests, self.lock = 0, Counter(), [], threading.Lock()
+        self.refused_by = lambda body: None
         self.logprobs, self.failed, self.most_failures = True, Counter(), 1000
 
     def __enter__(self):
@@ -75,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
             served.requests.append(body)
         time.sleep(served.delay)
         content = body["messages"][0]["content"]
-        fault = served.fault(number)
+        fault = served.refused_by(body) or served.fault(number)
         with served.lock:
             fault = None if served.failed[str(content)] >= served.most_failures else fault
             served.failed[str(content)] += fault is not None
@@ -121,6 +122,8 @@ class Handler(BaseHTTPRequestHandler):
             self.reply({"id": "x", "object": "chat.completion", "created": 0, "model": "tiny", "choices": []})
         elif fault == "rejected":
             self.reply({"error": {"message": "the context is too long"}}, 400)
+        elif fault.startswith("unsupported "):
+            self.reply({"error": {"message": fault}}, 400)
         elif fault == "late":
             time.sleep(1.5)
             self.reply({"error": {"message": "too late"}}, 500)

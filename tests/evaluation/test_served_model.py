@@ -100,6 +100,17 @@ def test_texts_in_parts_and_without_text_are_answers(served, evaluate, content, 
     assert result.to_pandas()[["failed", "unparsed"]].iloc[0].tolist() == [0, 0 if text else 24]
 
 
+def test_models_with_other_parameters_are_asked_as_they_want(served, evaluate):
+    refusals = ["unsupported max_tokens, use max_completion_tokens", "unsupported temperature"]
+    served.refused_by = lambda body: next(
+        (why for name, why in zip(("max_tokens", "temperature"), refusals, strict=True) if name in body), None
+    )
+    result = evaluate(inputs=["full"], max_tokens=7)
+    assert result.to_pandas().failed.tolist() == [0]
+    last = served.requests[-1]
+    assert last["max_completion_tokens"] == 7 and not {"max_tokens", "temperature"} & set(last)
+
+
 def test_if_the_first_requests_are_all_rejected_the_run_ends(served, evaluate):
     served.fault = lambda number: "rejected"
     with pytest.raises(vm.InputError, match=r"answers none of the first .* the context is too long"):

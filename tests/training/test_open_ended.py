@@ -242,7 +242,7 @@ def test_soft_scores_of_ten_annotators():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"steps": 0}, "^--model-settings: steps is 0, expected 1 or more$"),
+        ({"steps": 0}, "^--model-settings: steps is 0, expected 1 to 100$"),
         ({"size": "a"}, "^--model-settings: Field 'size' expected int, got str"),
     ],
 )
