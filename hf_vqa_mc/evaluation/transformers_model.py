@@ -101,8 +101,7 @@ class TransformersModel:
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together."""
 
-        def ask(some: Sequence[Prompt]) -> list[Reply]:
-            encoded = self._encoded(some)
+        def ask(some: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
             logits = self._logits(encoded, 1)[:, -1].float().log_softmax(-1).cpu()
             replies = []
             for row, prompt in enumerate(some):
@@ -116,7 +115,7 @@ class TransformersModel:
     def likelihood(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's text after the prompt."""
 
-        def ask(some: Sequence[Prompt]) -> list[Reply]:
+        def ask(some: Sequence[Prompt], _: dict[str, Tensor]) -> list[Reply]:
             start = "" if self._chats else " "
             texts = [f"{start}{text}" for prompt in some for text in prompt.choices]
             tokens = [self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
@@ -143,8 +142,7 @@ class TransformersModel:
     def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The most probable text, token by token."""
 
-        def ask(some: Sequence[Prompt]) -> list[Reply]:
-            encoded = self._encoded(some)
+        def ask(_: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
             greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
             with torch.inference_mode(), quiet():
                 found = self._model.generate(
@@ -161,24 +159,27 @@ class TransformersModel:
     def _in_groups(
         self,
         prompts: Sequence[Prompt],
-        ask: Callable[[Sequence[Prompt]], list[Reply]],
+        ask: Callable[[Sequence[Prompt], dict[str, Tensor]], list[Reply]],
         added: Callable[[Prompt], int] = lambda prompt: 1,
     ) -> list[Reply]:
         """The replies to prompts, with and without image apart; a failure where the added tokens do not fit."""
         replies: dict[int, Reply] = {}
-        if self.longest is not None:
-            found = {at: self._too_long(prompt, added(prompt)) for at, prompt in enumerate(prompts)}
-            replies = {at: reply for at, reply in found.items() if reply is not None}
         for has_image in (True, False):
-            group = [
-                at for at, one in enumerate(prompts) if (one.image is not None) is has_image and at not in replies
-            ]
-            if group:
-                replies |= dict(zip(group, ask([prompts[at] for at in group]), strict=True))
+            group = [at for at, one in enumerate(prompts) if (one.image is not None) is has_image]
+            if not group:
+                continue
+            encoded = self._encoded([prompts[at] for at in group])
+            counts = dict(zip(group, encoded["attention_mask"].sum(1).tolist(), strict=True))
+            found = {at: self._too_long(count, added(prompts[at])) for at, count in counts.items()}
+            replies |= {at: reply for at, reply in found.items() if reply is not None}
+            fitting = [at for at in group if at not in replies]
+            if fitting:
+                some = [prompts[at] for at in fitting]
+                encoded = encoded if fitting == group else self._encoded(some)
+                replies |= dict(zip(fitting, ask(some, encoded), strict=True))
         return [replies[at] for at in range(len(prompts))]
 
-    def _too_long(self, prompt: Prompt, added: int) -> Reply | None:
-        count = self._encoded([prompt])["input_ids"].shape[1]
+    def _too_long(self, count: int, added: int) -> Reply | None:
         if self.longest is None or count + added <= self.longest:
             return None
         more = f" and up to {added:,} are added" if added > 1 else ""

@@ -154,10 +154,10 @@ def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
     for index, choice in enumerate(choices):
         indices.setdefault(_without_article(normal(choice)), []).append(index)
     for wanted in sorted(indices, key=len, reverse=True):
-        places = [match.start() for match in re.finditer(rf"(?<=\s){re.escape(wanted)}(?=\s)", rest)] if wanted else []
-        if any(not _NEGATION.search(rest[:start]) for start in places):
+        starts = [match.start() for match in re.finditer(rf"(?<=\s){re.escape(wanted)}(?=\s)", rest)] if wanted else []
+        if any(not _NEGATION.search(rest[:start]) for start in starts):
             found += indices[wanted]
-        for start in places:  # shorter choices may be a part of this one
+        for start in starts:  # shorter choices may be a part of this one
             rest = f"{rest[:start]}{'#' * len(wanted)}{rest[start + len(wanted) :]}"
     return found
 

@@ -105,7 +105,7 @@ def cross_attention(folder):
 
 
 def language(folder, chats=True, kind="llama", longest=512):
-    """A causal language model: Llama, or GPT-2 with its learnt positions."""
+    """A causal language model: Llama, or GPT-2 with its learned positions."""
     torch.manual_seed(0)
     config = text_config(longest)
     if kind == "gpt2":
