@@ -93,8 +93,6 @@ def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Jo
             for one in sorted(finished, key=lambda one: one.exception() is not None):
                 yield one.result()
     finally:
-        if callable(close := getattr(model, "close", None)):
-            close()
         pool.shutdown(wait=False, cancel_futures=True)
 
 

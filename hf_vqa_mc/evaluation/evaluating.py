@@ -1,5 +1,6 @@
 """An evaluation: rows, prompts, replies, figures."""
 
+import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.asking import ask, jobs_of
@@ -71,7 +72,7 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     if settings.output is not None:
         check_outside(settings.output, "--output", settings.paths)
     benchmark = settings.read(progress)
-    split, questions = benchmark.test, presented_questions(benchmark, None, hide_answers=False)
+    questions = presented_questions(benchmark, None, hide_answers=False)
     model = open_model(
         settings.model,
         **{
@@ -79,6 +80,21 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
             for name in ("base_url", "device", "batch_size", "concurrency", "max_tokens", "timeout", "word_vectors")
         },
     )
+    with contextlib.ExitStack() as stack:
+        if model is not settings.model and hasattr(model, "close"):  # a server's connections
+            stack.callback(model.close)
+        return _evaluated(settings, benchmark, questions, model, progress)
+
+
+def _evaluated(
+    settings: Any,  # noqa: ANN401  EvaluateSettings
+    benchmark: Benchmark,
+    questions: Questions,
+    model: Any,  # noqa: ANN401  a LanguageModel
+    progress: Progress,
+) -> Evaluation:
+    """Ask a model all questions, and compute the figures."""
+    split = benchmark.test
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
     prompts = Prompts(questions, method, settings.seed, settings.instruction)

@@ -63,7 +63,11 @@ class ServedModel:
         self._client: Any = openai.OpenAI(
             base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=RETRIES
         )
-        self._check_served()
+        try:
+            self._check_served()
+        except BaseException:
+            self.close()
+            raise
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter among the most probable next tokens; None for the others."""
