@@ -1,7 +1,8 @@
 """All jobs of an evaluation, asked in batches and in threads."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from math import isfinite
@@ -54,23 +55,24 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
     progress(step, done, len(jobs))
     failures: list[str] = []
     answered = len(todo) < len(jobs)
-    for replies, unmade in _all_replies(model, method, prompts, todo):
-        run.add(replies | unmade)
-        done += len(replies) + len(unmade)
-        progress(step, done, len(jobs))
-        answered = answered or any(not reply.failure for reply in replies.values())
-        failures += [] if answered else [reply.failure for reply in replies.values()]
-        if len(failures) >= FIRST_FAILURES and not answered:
-            raise InputError(
-                f"model {name_of(model)} answers none of the first {len(failures)} questions: {failures[0]}"
-            )
+    with closing(_all_replies(model, method, prompts, todo)) as batches:
+        for replies, unmade in batches:
+            run.add(replies | unmade)
+            done += len(replies) + len(unmade)
+            progress(step, done, len(jobs))
+            answered = answered or any(not reply.failure for reply in replies.values())
+            failures += [] if answered else [reply.failure for reply in replies.values()]
+            if len(failures) >= FIRST_FAILURES and not answered:
+                raise InputError(
+                    f"model {name_of(model)} answers none of the first {len(failures)} questions: {failures[0]}"
+                )
     for name in dict.fromkeys(job.input for job in jobs):
         found = [run.replies[job].failure for job in jobs if job.input == name]
         if all(found):
             raise InputError(f"--inputs {name}: none of the {len(found):,} prompts has a reply: {found[0]}")
 
 
-def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Iterator[Batch]:  # noqa: ANN401
+def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Generator[Batch, None, None]:  # noqa: ANN401
     """The replies to batches of jobs as they come."""
     size, threads = max(1, getattr(model, "batch_size", 1)), max(1, getattr(model, "concurrency", 1))
     batches = _batches(jobs, size)
@@ -93,7 +95,7 @@ def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Jo
             for one in sorted(finished, key=lambda one: one.exception() is not None):
                 yield one.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)  # requests on their way must end before the connections are closed
 
 
 def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
