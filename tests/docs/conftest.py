@@ -10,7 +10,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.sources.easyvqa import package_folder
 
-QUESTIONS = {"train": 6_000, "test": 1_200}
+QUESTIONS = {"train": 3_000, "test": 900}
 
 
 @pytest.fixture(scope="session")

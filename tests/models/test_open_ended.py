@@ -230,7 +230,10 @@ def test_a_network_memorises_32_rows(name):
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
     for _ in range(300):
         optimizer.zero_grad()
-        model(**given, labels=labels).loss.backward()
+        found = model(**given, labels=labels)
+        if (found.logits.argmax(1) == labels).all():
+            return
+        found.loss.backward()
         optimizer.step()
     with torch.no_grad():
         assert (model(**given).logits.argmax(1) == labels).float().mean() > 0.95
