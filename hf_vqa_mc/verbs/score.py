@@ -81,6 +81,11 @@ class ScoreSettings(ReadOptions):
         default=False,
         panel=READING,
     )
+    ignore_case: bool = option(
+        "Ignore letter case where the official program is case-sensitive (TDIUC, GQA); not the official score.",
+        default=False,
+        panel=SCHEME,
+    )
     partial: bool = option(
         "Score only the questions with a prediction, and report how many have none.", default=False, panel=READING
     )
@@ -215,6 +220,7 @@ class ScoreResult(Result):
             "questions": len(annotations.scored),
             **({"left_out": self.left_out} if self.settings.partial else {}),
             **({"unparsed": self.unparsed} if self.settings.free_text else {}),
+            **({"ignore_case": True} if self.settings.ignore_case else {}),
             "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
             "results": results,
             **{
@@ -332,9 +338,10 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         annotations = with_predictions(annotations, predictions)
     if settings.official is not None:
         official_scheme(annotations)
-    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol)
+    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol, settings.ignore_case)
     content = {given: declared[given].read(path, annotations) for given, path in inputs.items()}
-    given_options: dict[str, Any] = {name: getattr(settings, name) for name in ("protocol", "name", "free_text")}
+    names = ("protocol", "name", "free_text", "ignore_case")
+    given_options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     matched = match(annotations, predictions, schemes, inputs=content, **given_options)
     results = {}
     for scheme in schemes:

@@ -14,10 +14,11 @@ from tests.scoring.literal_gqa import literal_gqa
 
 ANSWERS = st.sampled_from(["yes", "no", "color", "material", "shape", "Yes", " yes", "", "dög", "x y"])
 OPERATION = st.fixed_dictionaries(
-    {
+    optional={"scene": st.none()},
+    mapping={
         "operation": st.sampled_from(["select", "query", "exist", "choose name", "verify query", "choose", "filter"]),
         "argument": st.sampled_from(["name", "names", "?", "scene", "existing", "nam", ": name", "a (1)"]),
-    }
+    },
 )
 FEW_IDS = [str(number) for number in range(8)]
 POINTERS = st.dictionaries(st.sampled_from(["0", "1:3", "4"]), st.sampled_from(["a", "b", "c"]))
@@ -222,13 +223,14 @@ def test_consistency_of_no_question_is_none():
         ({"1": "lamp"}, False, None),
         ({"1": "lamp"}, True, "question '2', entailed by question '1', has no prediction"),
         ({"1": "sofa"}, True, "question '2', entailed by question '1', has no prediction"),
-        ({"1": "lamp", "3": "lamp"}, None, "question '2', entailed by question '1', has no prediction"),
+        ({"1": "lamp", "3": "lamp"}, None, None),
+        ({"1": "lamp", "3": "lamp"}, True, "question '2', entailed by question '1', has no prediction"),
         ({"1": "lamp", "3": "lamp"}, False, None),
-        ({"1": "lamp", "2": "lamp"}, None, "question '9', entailed by question '1', has no record"),
+        ({"1": "lamp", "2": "lamp"}, None, None),
         ({"1": "lamp", "2": "lamp", "9": "lamp"}, True, "question '9', entailed by question '1', has no record"),
     ],
 )
-def test_consistency_is_demanded_where_an_unbalanced_question_has_a_prediction(answers, consistency, expected):
+def test_missing_entailed_questions_are_an_error_only_if_consistency_is_demanded(answers, consistency, expected):
     questions = {"1": question(entailed=["1", "2", "9"])}
     questions |= {number: question(isBalanced=False, entailed=None) for number in ("2", "3")}
     if expected is None:
@@ -319,10 +321,52 @@ def test_a_record_that_cannot_be_scored_is_named_with_its_field(change, message)
 def test_an_unbalanced_question_is_named_where_its_answer_is_wanted_and_missing():
     questions = {"1": question(entailed=["2"]), "2": question(isBalanced=False, answer=None)}
     with pytest.raises(InputError, match="question '2': answer is None, expected text"):
-        score({"1": "lamp", "2": "lamp"}, questions)
+        score({"1": "lamp", "2": "lamp"}, questions, consistency=True)
     questions["2"]["answer"] = "lamp"
     with pytest.raises(InputError, match="question '2': predictions is None, expected text"):
-        score({"1": "lamp", "2": None}, questions)
+        score({"1": "lamp", "2": None}, questions, consistency=True)
+
+
+@given(worlds(), st.data())
+def test_predictions_that_only_consistency_needs_stop_no_other_score(world, data):
+    predictions, questions, choices, *_ = world
+    complete = gqa_score(predictions, questions, choices=choices, per_question=True)
+    unbalanced = [number for number, record in questions.items() if not record["isBalanced"]]
+    lost = set(data.draw(st.lists(st.sampled_from(unbalanced)))) if unbalanced else set()
+    broken = data.draw(st.sampled_from(["removed", None, 5]))
+    answers = {row["questionId"]: row["prediction"] for row in predictions}
+    for number in lost:
+        answers[number] = broken
+        if broken == "removed":
+            del answers[number]
+    found = gqa_score(answers, questions, choices=choices, per_question=True)
+    entailed = {
+        other
+        for number, record in questions.items()
+        if record["isBalanced"]
+        for other in record["entailed"]
+        if other != number
+    }
+    assert found["entailed_missing"] == len(lost & entailed)
+    if lost & entailed:
+        assert found["consistency"] is None
+        found |= {name: complete[name] for name in ("consistency", "entailed_missing")}
+    assert found == complete
+
+
+@given(worlds())
+def test_letter_case_is_ignored_everywhere_on_request_and_nothing_else(world):
+    predictions, questions, choices, *_ = world
+
+    def lower(value):
+        return [text.lower() for text in value]
+
+    lowered = gqa_score(
+        [{**row, "prediction": row["prediction"].lower()} for row in predictions],
+        {number: {**record, "answer": record["answer"].lower()} for number, record in questions.items()},
+        choices={number: {name: lower(texts) for name, texts in of.items()} for number, of in choices.items()},
+    )
+    assert gqa_score(predictions, questions, choices=choices, ignore_case=True) == lowered
 
 
 def test_an_image_id_of_some_questions_only_is_an_error():
