@@ -13,6 +13,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items, parsed
 from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.scoring.gqa_records import EXACT
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
 from hf_vqa_mc.scoring.scheme import Answer
 
@@ -94,6 +95,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             columns = _Columns() if form == "mapping" else _columns(records, id_column, answer_column)
         if form == "mapping":
             _check_mapped(records)
+        records = _with_whole_ids(records, columns.id)
         read = _cells if form == "csv" else _answers
         for name, answer, record in zip(records.ids(columns.id), read(records, columns), records.rows, strict=True):
             if name in answers:
@@ -115,7 +117,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
 
 def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
     if isinstance(source, Mapping):
-        pairs = [(str(name), _plain(value)) for name, value in source.items()]
+        pairs = [(str(_whole(_plain(name))), _plain(value)) for name, value in source.items()]
         return "mapping", _mapped_rows("predictions", [pairs])
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         source = source.to_dict("records")
@@ -130,6 +132,19 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
         {name: _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row for row in source
     ]
     return "records", _batches(rows, "predictions, record {}".format)
+
+
+def _with_whole_ids(records: Records, name: str) -> Records:
+    """The records with ids that are whole numbers as such where they are floating point, as in data frames."""
+    if not any(type(row) is dict and type(row.get(name)) is float for row in records.rows):
+        return records
+    rows = [{**row, name: _whole(row[name])} if type(row) is dict and name in row else row for row in records.rows]
+    return Records(rows, records.location)
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401  any value
+    """A floating-point number as a whole one if it is exactly that."""
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value

@@ -65,7 +65,7 @@ def vqa_accuracy(
     choices: Sequence[Sequence[str]] | None = None,
     protocol: Protocol = "2021",
     question_ids: Column | None = None,
-    per_question: bool = True,
+    per_question: bool = False,
 ) -> VqaAccuracy:
     """Mean over the annotators of min(1, matches among the other annotators / 3), as the official program gives it.
 
@@ -89,7 +89,7 @@ def vqa_accuracy(
         InputError: names the question and the field.
 
     >>> answers = ["red"] * 2 + ["dark red"] * 8
-    >>> vqa_accuracy(["red", "Dark-red."], [answers, answers])["per_question"]
+    >>> vqa_accuracy(["red", "Dark-red."], [answers, answers], per_question=True)["per_question"]
     [0.6, 1.0]
     """
     columns = Questions(

@@ -9,6 +9,8 @@ from hf_vqa_mc.scoring.questions import Questions, is_whole
 ById = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
 """A list of records, each with its question's id, or a mapping from id to value."""
 
+EXACT = 2**53
+"""Whole numbers up to this one are exact as floating-point numbers."""
 ENTAILED = "a list of question ids (or set consistency=False)"
 ID_FIELDS = ("question_id", "questionId")
 RECORD = (dict, Mapping)
@@ -41,9 +43,11 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
 
 
 def text_id(value: object) -> str | None:
-    """An id as text; None if it is not an id."""
+    """An id as text; None if it is not an id. A floating-point number that is whole, as in data frames, is one."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT:
+        return str(int(value))
     return str(value) if is_whole(value) else None
 
 

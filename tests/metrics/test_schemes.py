@@ -34,6 +34,7 @@ def test_vqa_gets_consensus_accuracy(tmp_path):
         question_types=[one["question_type"] for one in annotations],
         answer_types=[one["answer_type"] for one in annotations],
         image_ids=[one["image_id"] for one in annotations],
+        per_question=True,
     )
     result = scored.results["vqa_accuracy"]
     assert {key: result[key] for key in expected} == expected

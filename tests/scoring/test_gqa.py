@@ -85,14 +85,17 @@ def test_equals_the_literal_scores(world):
         assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
 
 
-@given(worlds())
-def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world):
+@given(worlds(), st.sampled_from([int, float]))
+def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world, number_type):
+    def kind(text):
+        return number_type(text) if text.isdigit() else text
+
     predictions, questions, choices, attentions, scene_graphs = world
     expected = gqa_score(
         predictions, questions, choices=choices, attentions=attentions, scene_graphs=scene_graphs, per_question=True
     )
     found = gqa_score(
-        [{"question_id": whole(row["questionId"]), "prediction": row["prediction"]} for row in predictions],
+        [{"question_id": kind(row["questionId"]), "prediction": row["prediction"]} for row in predictions],
         [{**q, "question_id": int(n), "entailed": [int(e) for e in q["entailed"]]} for n, q in questions.items()],
         choices={int(number): listed for number, listed in choices.items()},
         attentions=[{"questionId": int(number), "attention": np.array(a)} for number, a in attentions.items()],
@@ -100,10 +103,6 @@ def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world):
         per_question=True,
     )
     assert found == expected
-
-
-def whole(text):
-    return int(text) if text.isdigit() else text
 
 
 def question(**changes):
@@ -386,7 +385,9 @@ def test_an_image_id_of_some_questions_only_is_an_error():
         (["lamp"], {"1": question()}, {}, "predictions, row 0, is 'lamp', expected a record with question_id or"),
         ([{"prediction": "lamp"}], {"1": question()}, {}, "predictions, row 0, has no question_id or questionId"),
         ([{"questionId": True}], {"1": question()}, {}, "predictions, row 0: questionId is True, expected text or a"),
-        ([{"questionId": 1.0}], {"1": question()}, {}, "predictions, row 0: questionId is 1.0"),
+        ([{"questionId": 1.5}], {"1": question()}, {}, "predictions, row 0: questionId is 1.5"),
+        ([{"questionId": float("nan")}], {"1": question()}, {}, "predictions, row 0: questionId is nan"),
+        ([{"questionId": 2.0**60}], {"1": question()}, {}, "predictions, row 0: questionId is 1.15"),
         ([{"questionId": "1", "answer": "a"}], {"1": question()}, {}, "row 0: question '1' has no prediction"),
         ([{"questionId": "1", "prediction": None}], {"1": question()}, {}, "question '1': predictions is None"),
         ([{"questionId": "1", "prediction": 3}], {"1": question()}, {}, "question '1': predictions is 3"),
