@@ -14,7 +14,7 @@ from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import IN_JSON, Group, Line, Table, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
@@ -31,6 +31,8 @@ class GqaScore(TypedDict):
     accuracy: float
     stderr: float | None
     """standard error of the accuracy, clustered by image"""
+    interval: list[float]
+    """95% interval of the accuracy, clustered like stderr"""
     binary: float | None
     open: float | None
     """accuracy of the questions of structural type query; ``binary`` is that of all others"""
@@ -111,6 +113,7 @@ def gqa_score(
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("imageId")),
+        "interval": mean_interval(scores, columns.groups("imageId")),
         "binary": halves.get("binary"),
         "open": halves.get("open"),
         "per_structural_type": mean_by(scores, types["structural"]) or {},
@@ -271,7 +274,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     structural, semantic = ([record["types"][kind] for record in records] for kind in ("structural", "semantic"))
     n_open = structural.count("query")
     lines = [
-        line("accuracy", result["accuracy"], result["stderr"], questions=len(records)),
+        line("accuracy", result["accuracy"], result["interval"], questions=len(records)),
         line("binary", result["binary"], questions=len(records) - n_open),
         line("open", result["open"], questions=n_open),
     ]

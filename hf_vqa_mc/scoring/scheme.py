@@ -191,7 +191,7 @@ class Scheme:
     name: str
     function: Callable[..., Result]
     """takes predictions, references, the columns and input files by name, ``per_question``, ``protocol`` and
-    ``ignore_case``"""
+    ``ignore_case``; the table has the ``interval`` of the first score, or of each by name, if the result has it"""
     title: str
     """title of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
     columns: tuple[str, ...] = ()
@@ -266,9 +266,9 @@ class Scheme:
 
 
 def _all_scores(result: Result, matched: Matched) -> Table:
-    errors = result.get("stderr")
+    found = result.get("interval")
     scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
-    of_each = errors if isinstance(errors, Mapping) else dict.fromkeys(scores[:1], errors)
+    of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
     count = len(matched.annotations.scored)
     return Table([Group("", [line(name, result[name], of_each.get(name), questions=count) for name in scores])])
 

@@ -12,7 +12,7 @@ from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import numbered, standard_error
+from hf_vqa_mc.scoring.statistics import mean_interval, numbered, standard_error
 from hf_vqa_mc.scoring.table import Group, Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
@@ -35,6 +35,8 @@ class TdiucMpt(TypedDict):
     """accuracy over all questions"""
     stderr: float | None
     """standard error of the accuracy"""
+    interval: list[float]
+    """95% interval of the accuracy, clustered like stderr"""
     arithmetic_mpt: float
     harmonic_mpt: float
     arithmetic_nmpt: float
@@ -103,6 +105,7 @@ def tdiuc_mpt(
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("image_ids")),
+        "interval": mean_interval(scores, columns.groups("image_ids")),
         "arithmetic_mpt": arithmetic_mpt,
         "harmonic_mpt": harmonic_mpt,
         "arithmetic_nmpt": arithmetic_nmpt,
@@ -212,7 +215,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     means = (("arithmetic mean per type", "arithmetic"), ("harmonic mean per type", "harmonic"))
     overall: list[Line] = [
-        line("accuracy", result["accuracy"], result["stderr"], questions=len(matched.annotations)),
+        line("accuracy", result["accuracy"], result["interval"], questions=len(matched.annotations)),
         *(line(name, result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]) for name, mean in means),
     ]
     also_absurd, missing = result["accuracy_also_absurd"], {}

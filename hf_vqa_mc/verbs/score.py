@@ -231,11 +231,11 @@ class ScoreResult(Result):
         }
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row per score: metric, measure, group ("" for all questions), value and standard error."""
+        """One row per score: metric, measure, group ("" for all questions), value, standard error and 95% interval."""
         import pandas as pd
 
         rows = [(name, *row) for name, result in self.results.items() for row in _scores(result)]
-        return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr"])
+        return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr", "low", "high"])
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the scores as JSON to a file."""
@@ -282,20 +282,23 @@ class ScoreResult(Result):
         return files
 
 
-def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float | None]]:
-    """Measure, group, value and standard error of every number of a result."""
-    errors = result.get("stderr")
+def _scores(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Measure, group, value, standard error and interval of every number of a result."""
+    about = {name: result.get(name) for name in ("stderr", "interval")}
     for measure, value in result.items():
-        if measure in ("stderr", "per_question"):
+        if measure in (*about, "per_question"):
             continue
         for group, score in value.items() if isinstance(value, Mapping) else [("", value)]:
             if isinstance(score, Mapping):
-                for inner, part, number, error in _scores(score):
-                    yield inner, f"{group} {part}".strip(), number, error
+                for inner, part, *numbers in _scores(score):
+                    yield inner, f"{group} {part}".strip(), *numbers
             if isinstance(score, int | float):
-                error = errors.get(measure) if isinstance(errors, Mapping) else errors
-                is_main = measure == next(iter(result)) or isinstance(errors, Mapping)
-                yield measure, str(group), score, error if is_main and group == "" else None
+                is_main = group == "" and measure == next(iter(result))
+                error, interval = (
+                    one.get(measure) if isinstance(one, Mapping) and group == "" else one if is_main else None
+                    for one in about.values()
+                )
+                yield measure, str(group), score, error, *(interval or (None, None))
 
 
 @verb(

@@ -98,10 +98,11 @@ def test_the_rows_of_open_ended_configs_are_scored_by_their_own_schemes():
 
 def test_scores_are_a_table_with_one_row_each(tmp_path):
     table = vm.score(ANSWERS, files.vqa_file(tmp_path)).to_pandas()
-    assert list(table.columns) == ["metric", "measure", "group", "value", "stderr"]
+    assert list(table.columns) == ["metric", "measure", "group", "value", "stderr", "low", "high"]
     overall = table[(table.measure == "accuracy")].iloc[0]
     assert overall.value == pytest.approx(2.6 / 3)
     assert overall.stderr > 0
+    assert 0 < overall.low < overall.value < overall.high <= 1
     by_type = table[table.measure == "per_answer_type"].set_index("group")
     assert by_type.value.to_dict() == {"number": 1.0, "other": 1.0, "yes/no": pytest.approx(0.6)}
 
