@@ -99,7 +99,7 @@ def test_packed_files_are_read_too(write, pack, tmp_path):
 @pytest.fixture
 def _small_batches(monkeypatch):
     """A tenth of a percent of the rows that are read at a time, and of the bytes."""
-    monkeypatch.setattr("hf_vqa_mc.metrics.predictions._BATCH", 10)
+    monkeypatch.setattr("hf_vqa_mc.metrics.prediction_files._BATCH", 10)
     monkeypatch.setattr("hf_vqa_mc.io.json_stream.BATCH", 100)
 
 
@@ -193,7 +193,7 @@ def test_a_file_without_a_known_ending_is_told_by_its_content(tmp_path):
 ROW = '{"question_id": 1, "answer": "a"}'
 
 BAD = {
-    "no file": ("p.json", None, "p.json does not exist; expected a json, jsonl, csv or parquet file"),
+    "no file": ("p.json", None, "p.json does not exist; expected a json, jsonl, csv, tsv, parquet or xlsx file"),
     "unknown": ("p.txt", "1 a", "p.txt: unknown format; expected a name ending in .json, .jsonl"),
     "empty json": ("p.json", "", "p.json: the file is empty"),
     "space": ("p.json", " \n", "p.json: the file is empty"),
