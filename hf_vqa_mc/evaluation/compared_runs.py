@@ -70,12 +70,27 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
         metric = ACCURACY
     runs = []
     for path in paths:
-        runs.append(_evaluated(path, input_name) if path.is_dir() else _scored(path, metric))
+        runs.append(_evaluated(path, input_name) if path.is_dir() else scored_run(path, _json_object(path), metric))
         metric = runs[0].metric
+    return _comparable(runs)
+
+
+def scored_runs(results: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Run]:
+    """The runs of several results of `vqa-mc score` with each question's scores; their names are distinct.
+
+    Args:
+        results: path of the predictions, and the result as in the file of ``--output``.
+    """
+    first = scored_run(*results[0])
+    return _comparable([first, *(scored_run(path, found, first.metric) for path, found in results[1:])])
+
+
+def _comparable(runs: Sequence[Run]) -> list[Run]:
+    """The runs with distinct names; raises InputError if they are of different benchmarks."""
     for one, other in combinations(runs, 2):
         _check_same_benchmark(one, other)
-    names = [run.name for run in runs]
-    for others in ([public_name(str(path)) for path in paths], [str(path) for path in paths]):
+    names, paths = [run.name for run in runs], [str(run.path) for run in runs]
+    for others in (list(map(public_name, paths)), paths):
         names = names if len(set(names)) == len(names) else others
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
@@ -108,9 +123,8 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     return Run(_name(found.get("model"), path), path, compared, ACCURACY, scores, frame, _benchmark(found))
 
 
-def _scored(path: Path, metric: str | None) -> Run:
-    """The run in a file of vqa-mc score."""
-    found = _json_object(path)
+def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
+    """The run in a result of vqa-mc score; raises InputError if it has no scores of questions."""
     results = found.get("results")
     if not isinstance(results, dict):
         raise InputError(f"{path}: field 'results' is missing; expected {EXPECTED}")

@@ -14,7 +14,7 @@ from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
-from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, mean_by, proportion_interval, standard_error
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, mean_by, mean_interval, standard_error
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,14 +35,13 @@ class Share:
 
 
 def share(scores: Floats, clusters: Ints) -> Share:
-    """The mean of scores in [0, 1]; the interval is `proportion_interval`.
+    """The mean of scores in [0, 1]; the interval is `mean_interval`.
 
     >>> share(np.ones(10), np.arange(10)).low > 0.6
     True
     """
-    mean = float(scores.mean())
-    low, high = proportion_interval(mean, *effective_rows(scores, clusters))
-    return Share(mean, low, high, len(scores))
+    low, high = mean_interval(scores, clusters)
+    return Share(float(scores.mean()), low, high, len(scores))
 
 
 def difference(one: Floats, other: Floats, clusters: Ints) -> Share:

@@ -1,37 +1,32 @@
-"""A model's predictions, one per question: json, json lines, csv or parquet, plain or packed, or Python objects."""
+"""A model's predictions, one per question: json, json lines, csv, tsv, parquet or xlsx, or Python objects."""
 
-import csv
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items, parsed
-from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.scoring.official import FORMATS, PACKED
+from hf_vqa_mc.metrics.harness_predictions import ID_COLUMNS, harness_reader
+from hf_vqa_mc.metrics.prediction_files import (
+    HEADER_FIELDS,
+    SWAPPED,
+    Form,
+    Rows,
+    in_batches,
+    mapped_rows,
+    rows_of_file,
+)
+from hf_vqa_mc.scoring.gqa_records import EXACT
 from hf_vqa_mc.scoring.scheme import Answer
 
-ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")
 SCORES_COLUMN = "scores"
 """Optional column: the model's score of each choice, in their order."""
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
-FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
-"""The name of the first field of a JSON object, and the first character of its value."""
-HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
-"""Header fields of VQA's and TDIUC's annotation and questions files."""
-SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
-
-_BATCH = 10_000
-"""rows"""
-_HEAD = 1 << 16
-"""bytes"""
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
 _TYPES = {"answer": _TEXT, "label": _INDEX}
 """Types of a column's answers; columns not listed have both."""
@@ -63,10 +58,6 @@ class Predictions:
         return "predictions" if self.path is None else str(self.path)
 
 
-_Rows = tuple[Literal["mapping", "csv", "records"], Iterable[Records]]
-"""Form of the source, and its rows in batches."""
-
-
 @dataclass(frozen=True)
 class _Columns:
     id: str = "question_id"
@@ -79,12 +70,14 @@ class _Columns:
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
     """Read a model's answers.
 
-    The source is the path of a json (a list of records, or an object id -> answer), jsonl, csv or parquet file, plain,
-    .gz, .xz or .zip; or a mapping id -> answer, a list of records, a data frame, a ``Dataset``. Columns are by default
-    one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
+    The source is the path of a json (a list of records, or an object id -> answer), jsonl, csv, tsv, parquet or xlsx
+    file, plain, .gz, .xz or .zip, also as `harness_predictions`; or a mapping id -> answer, a list of records, a data
+    frame, a ``Dataset``. Columns are by default one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
     """
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
+    form, batches = _rows_of_objects(source) if path is None else rows_of_file(path)
+    if form != "mapping" and answer_column is None:
+        form, batches, id_column = _without_layout(form, batches, id_column)
     answers: dict[str, Answer] = {}
     scores: dict[str, Any] = {}
     repeated: dict[str, None] = {}
@@ -94,6 +87,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             columns = _Columns() if form == "mapping" else _columns(records, id_column, answer_column)
         if form == "mapping":
             _check_mapped(records)
+        records = _with_whole_ids(records, columns.id)
         read = _cells if form == "csv" else _answers
         for name, answer, record in zip(records.ids(columns.id), read(records, columns), records.rows, strict=True):
             if name in answers:
@@ -101,22 +95,40 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             answers[name] = answer
             if SCORES_COLUMN in record:
                 scores[name] = record[SCORES_COLUMN]
-        for name in sorted(columns.others):
-            for row in (row for row, record in enumerate(records.rows) if name in record):
-                raise InputError(
-                    f"{records.location(row)}: column {name!r} is not in the first record; choose "
-                    "the columns with --id-column and --answer-column"
-                )
+        _check_others(records, columns)
     found = Predictions(path, answers, tuple(repeated), form == "csv", scores)
     if not answers:
         raise InputError(f"{found.location}: found no predictions")
     return found
 
 
-def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
+def _check_others(records: Records, columns: _Columns) -> None:
+    """Raise InputError if a record has another known column, which the first one lacks."""
+    for name in sorted(columns.others):
+        for row in (row for row, record in enumerate(records.rows) if name in record):
+            raise InputError(
+                f"{records.location(row)}: column {name!r} is not in the first record; choose "
+                "the columns with --id-column and --answer-column"
+            )
+
+
+def _without_layout(
+    form: Form, batches: Iterable[Records], id_column: str | None
+) -> tuple[Form, Iterable[Records], str | None]:
+    """The rows of a harness's file as plain ones, and the id column to look for; other rows as they are."""
+    rest = iter(batches)
+    first = list(islice(rest, 1))
+    reader = harness_reader(first[0].rows[0]) if first else None
+    every = chain(first, rest)
+    if reader is None:
+        return form, every, id_column
+    return "records", (reader(one, id_column) for one in every), None
+
+
+def _rows_of_objects(source: Any) -> Rows:  # noqa: ANN401  rows, a table or a mapping
     if isinstance(source, Mapping):
-        pairs = [(str(name), _plain(value)) for name, value in source.items()]
-        return "mapping", _mapped_rows("predictions", [pairs])
+        pairs = [(str(_whole(_plain(name))), _plain(value)) for name, value in source.items()]
+        return "mapping", mapped_rows("predictions", [pairs])
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         source = source.to_dict("records")
     for method in ("to_list", "to_pylist"):  # datasets, pyarrow
@@ -129,134 +141,24 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
     rows = [
         {name: _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row for row in source
     ]
-    return "records", _batches(rows, "predictions, record {}".format)
+    return "records", in_batches(rows, "predictions, record {}".format)
+
+
+def _with_whole_ids(records: Records, name: str) -> Records:
+    """The records with ids that are whole numbers as such where they are floating point, as in data frames."""
+    if not any(type(row) is dict and type(row.get(name)) is float for row in records.rows):
+        return records
+    rows = [{**row, name: _whole(row[name])} if type(row) is dict and name in row else row for row in records.rows]
+    return Records(rows, records.location)
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401  any value
+    """A floating-point number as a whole one if it is exactly that."""
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
     return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _rows_of_file(path: Path) -> _Rows:
-    if not path.is_file():
-        found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
-        raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv or parquet file")
-    kind = _format(path)
-    if kind == "csv":
-        return "csv", _csv_rows(path)
-    if kind == "parquet":
-        return "records", _parquet_rows(path)
-    if kind == "jsonl":
-        return "records", _numbered(path, json_lines(path))
-    with unpacked(path) as stream:
-        head = stream.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
-    first = FIRST_FIELD.match(head)
-    if not head:
-        raise InputError(f"{path}: the file is empty; expected predictions")
-    if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
-        raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {SWAPPED}")
-    if head[0] != "{":
-        return "records", _batches(chain.from_iterable(list_items(path)), lambda row: f"{path}, record {row}")
-    if _is_lines(head):
-        return "records", _numbered(path, json_lines(path))
-    return "mapping", _mapped_rows(str(path), object_items(path))
-
-
-def _format(path: Path) -> str:
-    """The format by the file extension; if that is unknown, Parquet and JSON are recognised by their first bytes."""
-    with unpacked(path) as stream:
-        name, head = stream.name, stream.read(16).lstrip(b"\xef\xbb\xbf \t\r\n")
-    suffixes = [suffix for suffix in (found.lower() for found in Path(name).suffixes) if suffix not in PACKED]
-    if suffixes and suffixes[-1] in FORMATS:
-        return FORMATS[suffixes[-1]]
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"[", b"{")):
-        return "json"
-    raise InputError(
-        f"predictions {path}: unknown format; expected a name ending in {', '.join(FORMATS)} (packed: .gz)"
-    )
-
-
-def _is_lines(head: str) -> bool:
-    """Whether another object follows on the next line: JSON lines without their file extension."""
-    first, _, following = head.partition("\n")
-    try:
-        return following.lstrip()[:1] == "{" and isinstance(parsed(first), dict)
-    except ValueError:
-        return False
-
-
-def _batches(rows: Iterable[Any], location: Callable[[int], str]) -> Iterator[Records]:
-    iterator, first = iter(rows), 0
-    while batch := list(islice(iterator, _BATCH)):
-        yield Records(batch, lambda row, first=first: location(first + row))  # type: ignore[misc]
-        first += len(batch)
-
-
-def _mapped_rows(location: str, batches: Iterable[list[tuple[str, Any]]]) -> Iterator[Records]:
-    for batch in batches:
-        rows = [{"question_id": name, "answer": value} for name, value in batch]
-        yield Records(rows, lambda row, batch=batch: f"{location}, {batch[row][0]!r}")  # type: ignore[misc]
-
-
-def _csv_rows(path: Path) -> Iterator[Records]:
-    with opened(path) as (stream, location):
-        yield from _numbered(path, _csv_lines(path, text_lines(stream, location)))
-
-
-def _numbered(path: Path, rows: Iterable[tuple[int, Any]]) -> Iterator[Records]:
-    numbers: list[int] = []
-
-    def values() -> Iterator[Any]:
-        for number, row in rows:
-            numbers.append(number)
-            yield row
-
-    return _batches(values(), lambda row: f"{path}, line {numbers[row]}")
-
-
-def _csv_lines(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    first = next(lines, "")
-    separators = [mark for mark in (";", "\t") if mark in first and "," not in first]
-    if separators:
-        raise InputError(f"{path}, line 1: cells are separated by {separators[0]!r}; use commas")
-    reader = csv.reader(chain([first], lines), strict=True)
-    header = None
-    try:
-        for cells in filter(None, reader):
-            if header is None:
-                header = cells
-                if len(set(header)) < len(header):
-                    raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
-            elif len(cells) != len(header):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
-                    f"{len(cells)}; put text with commas in double quotes"
-                )
-            else:
-                yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
-    if header is None:
-        raise InputError(f"{path}: the file is empty; expected a header and predictions")
-
-
-def _parquet_rows(path: Path) -> Iterator[Records]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    from hf_vqa_mc.io.parquet import check_parquet
-
-    try:
-        with unpacked(path) as stream:
-            content = pa.py_buffer(stream.read())
-        check_parquet(content, str(path), path.stat().st_size)
-        with parquet.ParquetFile(pa.BufferReader(content)) as file:
-            rows = (row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
-            yield from _batches(rows, lambda row: f"{path}, row {row}")
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).split("\n")[0]
-        raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
 
 
 def _check_mapped(records: Records) -> None:

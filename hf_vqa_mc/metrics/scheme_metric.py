@@ -1,15 +1,16 @@
 """The base of the ``evaluate`` metrics: everything comes from the scheme's declaration.
 
-``evaluate`` keeps the rows of all processes in Arrow files and has no optional columns: it would cast 1.7 to 1, lose
-the difference between records, and take question types only on one process. So every row is kept as JSON text with
-its optional columns.
+One process keeps its rows in memory. For several processes ``evaluate`` keeps them in Arrow files and has no optional
+columns: it would cast 1.7 to 1, lose the difference between records, and take question types only on one process. So
+there every row is kept as JSON text with its optional columns.
 """
 
 import inspect
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,6 +30,10 @@ _FILLED = ""
 
 Columns = dict[str, list[Any]]
 
+_SCALARS = frozenset({str, int, bool, float, type(None)})
+_DEEPEST = 20
+"""Levels of nested values that are checked together."""
+
 
 class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     """A scheme as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
@@ -39,6 +44,14 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     filelocks: list[Any] | None
     file_paths: list[str] | None
     cache_file_name: str | None
+    _batches: list[tuple[list[Any], Columns]] | None = None
+    """predictions and other columns of each batch, if there is one process"""
+
+    def __len__(self) -> int:
+        """Number of rows added so far, by this process."""
+        if self.num_process > 1:
+            return int(super().__len__())
+        return sum(max(len(answered), len(known["references"])) for answered, known in self._batches or ())
 
     def _info(self) -> evaluate.MetricInfo:
         """Description, arguments and features of the metric; the rows themselves are stored as text."""
@@ -69,7 +82,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         self.add_batch(**{name: [value] for name, value in row.items() if value is not None})
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401
-        """Add questions: predictions, references and any optional columns."""
+        """Add questions: predictions, references and any optional columns; they are not copied."""
         for name in columns:
             if name not in self.scheme.columns:
                 raise InputError(
@@ -81,7 +94,13 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         given = {"references": references, **{name: one for name, one in columns.items() if one is not None}}
         known = {name: as_list(name, column) for name, column in given.items()}
         check_lengths(known if self.scheme.joined_by_id else {**known, "predictions": answered})
-        super().add_batch(**_stored(answered, known))
+        if self.num_process > 1:
+            super().add_batch(**_stored(answered, known))
+            return
+        kept = {name: _plain_values(name, column) for name, column in known.items()}
+        batch = _plain_values("predictions", answered), kept
+        self._batches = [] if self._batches is None else self._batches
+        self._batches.append(batch)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
         """Score all rows added so far and these, then discard them; None on processes other than the first.
@@ -99,8 +118,11 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
-        elif self.writer is None and self.num_process == 1:
+        elif self.num_process == 1 and not self._batches:
             raise InputError("no questions to score: give predictions and references here or to add_batch")
+        if self.num_process == 1:
+            batches, self._batches = self._batches or [], None
+            return self._scored(_joined(batches), options)
         try:
             found: dict[str, Any] | None = super().compute(**options)
         except Exception:
@@ -109,7 +131,9 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         return found
 
     def _compute(self, *, predictions: Sequence[str], references: Sequence[str], **options: Any) -> dict[str, Any]:  # noqa: ANN401
-        columns = _unstored(predictions, references)
+        return self._scored(_unstored(predictions, references), options)
+
+    def _scored(self, columns: Columns, options: Mapping[str, Any]) -> dict[str, Any]:
         for name in columns.keys() & options.keys():
             raise InputError(f"{name} was given with the rows and again to compute(); expected one of the two")
         for name, parameter in self._parameters().items():
@@ -140,6 +164,39 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
             Path(path).unlink(missing_ok=True)
             lock.release()
         self.filelocks = self.file_paths = self.filelock = self.cache_file_name = None
+
+
+def _joined(batches: Sequence[tuple[list[Any], Columns]]) -> Columns:
+    """The columns of all batches."""
+    filled = [known for _, known in batches if known["references"]]
+    names = {"references", *(name for known in filled for name in known)}
+    row = 0
+    for known in filled:
+        if missing := sorted(names - known.keys()):
+            raise InputError(f"row {row}: {missing[0]} is missing; expected it in all rows or in none")
+        row += len(known["references"])
+    answered = list(chain.from_iterable(predictions for predictions, _ in batches))
+    columns = {name: list(chain.from_iterable(known[name] for known in filled)) for name in sorted(names)}
+    return {"predictions": answered, **columns}
+
+
+def _plain_values(name: str, column: list[Any]) -> list[Any]:
+    """A column's values as JSON would keep them; raises InputError if it cannot."""
+    level = column
+    for _ in range(_DEEPEST):
+        kinds = set(map(type, level))
+        if float in kinds and not all(map(math.isfinite, (value for value in level if type(value) is float))):
+            break
+        if kinds <= _SCALARS:
+            return column
+        if not kinds <= _SCALARS | {list, dict}:
+            break
+        records = [value for value in level if type(value) is dict]
+        if not set(map(type, chain.from_iterable(records))) <= {str}:
+            break
+        lists = (value for value in level if type(value) is list)
+        level = list(chain(chain.from_iterable(lists), chain.from_iterable(map(dict.values, records))))
+    return [json.loads(_text({name: value}, row))[name] for row, value in enumerate(column)]
 
 
 def _stored(predictions: list[Any], known: Columns) -> dict[str, list[str]]:

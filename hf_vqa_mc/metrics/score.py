@@ -28,6 +28,7 @@ def match(
     protocol: str = DEFAULT_PROTOCOL,
     name: str | None = None,
     free_text: bool = False,
+    ignore_case: bool = False,
 ) -> Matched:
     """Match predictions with annotations by question id, and check them for the schemes that will score them.
 
@@ -38,7 +39,8 @@ def match(
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     name = name or bare_name(predictions.location)
     scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
-    matched = Matched(annotations, answers, {**annotations.inputs, **(inputs or {})}, protocol, name, scores)
+    content = {**annotations.inputs, **(inputs or {})}
+    matched = Matched(annotations, answers, content, protocol, name, scores, ignore_case)
     if free_text:
         return replace(matched, answers=_named_choices(matched))
     if predictions.from_csv and matched.choices is not None:
@@ -86,7 +88,11 @@ def official_scheme(annotations: Annotations) -> Scheme:
 
 
 def choose_schemes(
-    annotations: Annotations, metrics: Sequence[str], inputs: Mapping[str, Path], protocol: str
+    annotations: Annotations,
+    metrics: Sequence[str],
+    inputs: Mapping[str, Path],
+    protocol: str,
+    ignore_case: bool = False,
 ) -> list[Scheme]:
     """The named schemes, or else those of the dataset.
 
@@ -115,6 +121,10 @@ def choose_schemes(
         for flag, what in _missing(scheme, given).items():
             raise InputError(f"{scheme.name} needs {flag} FILE{what and f', {what}'}")
     _check_options(annotations, chosen, inputs, protocol)
+    if ignore_case and not any(one.can_ignore_case for one in chosen):
+        able = " and ".join(one.name for one in SCHEMES.values() if one.can_ignore_case)
+        names = ", ".join(one.name for one in chosen)
+        raise InputError(f"--ignore-case applies to {able} only, not to {names}; remove it")
     return chosen
 
 
@@ -151,6 +161,8 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
     if allowed is None:
         return
     any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
+    if matched.ignore_case and matched.vocabulary is not None:
+        return  # the scheme checks them
     pairs = enumerate(zip(matched.answers, allowed, strict=True))
     invalid = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
     if not invalid:

@@ -13,7 +13,7 @@ from hf_vqa_mc.scoring.closed_sets import ClosedSets, Ints, closed_sets
 from hf_vqa_mc.scoring.multiple_choice import picks
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Matched, Scheme
-from hf_vqa_mc.scoring.statistics import effective_rows, proportion_interval, standard_error
+from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Line, Table, line
 from hf_vqa_mc.text.counted import counted
 
@@ -42,7 +42,7 @@ class SetAccuracy(TypedDict):
     """each accuracy's expected value for random picks, or random assignments"""
     stderr: dict[str, float | None]
     """standard errors, clustered by set"""
-    interval: dict[str, tuple[float, float] | None]
+    interval: dict[str, list[float] | None]
     """95% intervals, clustered by set"""
     rows: int
     sets: int
@@ -185,7 +185,7 @@ def _figures(units: Mapping[str, _Units], chosen: NDArray[np.bool_]) -> dict[str
         found["accuracy"][name] = share
         found["chance"][name] = None if share is None else float(of_measure.chance[kept].mean())
         found["stderr"][name] = None if share is None else standard_error(scores, sets)
-        found["interval"][name] = None if share is None else proportion_interval(share, *effective_rows(scores, sets))
+        found["interval"][name] = None if share is None else mean_interval(scores, sets)
     rows = int(chosen[units["row_accuracy"].sets].sum())
     return {**found.pop("accuracy"), **found, "rows": rows, "sets": int(chosen.sum())}
 
@@ -281,7 +281,7 @@ def _lines(figures: Mapping[str, Any]) -> list[Line]:
         line(
             one.label,
             figures[one.name],
-            figures["stderr"][one.name],
+            figures["interval"][one.name],
             other=figures["chance"][one.name],
             questions=counts.get(one.name),
         )
@@ -293,7 +293,7 @@ def _lines(figures: Mapping[str, Any]) -> list[Line]:
 SCHEME = Scheme(
     "set_accuracy",
     set_accuracy,
-    "{rows:,} rows in {sets:,} closed answer sets; standard errors clustered by set, not by image",
+    "{rows:,} rows in {sets:,} closed answer sets; intervals clustered by set, not by image",
     columns=("choices", "set_ids", "set_kinds", "questions", "image_ids", "scores", "question_ids"),
     features=(("int64", "int64"), ("string", "int64")),
     kinds=(MULTIPLE_CHOICE,),

@@ -11,7 +11,7 @@ from hf_vqa_mc.scoring.consensus import Protocol, consensus
 from hf_vqa_mc.scoring.inputs import PAIRS, QUESTIONS
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, Matched, Scheme
-from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Table, line
 from hf_vqa_mc.scoring.vqa_normalisation import tidied
 
@@ -35,6 +35,8 @@ class VqaPairAccuracy(TypedDict):
     different: float
     stderr: float | None
     """standard error of `all`, over the pairs"""
+    interval: list[float]
+    """95% interval of `all`, over the pairs"""
 
 
 def vqa_pair_accuracy(
@@ -95,6 +97,7 @@ def vqa_pair_accuracy(
         "identical": float(same.mean()),
         "different": float((~same).mean()),
         "stderr": standard_error(right),
+        "interval": mean_interval(right),
     }
 
 
@@ -139,7 +142,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     lines = [
-        line("both right", result["all"], result["stderr"]),
+        line("both right", result["all"], result["interval"]),
         line("both right, of answer type number", result["number"]),
         line('both right, of "how many" questions', result["count"]),
         line("same prediction for both", result["identical"]),

@@ -15,7 +15,7 @@ from hf_vqa_mc.scoring.inputs import QUESTIONS
 from hf_vqa_mc.scoring.official import vqa_files
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
-from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
@@ -50,6 +50,8 @@ class VqaAccuracy(TypedDict):
 
     accuracy: float
     stderr: float | None
+    interval: list[float]
+    """95% interval of the accuracy, clustered like stderr"""
     per_question_type: dict[str, float] | None
     per_answer_type: dict[str, float] | None
     per_question: list[float] | None
@@ -65,7 +67,7 @@ def vqa_accuracy(
     choices: Sequence[Sequence[str]] | None = None,
     protocol: Protocol = "2021",
     question_ids: Column | None = None,
-    per_question: bool = True,
+    per_question: bool = False,
 ) -> VqaAccuracy:
     """Mean over the annotators of min(1, matches among the other annotators / 3), as the official program gives it.
 
@@ -89,7 +91,7 @@ def vqa_accuracy(
         InputError: names the question and the field.
 
     >>> answers = ["red"] * 2 + ["dark red"] * 8
-    >>> vqa_accuracy(["red", "Dark-red."], [answers, answers])["per_question"]
+    >>> vqa_accuracy(["red", "Dark-red."], [answers, answers], per_question=True)["per_question"]
     [0.6, 1.0]
     """
     columns = Questions(
@@ -105,6 +107,7 @@ def vqa_accuracy(
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("image_ids")),
+        "interval": mean_interval(scores, columns.groups("image_ids")),
         "per_question_type": mean_by(scores, columns.groups("question_types")),
         "per_answer_type": mean_by(scores, columns.groups("answer_types")),
         "per_question": scores.tolist() if per_question else None,
@@ -264,7 +267,7 @@ def _scores(predictions: list[str], references: list[Any], protocol: str) -> NDA
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     annotations, chance = matched.annotations, result.get("chance")
-    overall = line("accuracy", result["accuracy"], result["stderr"], other=chance, questions=len(annotations))
+    overall = line("accuracy", result["accuracy"], result["interval"], other=chance, questions=len(annotations))
     groups = [
         Group("", [overall]),
         by_type("by answer type", result["per_answer_type"], annotations.answer_types),

@@ -42,8 +42,8 @@ def counterexample_recall(
 
     Returns:
         Fractions in [0, 1]: ``recall@1``, ``recall@5`` (one for each of ks); the same keys under ``stderr`` (None for
-        a single cluster), ``random`` (expected value of a random order: k of n), ``distance`` (nearest
-        first, ties in the given order; None without distances) and ``per_question`` (lists; None unless asked
+        a single cluster), ``interval`` (95%), ``random`` (expected value of a random order: k of n), ``distance``
+        (nearest first, ties in the given order; None without distances) and ``per_question`` (lists; None unless asked
         for).
 
     Raises:

@@ -1,7 +1,7 @@
 """GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
-from hf_vqa_mc.scoring.gqa_records import RECORD, ById, by_question_id, consistency_score
+from hf_vqa_mc.scoring.gqa_records import RECORD, ById, Consistency, by_question_id, consistency_score
 from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import IN_JSON, Group, Line, Table, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
@@ -31,6 +31,8 @@ class GqaScore(TypedDict):
     accuracy: float
     stderr: float | None
     """standard error of the accuracy, clustered by image"""
+    interval: list[float]
+    """95% interval of the accuracy, clustered like stderr"""
     binary: float | None
     open: float | None
     """accuracy of the questions of structural type query; ``binary`` is that of all others"""
@@ -42,6 +44,8 @@ class GqaScore(TypedDict):
     per_length: dict[int, float]
     """accuracy by the number of words of the question"""
     consistency: float | None
+    entailed_missing: int
+    """number of entailed questions without record or prediction; if there are any, consistency is None"""
     validity: float
     plausibility: float
     """validity and plausibility are 0.0 without choices, as in the official program"""
@@ -61,6 +65,7 @@ def gqa_score(
     attentions: ById | None = None,
     scene_graphs: Mapping[str, Mapping[str, Any]] | None = None,
     consistency: bool | None = None,
+    ignore_case: bool = False,
     per_question: bool = False,
 ) -> GqaScore:
     """The scores of Hudson and Manning 2019 (arXiv 1902.09506) as their evaluation program computes them.
@@ -75,7 +80,8 @@ def gqa_score(
         attentions: records with id and `attention`, or id -> map: square, of any size; ``map[i][j]``: i runs along x.
         scene_graphs: image id -> scene graph, as in GQA's files; attentions and scene graphs need each other.
         consistency: True requires that every entailed question has record and prediction; False skips
-            consistency; None requires both if an unbalanced question has a prediction, else computes it if possible.
+            consistency; None computes it if all have both, and otherwise counts those that lack one.
+        ignore_case: compare answers in lower case, which is not the official score.
         per_question: also give each balanced question's score.
 
     Raises:
@@ -90,15 +96,24 @@ def gqa_score(
     """
     records = by_question_id("references", references, once=True)
     answers = by_question_id("predictions", predictions, "prediction")
+    if not isinstance(consistency, bool | None):
+        raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     columns = _balanced(records, answers)
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
+    form = str.lower if ignore_case else None
+    if form is not None:
+        golds, predicted = list(map(form, golds)), list(map(form, predicted))
     scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
     types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
     halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
-    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices)
+    consistent = Consistency(None, 0)
+    if consistency is not False:
+        consistent = consistency_score(columns, scores.tolist(), records, answers, bool(consistency), form)
+    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, form)
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("imageId")),
+        "interval": mean_interval(scores, columns.groups("imageId")),
         "binary": halves.get("binary"),
         "open": halves.get("open"),
         "per_structural_type": mean_by(scores, types["structural"]) or {},
@@ -106,7 +121,8 @@ def gqa_score(
         "per_detailed_type": mean_by(scores, types["detailed"]) or {},
         "per_steps": _mean_by_number(scores, _steps(columns)),
         "per_length": _mean_by_number(scores, [len(text.split()) for text in columns.texts("question")]),
-        "consistency": consistency_score(columns, scores.tolist(), records, answers, consistency),
+        "consistency": consistent.score,
+        "entailed_missing": consistent.missing,
         "validity": validity,
         "plausibility": plausibility,
         "distribution": _chi_square(columns, golds, predicted) / 100,
@@ -175,7 +191,11 @@ def _steps(columns: Questions) -> list[int]:
 
 
 def _plausible(
-    predicted: Sequence[str], columns: Questions, detailed: Sequence[str], choices: Mapping[Any, Any] | None
+    predicted: Sequence[str],
+    columns: Questions,
+    detailed: Sequence[str],
+    choices: Mapping[Any, Any] | None,
+    form: Callable[[str], str] | None,
 ) -> tuple[float, float]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
@@ -194,7 +214,8 @@ def _plausible(
                 raise InputError(
                     f"question {question_id!r}: {name} in choices is {shown(listed)}, expected a list of text"
                 )
-            counts[name] += answer in (COMMON_ANSWERS if "Common" in type_name else listed)
+            accepted = COMMON_ANSWERS if "Common" in type_name else listed
+            counts[name] += answer in (accepted if form is None else map(form, accepted))
     return counts["valid"] / columns.count, counts["plausible"] / columns.count
 
 
@@ -240,10 +261,11 @@ def _mean_by_number(scores: NDArray[np.float64], numbers: Sequence[int]) -> dict
 
 def _run(matched: Matched) -> Mapping[str, Any]:
     records = matched.annotations.records or {}
-    texts = dict(zip(matched.annotations.names, matched.texts, strict=True))
-    warn_of_letter_case((texts[name], records[name]["answer"]) for name in matched.annotations.scored)
+    texts = dict(zip(matched.annotations.names, matched.answers, strict=True))
+    if not matched.ignore_case:
+        warn_of_letter_case((texts[name], records[name]["answer"]) for name in matched.annotations.scored)
     answered = {name: text for name, text in texts.items() if text is not None}
-    return gqa_score(answered, records, **matched.inputs, per_question=True)
+    return gqa_score(answered, records, **matched.inputs, ignore_case=matched.ignore_case, per_question=True)
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
@@ -252,17 +274,18 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     structural, semantic = ([record["types"][kind] for record in records] for kind in ("structural", "semantic"))
     n_open = structural.count("query")
     lines = [
-        line("accuracy", result["accuracy"], result["stderr"], questions=len(records)),
+        line("accuracy", result["accuracy"], result["interval"], questions=len(records)),
         line("binary", result["binary"], questions=len(records) - n_open),
         line("open", result["open"], questions=n_open),
     ]
     missing = {}
-    if result["consistency"] is None:
-        missing["consistency"] = (
-            "predictions and records of the entailed questions, which the file of all questions has"
-        )
-    else:
+    if result["consistency"] is not None:
         lines.append(line("consistency", result["consistency"]))
+    elif result["entailed_missing"]:
+        missing["consistency"] = (
+            f"records and predictions of all entailed questions, {result['entailed_missing']:,} of which are missing; "
+            "the file of all questions has them"
+        )
     if CHOICES.name in inputs:
         lines += [line(name, result[name]) for name in ("validity", "plausibility")]
     else:  # the official program prints 0

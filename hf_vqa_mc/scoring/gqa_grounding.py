@@ -16,22 +16,26 @@ from hf_vqa_mc.scoring.questions import Questions, is_whole
 
 POINTING = ("question", "fullAnswer")
 """Annotations whose objects count; those of the short answer do not."""
+SCENE = "scene"
+"""Field of an operation that adds the whole image."""
 CELLS = 1 << 22
 """Maximum number of map values per batch, unless a single map has more."""
 
 Region = tuple[float, float, float, float]
 """Left, top, right and bottom edge, in widths and heights of the image."""
 
+WHOLE_IMAGE: Region = (0.0, 0.0, 1.0, 1.0)
+
 
 def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
     A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that
-    points nowhere scores 0. The official program is meant to count the whole image for questions about the
-    scene, but never does: it searches for "scene" among the names of an operation's fields.
+    points nowhere scores 0. As in the official program, the whole image counts once if an operation has a field
+    ``scene``; the operations of GQA's own files have none.
 
-    The columns include `annotations` and `imageId`; attentions are square maps of numbers, float (n, n), of any n;
-    ``map[i][j]``: i runs along x; scene graphs are by image id.
+    The columns include `annotations`, `semantic` and `imageId`; attentions are square maps of numbers, float (n, n),
+    of any n; ``map[i][j]``: i runs along x; scene graphs are by image id.
     """
     maps = by_question_id("attentions", attentions, "attention")
     regions = _regions(columns, scene_graphs)
@@ -108,7 +112,10 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
     for row, image in enumerate(images):
         if image not in objects:
             objects[image] = _objects(columns, row, image, graphs)
-        found.append([_region(columns, row, graphs[image], objects[image], of) for of in _pointed_to(columns, row)])
+        regions = [_region(columns, row, graphs[image], objects[image], of) for of in _pointed_to(columns, row)]
+        if any(SCENE in operation for operation in columns["semantic"][row]):
+            regions.append(WHOLE_IMAGE)
+        found.append(regions)
     return found
 
 

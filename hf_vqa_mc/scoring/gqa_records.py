@@ -1,7 +1,7 @@
 """Values of GQA's files by question id, and the consistency of answers to questions that entail others."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Questions, is_whole
@@ -9,6 +9,8 @@ from hf_vqa_mc.scoring.questions import Questions, is_whole
 ById = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
 """A list of records, each with its question's id, or a mapping from id to value."""
 
+EXACT = 2**53
+"""Whole numbers up to this one are exact as floating-point numbers."""
 ENTAILED = "a list of question ids (or set consistency=False)"
 ID_FIELDS = ("question_id", "questionId")
 RECORD = (dict, Mapping)
@@ -41,9 +43,11 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
 
 
 def text_id(value: object) -> str | None:
-    """An id as text; None if it is not an id."""
+    """An id as text; None if it is not an id. A floating-point number that is whole, as in data frames, is one."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT:
+        return str(int(value))
     return str(value) if is_whole(value) else None
 
 
@@ -70,58 +74,77 @@ def _id(where: str, value: object) -> str:
     return found
 
 
+class Consistency(NamedTuple):
+    """The consistency of answers."""
+
+    score: float | None
+    """fraction; None if entailed questions are missing, or no question counts"""
+    missing: int
+    """number of entailed questions that cannot be scored: they have no record, no prediction or no text in them"""
+
+
 def consistency_score(
     columns: Questions,
     right: Sequence[float],
     records: Mapping[str, Any],
     answers: Mapping[str, Any],
-    demanded: bool | None,
-) -> float | None:
+    demanded: bool,
+    form: Callable[[str], str] | None = None,
+) -> Consistency:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
     Entailed questions need not be balanced, and one that is listed twice counts twice. ``right`` is 1 for correct
-    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. A missing record or
-    prediction of an entailed question is an error if ``demanded``, or if that is None and a question that is not
-    balanced has a prediction.
-
-    Returns a fraction; None if ``demanded`` is False, something is missing without error, or no question counts.
+    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. Answers are compared in
+    a ``form``. An entailed question that cannot be scored is an error if ``demanded``; otherwise it is counted.
     """
-    if not isinstance(demanded, bool | None):
-        raise InputError(f"consistency is {demanded!r}, expected True, False or None")
-    if demanded is False:
-        return None
     known = dict(zip(columns["question_ids"], right, strict=True))
-    unbalanced = [question_id for question_id in records if question_id not in known and question_id in answers]
-    known |= {question_id: _is_right(question_id, records, answers) for question_id in unbalanced}
-    means = []
+    known |= _others(known, records, answers, form)
+    means: list[float] = []
+    missing: set[str] = set()
     for row, (question_id, listed) in enumerate(zip(columns["question_ids"], columns["entailed"], strict=True)):
         if not isinstance(listed, list | tuple):
             raise columns.wrong(row, "entailed", ENTAILED)
         try:
             found = [known[other] for other in listed if other != question_id]
-        except (KeyError, TypeError):  # an id that is not text, or a question without record or prediction
+        except (KeyError, TypeError):  # an id that is not text, or a question that cannot be scored
             ids = [text_id(value) for value in listed]
             if None in ids:
                 raise columns.wrong(row, "entailed", ENTAILED) from None
-            others = [other for other in ids if other != question_id]
-            missing = [other for other in others if other not in known]
-            if missing and not (bool(unbalanced) if demanded is None else demanded):
-                return None
-            if missing:
-                what = "prediction" if missing[0] in records else "record among the references"
-                raise InputError(
-                    f"question {missing[0]!r}, entailed by {columns.where(row)}, has no {what}; consistency needs "
-                    "both for every entailed question (or set consistency=False)"
-                ) from None
+            others = [other for other in ids if other is not None and other != question_id]
+            lacking = [other for other in others if other not in known]
+            if lacking and demanded:
+                raise _unscorable(lacking[0], columns.where(row), records, answers) from None
+            missing.update(lacking)
+            if lacking:
+                continue
             found = [known[other] for other in others]
         if found and right[row]:
             means.append(sum(found) / len(found))
-    return sum(means) / len(means) if means else None
+    return Consistency(sum(means) / len(means) if means and not missing else None, len(missing))
 
 
-def _is_right(question_id: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:
+def _others(
+    known: Collection[str],
+    records: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    form: Callable[[str], str] | None,
+) -> dict[str, float]:
+    """1 for each question whose answer is correct, 0 for others, of those that are not known yet and can be scored."""
+    found = {}
+    for question_id in records:
+        if question_id not in known and question_id in answers:
+            gold, predicted = records[question_id].get("answer"), answers[question_id]
+            if isinstance(gold, str) and isinstance(predicted, str):
+                found[question_id] = float(gold == predicted if form is None else form(gold) == form(predicted))
+    return found
+
+
+def _unscorable(question_id: str, by: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> InputError:
+    """The error for an entailed question that cannot be scored."""
+    remedy = "consistency needs both for every entailed question (or set consistency=False)"
+    if question_id not in records or question_id not in answers:
+        what = "prediction" if question_id in records else "record among the references"
+        return InputError(f"question {question_id!r}, entailed by {by}, has no {what}; {remedy}")
     gold, predicted = records[question_id].get("answer"), answers[question_id]
-    for field, value in (("answer", gold), ("predictions", predicted)):
-        if not isinstance(value, str):
-            raise InputError(f"question {question_id!r}: {field} is {shown(value)}, expected text")
-    return bool(gold == predicted)
+    field, value = ("predictions", predicted) if isinstance(gold, str) else ("answer", gold)
+    return InputError(f"question {question_id!r}: {field} is {shown(value)}, expected text")

@@ -13,7 +13,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Scheme
-from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 
 
@@ -22,6 +22,8 @@ class McAccuracy(TypedDict):
 
     accuracy: float
     stderr: float | None
+    interval: list[float]
+    """95% interval of the accuracy, clustered like stderr"""
     chance: float | None
     """accuracy of picking a choice at random"""
     per_question_type: dict[str, float] | None
@@ -79,6 +81,7 @@ def mc_accuracy(
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("image_ids")),
+        "interval": mean_interval(scores, columns.groups("image_ids")),
         "chance": None if sizes is None else float((1.0 / sizes).mean()),
         "per_question_type": mean_by(scores, columns.groups("question_types")),
         "chosen_kinds": chosen,
@@ -188,11 +191,9 @@ def _kinds(
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
     """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
     metric, of_target = result.get("metric", "accuracy"), result.get("target_accuracy")
-    overall = [line(metric, result["accuracy"], result["stderr"], other=result["chance"], questions=questions)]
-    if of_target:
-        overall.append(
-            line("picking the target", of_target["accuracy"], of_target["stderr"], other=of_target["chance"])
-        )
+    interval, of_both = result.get("interval"), [("picking the target", of_target)] if of_target else []
+    overall = [line(metric, result["accuracy"], interval, other=result["chance"], questions=questions)]
+    overall += [line(name, one["accuracy"], one.get("interval"), other=one["chance"]) for name, one in of_both]
     offered = result["offered_kinds"] or {}
     picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
     groups = [

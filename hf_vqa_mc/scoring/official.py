@@ -21,7 +21,15 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")
 
 PACKED = (".gz", ".gzip", ".xz", ".zip")
-FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+FORMATS = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
 """Formats of predictions files by the endings of their names."""
 
 

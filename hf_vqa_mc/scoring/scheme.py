@@ -124,6 +124,8 @@ class Matched:
     """name of the model in official file names"""
     scores: list[Any] | None = None
     """the model's scores of each question's choices, unchecked"""
+    ignore_case: bool = False
+    """whether answers are compared in lower case, although the official program does not"""
 
     @property
     def questions(self) -> list[str] | None:
@@ -188,7 +190,8 @@ class Scheme:
 
     name: str
     function: Callable[..., Result]
-    """takes predictions, references, the columns and input files by name, ``per_question`` and ``protocol``"""
+    """takes predictions, references, the columns and input files by name, ``per_question``, ``protocol`` and
+    ``ignore_case``; the table has the ``interval`` of the first score, or of each by name, if the result has it"""
     title: str
     """title of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
     columns: tuple[str, ...] = ()
@@ -221,10 +224,16 @@ class Scheme:
     official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
     """content of official files by name; the result is None if the scheme was not run"""
 
+    @property
+    def can_ignore_case(self) -> bool:
+        """Whether its official program is case-sensitive and its function can compare in lower case."""
+        return "ignore_case" in inspect.signature(self.function).parameters
+
     def call(self, matched: Matched, **more: Any) -> Result:  # noqa: ANN401  arguments of the function
         """Call the function with the columns and input files that it takes."""
         accepted = inspect.signature(self.function).parameters
-        options = {"protocol": matched.protocol, "per_question": True, **matched.inputs}
+        options = {"protocol": matched.protocol, "ignore_case": matched.ignore_case, "per_question": True}
+        options |= matched.inputs
         given = {name: value for name, value in options.items() if name in accepted}
         given |= {name: matched.column(name) for name in self.columns if name not in more}
         predictions = matched.predictions(text=not self.takes_indices)
@@ -238,8 +247,11 @@ class Scheme:
         """The result as a table."""
         title = self.title.format(**{**result, "gold": matched.annotations.kind.gold})
         protocol = f", protocol {matched.protocol}" if matched.protocol != DEFAULT_PROTOCOL else ""
+        notes = protocol if self.has_protocols else ""
+        if matched.ignore_case and self.can_ignore_case:
+            notes += ", in any letter case: not the official score"
         shown = (self.show or _all_scores)(result, matched)
-        return shown._replace(title=f"{self.name}: {title}{protocol if self.has_protocols else ''}")
+        return shown._replace(title=f"{self.name}: {title}{notes}")
 
     def misfit(self, annotations: Annotations) -> str:
         """Why annotations of a supported kind cannot be scored, "" if they can."""
@@ -254,17 +266,20 @@ class Scheme:
 
 
 def _all_scores(result: Result, matched: Matched) -> Table:
-    errors = result.get("stderr")
+    found = result.get("interval")
     scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
-    of_each = errors if isinstance(errors, Mapping) else dict.fromkeys(scores[:1], errors)
+    of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
     count = len(matched.annotations.scored)
     return Table([Group("", [line(name, result[name], of_each.get(name), questions=count) for name in scores])])
 
 
-def warn_of_letter_case(pairs: Iterable[tuple[str | None, str]]) -> None:
+def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:
     """Warn of predictions that differ from the right answers, in pairs, in letter case only."""
-    cases = ((answer, gold) for answer, gold in pairs if answer is not None and answer != gold)
+    cases = ((answer, gold) for answer, gold in pairs if isinstance(answer, str) and answer != gold)
     count = sum(answer.lower() == gold.lower() for answer, gold in cases)
     if count:
-        text = f"{count:,} predictions differ from the correct answer in letter case only and count as wrong"
+        text = (
+            f"{count:,} predictions differ from the correct answer in letter case only and count as wrong, as in the "
+            "official program; --ignore-case (ignore_case=True) counts them as correct"
+        )
         warnings.warn(LetterCase(text), stacklevel=3)

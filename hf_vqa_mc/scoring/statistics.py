@@ -75,6 +75,26 @@ def effective_rows(
     return max(effective, 1.0), max(independent - 1.0, 1.0)
 
 
+def mean_interval(
+    scores: NDArray[np.float64], clusters: Sequence[str] | NDArray[np.int64] | None = None
+) -> list[float]:
+    """The bounds of the 95% interval of a mean of scores, see `proportion_interval`.
+
+    Args:
+        scores: float64 (n,), in [0, 1].
+        clusters: as for `standard_error`.
+
+    >>> low, high = mean_interval(np.ones(10))
+    >>> round(low, 3), high
+    (0.662, 1.0)
+    """
+    if clusters is None:
+        clusters = np.arange(len(scores))
+    elif not isinstance(clusters, np.ndarray):
+        clusters = numbered(clusters)[1]
+    return [*proportion_interval(float(scores.mean()), *effective_rows(scores, clusters))]
+
+
 def proportion_interval(share: float, rows: float, freedom: float) -> tuple[float, float]:
     """The 95% interval of a share; ``rows`` and ``freedom`` are of `effective_rows`.
 
@@ -85,26 +105,27 @@ def proportion_interval(share: float, rows: float, freedom: float) -> tuple[floa
     >>> round(low, 3), round(high, 3)
     (0.398, 0.602)
     """
-    from scipy import stats
+    from scipy import special
 
     tail = (1 - CONFIDENCE) / 2
-    quantile = float(stats.t.ppf(1 - tail, freedom))
+    quantile = float(special.stdtrit(freedom, 1 - tail))
     middle = (share + quantile**2 / (2 * rows)) / (1 + quantile**2 / rows)
     half = quantile / (1 + quantile**2 / rows)
     half *= np.sqrt(share * (1 - share) / rows + quantile**2 / (4 * rows**2))
     hits, misses = share * rows, (1 - share) * rows
-    low = min(middle - half, float(stats.beta.ppf(tail, hits, misses + 1)) if hits > 0 else 0.0)
-    high = max(middle + half, float(stats.beta.ppf(1 - tail, hits + 1, misses)) if misses > 0 else 1.0)
+    low = min(middle - half, float(special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0)
+    high = max(middle + half, float(special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0)
     return max(float(low), 0.0), min(float(high), 1.0)
 
 
 def mean_of_each(
     measures: Mapping[str, NDArray[np.float64]], clusters: Sequence[str] | None, per_question: bool
 ) -> dict[str, Any]:
-    """The mean of each measure's scores; the same keys under ``stderr`` and, if requested, ``per_question``."""
+    """Each measure's mean score; the same keys under ``stderr``, ``interval`` and, if requested, ``per_question``."""
     return {
         **{name: float(scores.mean()) for name, scores in measures.items()},
         "stderr": {name: standard_error(scores, clusters) for name, scores in measures.items()},
+        "interval": {name: mean_interval(scores, clusters) for name, scores in measures.items()},
         "per_question": {name: scores.tolist() for name, scores in measures.items()} if per_question else None,
     }
 

@@ -1,7 +1,7 @@
 """Scores as tables of percentages."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ class Line(NamedTuple):
 
     name: str
     score: str = ""
-    stderr: str = ""
+    interval: str = ""
+    """95% interval"""
     other: str = ""
     """cell of the table's ``other`` column"""
     questions: str = ""
@@ -51,7 +52,7 @@ class Table(NamedTuple):
         from rich.text import Text
 
         lines = [line for group in self.groups for line in group.lines]
-        headings = [("%", "score"), ("± s.e.", "stderr"), (self.other, "other"), ("questions", "questions")]
+        headings = [("%", "score"), ("95% interval", "interval"), (self.other, "other"), ("questions", "questions")]
         kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in lines)]
         around = 1 if options.max_width > NARROW else 0
         table = RichTable(padding=(0, around))
@@ -74,18 +75,18 @@ class Table(NamedTuple):
 def line(
     name: str,
     score: float | None,
-    stderr: float | None = None,
+    interval: Sequence[float] | None = None,
     *,
     other: float | None = None,
     questions: int | None = None,
 ) -> Line:
     """A line of fractions, in percent; None leaves a cell empty.
 
-    >>> line("accuracy", 0.12345, 0.01, questions=1000)
-    Line(name='accuracy', score='12.3', stderr='± 1.0', other='', questions='1,000')
+    >>> line("accuracy", 0.12345, (0.104, 0.146), questions=1000)
+    Line(name='accuracy', score='12.3', interval='10.4 to 14.6', other='', questions='1,000')
     """
     count = "" if questions is None else f"{questions:,}"
-    return Line(name, percent(score), f"± {100 * stderr:.1f}" if stderr is not None else "", percent(other), count)
+    return Line(name, percent(score), " to ".join(map(percent, interval or ())), percent(other), count)
 
 
 def percent(share: float | None) -> str:

@@ -12,7 +12,7 @@ from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import numbered, standard_error
+from hf_vqa_mc.scoring.statistics import mean_interval, numbered, standard_error
 from hf_vqa_mc.scoring.table import Group, Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
@@ -35,6 +35,8 @@ class TdiucMpt(TypedDict):
     """accuracy over all questions"""
     stderr: float | None
     """standard error of the accuracy"""
+    interval: list[float]
+    """95% interval of the accuracy, clustered like stderr"""
     arithmetic_mpt: float
     harmonic_mpt: float
     arithmetic_nmpt: float
@@ -58,6 +60,7 @@ def tdiuc_mpt(
     absurd_questions: Column | None = None,
     image_ids: Column | None = None,
     question_ids: Column | None = None,
+    ignore_case: bool = False,
     per_question: bool = False,
 ) -> TdiucMpt:
     """Accuracy by question type, and its arithmetic and harmonic means over types, plain and normalised by answer.
@@ -77,6 +80,7 @@ def tdiuc_mpt(
             image, as computed by ``also_absurd``.
         image_ids: clusters for the standard error.
         question_ids: names of the questions in errors.
+        ignore_case: compare answers in lower case, which is not the official score.
         per_question: also give each question's score.
 
     Raises:
@@ -88,7 +92,10 @@ def tdiuc_mpt(
     """
     needed = {"predictions": predictions, "references": references, "question_types": question_types}
     columns = Questions(needed, question_ids, absurd_questions=absurd_questions, image_ids=image_ids)
-    answers, golds = columns.texts("predictions"), _golds(columns, answer_vocabulary, unknown_gold)
+    answers, correct = columns.texts("predictions"), columns.texts("references")
+    if ignore_case:
+        answers, correct = [text.lower() for text in answers], [text.lower() for text in correct]
+    golds = _known_golds(columns, answers, correct, answer_vocabulary, unknown_gold, ignore_case)
     scores = np.array([answer == gold for answer, gold in zip(answers, golds, strict=True)], np.float64)
     names, types = numbered(columns.groups("question_types") or [])
     counts = np.bincount(types)
@@ -98,6 +105,7 @@ def tdiuc_mpt(
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("image_ids")),
+        "interval": mean_interval(scores, columns.groups("image_ids")),
         "arithmetic_mpt": arithmetic_mpt,
         "harmonic_mpt": harmonic_mpt,
         "arithmetic_nmpt": arithmetic_nmpt,
@@ -141,11 +149,17 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
     return [seen[gold] < fewer_than for gold in golds]
 
 
-def _golds(columns: Questions, answer_vocabulary: Collection[str] | None, unknown_gold: UnknownGold) -> Sequence[Gold]:
+def _known_golds(
+    columns: Questions,
+    answers: Sequence[str],
+    golds: Sequence[str],
+    answer_vocabulary: Collection[str] | None,
+    unknown_gold: UnknownGold,
+    ignore_case: bool,
+) -> Sequence[Gold]:
     """The gold answers, with those outside the vocabulary replaced by one or by distinct placeholders."""
     if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
         raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
-    golds = columns.texts("references")
     if answer_vocabulary is None:
         return golds
     unordered = isinstance(answer_vocabulary, Set | Mapping)
@@ -153,8 +167,8 @@ def _golds(columns: Questions, answer_vocabulary: Collection[str] | None, unknow
     for answer in listed:
         if not isinstance(answer, str):
             raise InputError(f"answer_vocabulary: {shown(answer)}, expected text")
-    known = frozenset(listed)
-    for row in (row for row, answer in enumerate(columns["predictions"]) if answer not in known):
+    known = frozenset(map(str.lower, listed) if ignore_case else listed)
+    for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
     return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in golds]
 
@@ -192,7 +206,8 @@ def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> fl
 
 def _run(matched: Matched) -> Mapping[str, Any]:
     annotations = matched.annotations
-    warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
+    if not matched.ignore_case:
+        warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
     texts, types = matched.questions, annotations.question_types or []
     return SCHEME.call(matched, absurd_questions=None if texts is None else also_absurd(texts, types))
 
@@ -200,7 +215,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     means = (("arithmetic mean per type", "arithmetic"), ("harmonic mean per type", "harmonic"))
     overall: list[Line] = [
-        line("accuracy", result["accuracy"], result["stderr"], questions=len(matched.annotations)),
+        line("accuracy", result["accuracy"], result["interval"], questions=len(matched.annotations)),
         *(line(name, result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]) for name, mean in means),
     ]
     also_absurd, missing = result["accuracy_also_absurd"], {}

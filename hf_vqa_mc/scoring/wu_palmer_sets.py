@@ -45,9 +45,9 @@ def wups(
         per_question: also give each question's scores.
 
     Returns:
-        Fractions in [0, 1]: ``wups@0.9``, ``wups@0.0`` (one per threshold) and ``accuracy``; under ``stderr`` and
-        ``per_question`` the same keys with standard errors (None for a single cluster) and lists of scores
-        (``per_question`` is None unless asked for).
+        Fractions in [0, 1]: ``wups@0.9``, ``wups@0.0`` (one per threshold) and ``accuracy``; under ``stderr``,
+        ``interval`` and ``per_question`` the same keys with standard errors (None for a single cluster), 95% intervals
+        and lists of scores (``per_question`` is None unless asked for).
 
     Raises:
         InputError: names the question and the field.

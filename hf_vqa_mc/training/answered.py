@@ -15,7 +15,7 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.scoring.box_cells import box_weights, covered
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
@@ -68,7 +68,7 @@ class Answered:
         found["answerable"] = float(np.mean([target in known for target in given.targets]))
         if given.choices is not None and given.labels is not None and self.picked is not None:
             picking = mc_accuracy(self.picked.tolist(), given.labels, choices=given.choices, image_ids=given.image_ids)
-            of_target: dict[str, Any] = {name: picking[name] for name in ("accuracy", "stderr", "chance")}
+            of_target: dict[str, Any] = {name: picking[name] for name in ("accuracy", "stderr", "interval", "chance")}
             found["multiple_choice"] = of_target
             if given.metric == CONSENSUS:
                 scores = consensus_of_choices(given.choices, given.answers)
@@ -181,15 +181,18 @@ def _accuracy(found: Answered) -> Measured:
     given = found.questions
     correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
     by_answer_type = mean_by(correct, given.answer_types)
-    return float(correct.mean()), {"stderr": standard_error(correct, given.image_ids), **_if_any(by_answer_type)}
+    return float(correct.mean()), {
+        "stderr": standard_error(correct, given.image_ids),
+        "interval": mean_interval(correct, given.image_ids),
+        **_if_any(by_answer_type),
+    }
 
 
 def _consensus(found: Answered) -> Measured:
     given = found.questions
-    scored = vqa_accuracy(
-        found.texts(), given.answers, answer_types=given.answer_types, image_ids=given.image_ids, per_question=False
-    )
-    return scored["accuracy"], {"stderr": scored["stderr"], **_if_any(scored["per_answer_type"])}
+    scored = vqa_accuracy(found.texts(), given.answers, answer_types=given.answer_types, image_ids=given.image_ids)
+    figures = {"stderr": scored["stderr"], "interval": scored["interval"]}
+    return scored["accuracy"], {**figures, **_if_any(scored["per_answer_type"])}
 
 
 def _if_any(per_answer_type: Mapping[str, float] | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.consensus import choice_consensus
-from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"
@@ -74,14 +74,16 @@ def consensus_of_choices(choices: Sequence[Sequence[str]], answers: Sequence[Seq
 
 def consensus_of_picked(
     scores: NDArray[np.float64], picked: NDArray[np.int64], image_ids: Sequence[str]
-) -> tuple[NDArray[np.float64], dict[str, float | None]]:
-    """Each question's consensus accuracy, and accuracy, stderr and chance; ``scores`` of `consensus_of_choices`.
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Each question's consensus accuracy, and accuracy, stderr, interval and chance.
 
-    ``chance`` is the expected consensus accuracy of a choice drawn uniformly.
+    ``scores`` are those of `consensus_of_choices`; ``chance`` is the expected consensus accuracy of a choice drawn
+    uniformly.
     """
     of_picked: NDArray[np.float64] = scores[np.arange(len(picked)), picked]
     return of_picked, {
         "accuracy": float(of_picked.mean()),
         "stderr": standard_error(of_picked, image_ids),
+        "interval": mean_interval(of_picked, image_ids),
         "chance": float(np.nanmean(scores, axis=1).mean()),
     }

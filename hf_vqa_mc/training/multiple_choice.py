@@ -65,10 +65,10 @@ class Picked:
         return float((self.labels == self.questions.labels).mean())
 
     def results(self) -> dict[str, Any]:
-        """Figures of `scoring.mc_accuracy`, with standard errors clustered by image, and the number of questions.
+        """Figures of `scoring.mc_accuracy`, with errors and intervals clustered by image, and the number of questions.
 
-        If the metric is consensus accuracy, ``accuracy``, ``stderr``, ``chance`` and the figures by type are of it;
-        ``target_accuracy`` has the first three of picking the target.
+        If the metric is consensus accuracy, the figures up to ``chance`` and those by type are of it;
+        ``target_accuracy`` has the former of picking the target.
         """
         given, names = self.questions, list(CHOICE_KINDS)
         kinds = [[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()]
@@ -80,7 +80,7 @@ class Picked:
             image_ids=given.image_ids,
             question_ids=given.question_ids,
         )
-        kept = ("accuracy", "stderr", "chance", "chosen_kinds", "offered_kinds", "per_question_type")
+        kept = ("accuracy", "stderr", "interval", "chance", "chosen_kinds", "offered_kinds", "per_question_type")
         found = {"metric": ACCURACY, **{name: scored[name] for name in kept}, "questions": len(given)}
         if self.consensus is None:
             return found
@@ -91,7 +91,7 @@ class Picked:
             **figures,
             "per_question_type": mean_by(scores, given.types),
             "per_answer_type": mean_by(scores, given.answer_types),
-            "target_accuracy": {name: scored[name] for name in ("accuracy", "stderr", "chance")},
+            "target_accuracy": {name: scored[name] for name in ("accuracy", "stderr", "interval", "chance")},
         }
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -96,9 +96,9 @@ def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
 
 def scored(results: Mapping[str, Any]) -> str:
     """Metric, score and number of questions in one line."""
-    stderr = results.get("stderr")
-    error = "" if stderr is None else f" ± {stderr:.1%}"
-    return f"{results['metric']} {results['accuracy']:.1%}{error} of {results['questions']:,} questions"
+    found = results.get("interval")
+    interval = "" if found is None else f" ({found[0]:.1%} to {found[1]:.1%})"
+    return f"{results['metric']} {results['accuracy']:.1%}{interval} of {results['questions']:,} questions"
 
 
 def best_of_the_choices(results: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.metrics.predictions import Predictions
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import Table
+    from hf_vqa_mc.verbs.compare import CompareResult
 
 READING, SCHEME, WRITING = "Input", "Metric", "Output"
 PREDICTIONS = (
@@ -48,6 +49,11 @@ class ScoreSettings(ReadOptions):
         "VQA2 or TDIUC annotations, GQA questions (a folder if in several parts). In Python also a Dataset, a "
         "DatasetDict, a data frame, or a result of read_benchmark.",
         kw_only=False,
+    )
+    also: tuple[Path, ...] = option(
+        "Further predictions file, scored with the same settings and compared with the first one; may be repeated.",
+        default=(),
+        panel=READING,
     )
     config: str | None = option(
         "Config of a dataset with several, such as cocoqa_iou_qou.", default=None, kw_only=False
@@ -81,6 +87,11 @@ class ScoreSettings(ReadOptions):
         default=False,
         panel=READING,
     )
+    ignore_case: bool = option(
+        "Ignore letter case where the official program is case-sensitive (TDIUC, GQA); not the official score.",
+        default=False,
+        panel=SCHEME,
+    )
     partial: bool = option(
         "Score only the questions with a prediction, and report how many have none.", default=False, panel=READING
     )
@@ -99,6 +110,11 @@ class ScoreSettings(ReadOptions):
         check_options(self)
         if self.name is not None and self.official is None:
             raise InputError(f"--name {self.name} needs --official DIR; add it, or remove --name")
+        if self.also and self.official is not None:
+            raise InputError(f"--also {self.also[0]}: --official writes the files of one model; remove one of them")
+        files = [Path(one).resolve() for one in (self.predictions, *self.also) if isinstance(one, str | Path)]
+        for twice in (one for index, one in enumerate(files) if one in files[:index]):
+            raise InputError(f"--also {twice}: this file is given twice; remove it")
 
     @property
     def input_files(self) -> dict[str, Path]:
@@ -110,7 +126,7 @@ class ScoreSettings(ReadOptions):
     @property
     def paths(self) -> list[Path]:
         """The files and folders that are read; outputs must not replace them."""
-        named = [one for one in (self.predictions, self.dataset) if isinstance(one, str | Path)]
+        named = [one for one in (self.predictions, *self.also, self.dataset) if isinstance(one, str | Path)]
         return [*map(Path, named), *self.input_files.values()]
 
 
@@ -125,6 +141,10 @@ class ScoreResult(Result):
     """result by scheme"""
     left_out: int = 0
     """number of questions without a prediction, with ``partial``"""
+    others: "tuple[ScoreResult, ...]" = ()
+    """the results of the files of ``also``"""
+    comparison: "CompareResult | None" = None
+    """all files side by side, if there are several"""
     written: tuple[Path, ...] = ()
 
     @property
@@ -169,16 +189,29 @@ class ScoreResult(Result):
         return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
 
     def report(self) -> "Iterator[RenderableType]":
-        """A table per metric, and what was written."""
-        from rich.text import Text
+        """A table per metric, or the comparison of several files, and what was written."""
+        yield from self._counts()
+        if self.comparison is None:
+            yield from self._tables()
+        else:
+            for other in self.others:
+                yield from other._counts()
+            yield from self.comparison.report()
+        yield from (f"wrote {path}" for path in self.written)
 
-        from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
-
+    def _counts(self) -> Iterator[str]:
+        """The predictions, and how many questions or texts do not count."""
         yield f"{self.predictions.location} on {self.annotations.location}"
         if self.left_out:
             yield f"left out, since they have no prediction: {self.left_out:,} questions"
         if self.unparsed:
             yield f"texts that name no choice, or several, and count as wrong: {self.unparsed:,}"
+
+    def _tables(self) -> "Iterator[RenderableType]":
+        from rich.text import Text
+
+        from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
+
         for table in self.tables():
             yield Text(table.title, style="italic")
             yield table
@@ -190,20 +223,29 @@ class ScoreResult(Result):
             yield scores.head(MOST_TYPES).to_string(index=False)
             if len(scores) > MOST_TYPES:
                 yield f"{len(scores) - MOST_TYPES:,} more questions {IN_JSON}"
-        yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
-        """All scores, unrounded; if ``per_question`` is set those of each question, with its image and type."""
+        """All scores, unrounded; if ``per_question`` is set those of each question, with its image and type.
+
+        With several files these are the first one's, and ``also`` has those of the others.
+        """
+        found = self._as_json(self.settings.per_question)
+        if self.comparison is None:
+            return found
+        others = [other._as_json(self.settings.per_question) for other in self.others]
+        return {**found, "also": others, "comparison": self.comparison.to_dict()}
+
+    def _as_json(self, per_question: bool) -> dict[str, Any]:
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.scoring import SCHEMES
         from hf_vqa_mc.version import __version__
 
         annotations, about, results = self.annotations, self.annotations.about, {}
-        names = ("image_ids", "question_types") if self.settings.per_question else ()
+        names = ("image_ids", "question_types") if per_question else ()
         columns = {name: annotations.column(name) for name in names}
         for name, result in self.results.items():
             results[name] = {key: value for key, value in result.items() if key != "per_question"}
-            if self.settings.per_question and (scores := self._by_question(name)) is not None:
+            if per_question and (scores := self._by_question(name)) is not None:
                 results[name]["per_question"] = scores
         return {
             "version": __version__,
@@ -215,6 +257,7 @@ class ScoreResult(Result):
             "questions": len(annotations.scored),
             **({"left_out": self.left_out} if self.settings.partial else {}),
             **({"unparsed": self.unparsed} if self.settings.free_text else {}),
+            **({"ignore_case": True} if self.settings.ignore_case else {}),
             "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
             "results": results,
             **{
@@ -225,11 +268,11 @@ class ScoreResult(Result):
         }
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row per score: metric, measure, group ("" for all questions), value and standard error."""
+        """One row per score: metric, measure, group ("" for all questions), value, standard error and 95% interval."""
         import pandas as pd
 
         rows = [(name, *row) for name, result in self.results.items() for row in _scores(result)]
-        return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr"])
+        return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr", "low", "high"])
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the scores as JSON to a file."""
@@ -276,26 +319,30 @@ class ScoreResult(Result):
         return files
 
 
-def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float | None]]:
-    """Measure, group, value and standard error of every number of a result."""
-    errors = result.get("stderr")
+def _scores(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Measure, group, value, standard error and interval of every number of a result."""
+    about = {name: result.get(name) for name in ("stderr", "interval")}
     for measure, value in result.items():
-        if measure in ("stderr", "per_question"):
+        if measure in (*about, "per_question"):
             continue
         for group, score in value.items() if isinstance(value, Mapping) else [("", value)]:
             if isinstance(score, Mapping):
-                for inner, part, number, error in _scores(score):
-                    yield inner, f"{group} {part}".strip(), number, error
+                for inner, part, *numbers in _scores(score):
+                    yield inner, f"{group} {part}".strip(), *numbers
             if isinstance(score, int | float):
-                error = errors.get(measure) if isinstance(errors, Mapping) else errors
-                is_main = measure == next(iter(result)) or isinstance(errors, Mapping)
-                yield measure, str(group), score, error if is_main and group == "" else None
+                is_main = group == "" and measure == next(iter(result))
+                error, interval = (
+                    one.get(measure) if isinstance(one, Mapping) and group == "" else one if is_main else None
+                    for one in about.values()
+                )
+                yield measure, str(group), score, error, *(interval or (None, None))
 
 
 @verb(
     ScoreSettings,
     "vqa-mc score predictions.json vqa_mc cocoqa_iou_qou",
     "vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission",
+    "vqa-mc score baseline.json vqa_mc cocoqa_iou_qou --also model.json",
 )
 def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     """Score predictions.
@@ -323,26 +370,44 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         if not path.is_file():
             found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
             raise InputError(f"{declared[given].flag} {path}: {found}")
-    predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
+    sources = (settings.predictions, *settings.also)
+    predictions = [read_predictions(one, settings.id_column, settings.answer_column) for one in sources]
     progress("reading predictions", 1, 1)
     annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
     progress("reading annotations", 1, 1)
-    questions = len(annotations.scored)
-    if settings.partial:
-        annotations = with_predictions(annotations, predictions)
     if settings.official is not None:
         official_scheme(annotations)
-    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol)
-    content = {given: declared[given].read(path, annotations) for given, path in inputs.items()}
-    given_options: dict[str, Any] = {name: getattr(settings, name) for name in ("protocol", "name", "free_text")}
-    matched = match(annotations, predictions, schemes, inputs=content, **given_options)
-    results = {}
-    for scheme in schemes:
-        results[scheme.name] = scheme.score(matched)
-        progress("scoring", len(results), len(schemes))
-    result = ScoreResult(settings, predictions, matched, results, questions - len(annotations.scored))
+    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol, settings.ignore_case)
+    results: list[ScoreResult] = []
+    for one in predictions:
+        answered = with_predictions(annotations, one) if settings.partial else annotations
+        content = {given: declared[given].read(path, answered) for given, path in inputs.items()}
+        matched = match(answered, one, schemes, inputs=content, **_match_options(settings))
+        scores = {}
+        for scheme in schemes:
+            scores[scheme.name] = scheme.score(matched)
+            progress("scoring", len(results) * len(schemes) + len(scores), len(predictions) * len(schemes))
+        left_out = len(annotations.scored) - len(answered.scored)
+        results.append(ScoreResult(settings, one, matched, scores, left_out))
+    result = _side_by_side(results) if settings.also else results[0]
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
     write_together(contents, settings.overwrite)
     return replace(result, written=tuple(contents))
+
+
+def _match_options(settings: ScoreSettings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in ("protocol", "name", "free_text", "ignore_case")}
+
+
+def _side_by_side(results: "list[ScoreResult]") -> ScoreResult:
+    """The first result, compared with the others."""
+    from hf_vqa_mc.evaluation.compared_runs import scored_runs
+    from hf_vqa_mc.evaluation.comparison import compared
+    from hf_vqa_mc.verbs.compare import CompareResult, CompareSettings
+
+    paths = [Path(one.predictions.location) for one in results]
+    runs = scored_runs([(path, one._as_json(per_question=True)) for path, one in zip(paths, results, strict=True)])
+    comparison = CompareResult(compared(runs), CompareSettings(runs=tuple(paths)))
+    return replace(results[0], others=tuple(results[1:]), comparison=comparison)

@@ -101,7 +101,11 @@ def test_a_built_dataset_is_scored_from_end_to_end(score, tmp_path):
     code, out, err = score("label.json", "vqa_mc", "cocoqa_iou")
     assert code == 0, err
     table = table_of(out)
-    figures = [f"{100 * expected['accuracy']:.1f}", f"± {100 * expected['stderr']:.1f}", "25.0", str(len(rows))]
+    figures = [
+        f"{100 * expected['accuracy']:.1f}",
+        " to ".join(f"{100 * bound:.1f}" for bound in expected["interval"]),
+    ]
+    figures += ["25.0", str(len(rows))]
     assert table["accuracy"] == figures
     assert table["target"] == [f"{100 * expected['accuracy']:.1f}", "25.0"]
     assert [table[name][0] for name in expected["per_question_type"]] == [
@@ -124,7 +128,8 @@ def test_rows_with_the_answers_of_several_get_consensus_accuracy(score, tmp_path
     result = json.loads(out)["results"]["vqa_accuracy"]
     assert result["accuracy"] == expected
     each = [
-        sum(vqa_accuracy(row["choices"], [row["answers"]] * len(row["choices"]))["per_question"]) / len(row["choices"])
+        sum(vqa_accuracy(row["choices"], [row["answers"]] * len(row["choices"]), per_question=True)["per_question"])
+        / len(row["choices"])
         for row in rows
     ]
     assert result["chance"] == pytest.approx(sum(each) / len(each))
@@ -245,15 +250,17 @@ def test_numbers_are_whole_in_a_terminal_of_any_width(score, tmp_path, monkeypat
     assert code == 0, err
     assert "…" not in out
     numbers = [cells for cells in table_of(out).values() if cells]
-    assert ["100.0", "± 0.0", "25.0", str(len(rows))] in numbers
-    assert max(len(line) for line in out.splitlines() if line[:1] == "│") <= max(width, 40)
+    (interval,) = {cells[1] for cells in numbers if cells[0] == "100.0" and len(cells) == 4}
+    assert 0 < float(interval.removesuffix(" to 100.0")) < 100
+    assert ["100.0", interval, "25.0", str(len(rows))] in numbers
+    assert max(len(line) for line in out.splitlines() if line[:1] == "│") <= max(width, 48)
 
 
 def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
     path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
     _, out, _ = score(path, annotations_path, "--protocol", "2017", "--pairs", pairs)
-    assert "± s.e." in out
+    assert "95% interval" in out
     assert "vqa_accuracy: agreement with the annotators, protocol 2017\n" in out
     assert "vqa_pair_accuracy: 1 balanced pairs, protocol 2017\n" in out
     names = list(table_of(out))

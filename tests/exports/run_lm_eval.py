@@ -1,6 +1,7 @@
 """Runs where lm-eval is: loads exported tasks as it does, runs a model that prefers long texts.
 
-python run_lm_eval.py FOLDER NAME.. : prints json, {task: {"results": {..}, "samples": [..]}}
+python run_lm_eval.py FOLDER NAME.. : prints json, {task: {"results": {..}, "samples": [..]}}; writes the samples, as
+--log_samples does, to FOLDER-samples
 """
 
 import json
@@ -8,6 +9,7 @@ import sys
 
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
+from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 
@@ -33,6 +35,10 @@ def main(folder, *names):
         task: [{key: row[key] for key in ("doc", "target", "arguments", *row["metrics"])} for row in rows]
         for task, rows in evaluated["samples"].items()
     }
+    tracker = EvaluationTracker(output_path=f"{folder}-samples")
+    tracker.date_id, tracker.general_config_tracker.model_name_sanitized = "today", "longest"
+    for task, rows in evaluated["samples"].items():
+        tracker.save_results_samples(task_name=task, samples=rows)
     sys.stdout.write(json.dumps({"results": evaluated["results"], "samples": samples}, default=str) + "\n")
 
 

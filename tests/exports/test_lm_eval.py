@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 import yaml
 
+import hf_vqa_mc as vm
 from tests.exports import small
 
 
@@ -76,9 +77,8 @@ def ran(tmp_path_factory, harness):
     exported(folder, name="small")
     exported(folder, name="hidden", hide_answers=True)
     exported(folder, name="read", benchmark={"columns": {"hint": ["Look left.", None, "", "{{ x }}"]}})
-    return harness(
-        "run_lm_eval.py", shutil.move(folder / "tasks", folder / "moved here [1]"), "small", "hidden", "read"
-    )
+    moved = shutil.move(folder / "tasks", folder / "moved here [1]")
+    return {**harness("run_lm_eval.py", moved, "small", "hidden", "read"), "written": folder}
 
 
 def longest():
@@ -117,3 +117,12 @@ def test_lm_eval_writes_predictions_down_where_answers_are_hidden(ran):
     assert all("label" not in row["doc"] and row["target"] in (-1, "-1") for row in samples)
     assert [row["prediction"] for row in samples] == longest()
     assert [row["question_id"] for row in samples] == [row[0] for row in small.QUESTIONS]
+
+
+@pytest.mark.parametrize("name", ["small_blind", "hidden_blind"])
+@pytest.mark.slow
+def test_the_samples_that_lm_eval_writes_are_scored_by_the_ids_of_the_benchmark(ran, name):
+    (path,) = ran["written"].rglob(f"samples_{name}_*.jsonl")
+    scored = vm.score(path, small.benchmark(), per_question=True)
+    right = [index == row[4] for index, row in zip(longest(), small.QUESTIONS, strict=True)]
+    assert scored.per_question.mc_accuracy.tolist() == right

@@ -6,6 +6,7 @@ import pyarrow.parquet
 import pytest
 from PIL import Image
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.harness_files.lmms_eval_functions import accuracy, mean, picked, prediction, prompt, target
@@ -172,3 +173,11 @@ def test_lmms_eval_scores_against_the_labels(ran, task):
 def test_lmms_eval_submits_predictions_where_answers_are_hidden(ran):
     handed_in = json.loads((ran[1] / "submissions" / "hidden.json").read_text())
     assert handed_in == [{"question_id": row[0], "answer": row[3][1]} for row in small.QUESTIONS]
+
+
+@pytest.mark.parametrize("name", ["small", "small_blind", "hidden"])
+@pytest.mark.slow
+def test_the_samples_that_lmms_eval_writes_are_scored_by_the_ids_of_the_benchmark(ran, name):
+    path = ran[1] / "always-b" / f"today_samples_{name}.jsonl"
+    scored = vm.score(path, small.benchmark(), per_question=True)
+    assert scored.per_question.mc_accuracy.tolist() == [row[4] == 1 for row in small.QUESTIONS]

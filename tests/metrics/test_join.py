@@ -7,6 +7,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.score import PredictionsIgnored
+from hf_vqa_mc.scoring.scheme import LetterCase
 from hf_vqa_mc.verbs.score import score
 from tests.metrics import files
 
@@ -104,5 +105,31 @@ def test_nothing_is_said_where_all_is_well(kind, tmp_path):
 def test_an_index_needs_choices(kind, tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**RIGHT[kind], next(iter(RIGHT[kind])): 2}))
-    with pytest.raises(InputError, match=r"the prediction is 2, expected text: .* have no choices"):
+    with pytest.raises(InputError, match=r"question '\d+': .* is 2, expected text"):
         score(path, annotations_file(kind, tmp_path))
+
+
+def test_a_prediction_that_only_consistency_needs_is_counted_where_it_is_missing_or_not_text(tmp_path):
+    annotations_path = annotations_file("gqa", tmp_path)
+    records = {**files.gqa_records(), "205": {**files.gqa_records()["203"], "entailed": []}}
+    files.write(annotations_path, records)
+    for others in ({"205": "no"}, {"203": 3}):
+        (result,) = score({**RIGHT["gqa"], **others}, annotations_path).results.values()
+        assert (result["accuracy"], result["consistency"], result["entailed_missing"]) == (1.0, None, 1)
+
+
+@pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
+def test_letter_case_counts_unless_it_is_ignored_by_name(kind, tmp_path):
+    annotations_path = annotations_file(kind, tmp_path)
+    loud = {name: text.upper() for name, text in RIGHT[kind].items()}
+    with pytest.warns(LetterCase, match="--ignore-case"):
+        assert accuracy(score(loud, annotations_path)) == 0.0
+    scored = score(loud, annotations_path, ignore_case=True)
+    assert accuracy(scored) == 1.0
+    assert scored.tables()[0].title.endswith("in any letter case: not the official score")
+    assert scored.to_dict()["ignore_case"]
+
+
+def test_letter_case_cannot_be_ignored_where_the_program_does_not_compare_it(tmp_path):
+    with pytest.raises(InputError, match="--ignore-case applies to tdiuc_mpt and gqa_score only, not to vqa_accuracy"):
+        score(RIGHT["vqa"], annotations_file("vqa", tmp_path), ignore_case=True)

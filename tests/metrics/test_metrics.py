@@ -10,6 +10,7 @@ from pathlib import Path
 import evaluate
 import numpy as np
 import pytest
+import torch
 import yaml
 
 import hf_vqa_mc
@@ -130,6 +131,17 @@ def test_batches_and_single_rows_add_up_with_their_columns():
     metric.add(prediction=2, reference=2, question_types="how")
     assert metric.compute()["per_question_type"] == {"how": 0.5, "what": 1.0}
     assert metric.compute(predictions=[0], references=[0])["accuracy"] == 1.0  # nothing is left of the rows before
+
+
+def test_values_of_numpy_and_torch_count_as_those_of_python_and_invalid_ones_leave_the_rows_before():
+    metric = hf_vqa_mc.load_metric("vqa_accuracy")
+    answers = [{"answer": "red", "answer_id": np.int64(number)} for number in range(10)]
+    metric.add_batch(predictions=np.array(["red"]), references=[tuple(answers)])
+    with pytest.raises(InputError, match="row 0 of this batch: references contains NaN"):
+        metric.add_batch(predictions=["red"], references=[[{"answer": "red", "answer_id": float("nan")}]])
+    assert (len(metric), metric.compute()["accuracy"], len(metric)) == (1, 1.0, 0)
+    picking = hf_vqa_mc.load_metric("mc_accuracy")
+    assert picking.compute(predictions=[torch.tensor(1), np.int8(0)], references=[1, 1])["accuracy"] == 0.5
 
 
 def test_columns_of_some_rows_only_are_an_error():

@@ -5,6 +5,7 @@ import json
 import lzma
 import zipfile
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -98,7 +99,7 @@ def test_packed_files_are_read_too(write, pack, tmp_path):
 @pytest.fixture
 def _small_batches(monkeypatch):
     """A tenth of a percent of the rows that are read at a time, and of the bytes."""
-    monkeypatch.setattr("hf_vqa_mc.metrics.predictions._BATCH", 10)
+    monkeypatch.setattr("hf_vqa_mc.metrics.prediction_files._BATCH", 10)
     monkeypatch.setattr("hf_vqa_mc.io.json_stream.BATCH", 100)
 
 
@@ -192,7 +193,7 @@ def test_a_file_without_a_known_ending_is_told_by_its_content(tmp_path):
 ROW = '{"question_id": 1, "answer": "a"}'
 
 BAD = {
-    "no file": ("p.json", None, "p.json does not exist; expected a json, jsonl, csv or parquet file"),
+    "no file": ("p.json", None, "p.json does not exist; expected a json, jsonl, csv, tsv, parquet or xlsx file"),
     "unknown": ("p.txt", "1 a", "p.txt: unknown format; expected a name ending in .json, .jsonl"),
     "empty json": ("p.json", "", "p.json: the file is empty"),
     "space": ("p.json", " \n", "p.json: the file is empty"),
@@ -266,7 +267,7 @@ BAD = {
     "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 1, field 'answer': it is missing"),
     "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 0, field 'answer': expected text .*found None"),
     "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 0, field 'question_id': .* found None"),
-    "float id": ("p.json", '[{"question_id": 1.0, "answer": "a"}]', "record 0, field 'question_id': .* found 1.0"),
+    "float id": ("p.json", '[{"question_id": 1.5, "answer": "a"}]', "record 0, field 'question_id': .* found 1.5"),
     "NaN": ("p.json", f'[{ROW}, {{"question_id": 2, "answer": NaN}}]', "record 1, field 'answer': .* found nan"),
     "an index as answer": ("p.json", '[{"question_id": 1, "answer": 2}]', "expected text .an index .*under 'label'"),
     "text as label": ("p.json", '[{"question_id": 1, "label": "2"}]', "field 'label': expected the index of a choice"),
@@ -350,3 +351,14 @@ def test_any_bytes_are_read_or_refused(content, name, tmp_path_factory):
         assert read_predictions(path).answers
     except InputError as error:
         assert str(path) in str(error)
+
+
+def test_ids_in_floating_point_are_whole_numbers(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('[{"question_id": 1.0, "answer": "a"}, {"question_id": 540769000, "answer": "b"}]')
+    assert read_predictions(path).answers == {"1": "a", "540769000": "b"}
+    frame = pd.DataFrame({"question_id": [1.0, 7.0], "answer": ["a", "b"]})
+    assert read_predictions(frame).answers == read_predictions({1.0: "a", 7: "b"}).answers == {"1": "a", "7": "b"}
+    for wrong in (1.5, float("nan"), 2.0**60):
+        with pytest.raises(InputError, match="record 0, field 'question_id': expected a whole number"):
+            read_predictions(pd.DataFrame({"question_id": [wrong], "answer": ["a"]}))

@@ -34,6 +34,7 @@ def test_vqa_gets_consensus_accuracy(tmp_path):
         question_types=[one["question_type"] for one in annotations],
         answer_types=[one["answer_type"] for one in annotations],
         image_ids=[one["image_id"] for one in annotations],
+        per_question=True,
     )
     result = scored.results["vqa_accuracy"]
     assert {key: result[key] for key in expected} == expected
@@ -215,7 +216,8 @@ def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, t
     scored = score(right["gqa"], files.gqa_file(tmp_path))
     assert not {"consistency", "validity", "plausibility", "grounding"} & shown(scored).keys()
     assert scored.tables()[0].missing == {
-        "consistency": "predictions and records of the entailed questions, which the file of all questions has",
+        "consistency": "records and predictions of all entailed questions, 1 of which are missing; the file of all "
+        "questions has them",
         "validity, plausibility": "--choices-file",
         "grounding": "--attentions and --scene-graphs",
     }

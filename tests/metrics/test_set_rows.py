@@ -55,7 +55,7 @@ def test_the_table_has_chance_and_each_kind():
     console = Console(width=100, record=True)
     console.print(*score(predictions(), dataset()).report(), sep="\n")
     text = console.export_text()
-    assert "set_accuracy: 7 rows in 2 closed answer sets; standard errors clustered by set" in text
+    assert "set_accuracy: 7 rows in 2 closed answer sets; intervals clustered by set" in text
     lines = {line.strip(): line for line in text.replace("│", " ").splitlines()}
     assert any(line.startswith("latin, k = 2: 1 set") for line in lines)
     assert any(line.split()[:2] == ["rows", "42.9"] and line.split()[-2:] == ["42.9", "7"] for line in lines)

@@ -93,10 +93,15 @@ def attended(question, scene_graphs, attention):
     graph = scene_graphs[question["imageId"]]
     pointed = [*question["annotations"]["question"].values(), *question["annotations"]["fullAnswer"].values()]
     total = 0.0
+    regions = []
     for number in pointed:
         box = graph["objects"][number]
         left, right = box["x"] / graph["width"], (box["x"] + box["w"]) / graph["width"]
         top, bottom = box["y"] / graph["height"], (box["y"] + box["h"]) / graph["height"]
+        regions.append((left, top, right, bottom))
+    if any("scene" in operation for operation in question["semantic"]):
+        regions.append((0, 0, 1, 1))
+    for left, top, right, bottom in regions:
         n = len(attention)
         for i in range(n):
             for j in range(n):

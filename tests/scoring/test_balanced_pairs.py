@@ -50,7 +50,8 @@ def test_equals_counting_by_hand(examples, data, protocol):
         answer_types=types,
         protocol=protocol,
     )
-    stderr = result.pop("stderr")
+    stderr, (low, high) = result.pop("stderr"), result.pop("interval")
+    assert low <= result["all"] <= high
     assert result == pytest.approx(by_hand(examples, pairs, protocol))
     right = [all(literal_vqa.score(*examples[row][:2], protocol) == 1 for row in pair) for pair in pairs]
     assert stderr == (None if len(pairs) == 1 else pytest.approx(np.std(right, ddof=1) / len(pairs) ** 0.5))
@@ -174,4 +175,5 @@ def test_questions_that_occur_twice_in_real_data_make_pairs(real_data):
     )
     assert len(pairs) > 300
     assert result.pop("stderr") > 0
+    assert 0 < result.pop("interval")[0] < result["all"]
     assert result == pytest.approx(by_hand(examples, pairs, "2021"))

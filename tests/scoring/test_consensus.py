@@ -37,7 +37,7 @@ def questions(draw):
 
 
 def scores(predictions, references, **options):
-    return vqa_accuracy(predictions, references, **options)["per_question"]
+    return vqa_accuracy(predictions, references, per_question=True, **options)["per_question"]
 
 
 def records(*texts):
@@ -48,7 +48,8 @@ def records(*texts):
 def test_equals_counting_by_hand(rows, protocol):
     predictions, references = (list(column) for column in zip(*rows, strict=True))
     types = ["odd" if row % 2 else "even" for row in range(len(rows))]
-    result = vqa_accuracy(predictions, references, protocol=protocol, question_types=types, answer_types=types)
+    given = {"protocol": protocol, "question_types": types, "answer_types": types, "per_question": True}
+    result = vqa_accuracy(predictions, references, **given)
     expected = [literal_vqa.score(*question, protocol) for question in rows]
     assert result["per_question"] == pytest.approx(expected, abs=1e-9)
     assert [score == 1 for score in result["per_question"]] == [score == 1 for score in expected]
@@ -156,7 +157,7 @@ def test_gives_types_and_clusters_by_image():
     assert result["stderr"] == pytest.approx(0.5)
     assert result["per_answer_type"] == pytest.approx({"x": 1 / 3, "y": 1})
     assert result["per_question_type"] is None
-    assert vqa_accuracy(["a"], [["a"] * 10], per_question=False)["per_question"] is None
+    assert result["per_question"] is None
 
 
 def test_a_prediction_must_be_among_the_choices_as_given():

@@ -14,10 +14,11 @@ from tests.scoring.literal_gqa import literal_gqa
 
 ANSWERS = st.sampled_from(["yes", "no", "color", "material", "shape", "Yes", " yes", "", "dög", "x y"])
 OPERATION = st.fixed_dictionaries(
-    {
+    optional={"scene": st.none()},
+    mapping={
         "operation": st.sampled_from(["select", "query", "exist", "choose name", "verify query", "choose", "filter"]),
         "argument": st.sampled_from(["name", "names", "?", "scene", "existing", "nam", ": name", "a (1)"]),
-    }
+    },
 )
 FEW_IDS = [str(number) for number in range(8)]
 POINTERS = st.dictionaries(st.sampled_from(["0", "1:3", "4"]), st.sampled_from(["a", "b", "c"]))
@@ -84,14 +85,17 @@ def test_equals_the_literal_scores(world):
         assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
 
 
-@given(worlds())
-def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world):
+@given(worlds(), st.sampled_from([int, float]))
+def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world, number_type):
+    def kind(text):
+        return number_type(text) if text.isdigit() else text
+
     predictions, questions, choices, attentions, scene_graphs = world
     expected = gqa_score(
         predictions, questions, choices=choices, attentions=attentions, scene_graphs=scene_graphs, per_question=True
     )
     found = gqa_score(
-        [{"question_id": whole(row["questionId"]), "prediction": row["prediction"]} for row in predictions],
+        [{"question_id": kind(row["questionId"]), "prediction": row["prediction"]} for row in predictions],
         [{**q, "question_id": int(n), "entailed": [int(e) for e in q["entailed"]]} for n, q in questions.items()],
         choices={int(number): listed for number, listed in choices.items()},
         attentions=[{"questionId": int(number), "attention": np.array(a)} for number, a in attentions.items()],
@@ -99,10 +103,6 @@ def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world):
         per_question=True,
     )
     assert found == expected
-
-
-def whole(text):
-    return int(text) if text.isdigit() else text
 
 
 def question(**changes):
@@ -222,13 +222,14 @@ def test_consistency_of_no_question_is_none():
         ({"1": "lamp"}, False, None),
         ({"1": "lamp"}, True, "question '2', entailed by question '1', has no prediction"),
         ({"1": "sofa"}, True, "question '2', entailed by question '1', has no prediction"),
-        ({"1": "lamp", "3": "lamp"}, None, "question '2', entailed by question '1', has no prediction"),
+        ({"1": "lamp", "3": "lamp"}, None, None),
+        ({"1": "lamp", "3": "lamp"}, True, "question '2', entailed by question '1', has no prediction"),
         ({"1": "lamp", "3": "lamp"}, False, None),
-        ({"1": "lamp", "2": "lamp"}, None, "question '9', entailed by question '1', has no record"),
+        ({"1": "lamp", "2": "lamp"}, None, None),
         ({"1": "lamp", "2": "lamp", "9": "lamp"}, True, "question '9', entailed by question '1', has no record"),
     ],
 )
-def test_consistency_is_demanded_where_an_unbalanced_question_has_a_prediction(answers, consistency, expected):
+def test_missing_entailed_questions_are_an_error_only_if_consistency_is_demanded(answers, consistency, expected):
     questions = {"1": question(entailed=["1", "2", "9"])}
     questions |= {number: question(isBalanced=False, entailed=None) for number in ("2", "3")}
     if expected is None:
@@ -319,10 +320,52 @@ def test_a_record_that_cannot_be_scored_is_named_with_its_field(change, message)
 def test_an_unbalanced_question_is_named_where_its_answer_is_wanted_and_missing():
     questions = {"1": question(entailed=["2"]), "2": question(isBalanced=False, answer=None)}
     with pytest.raises(InputError, match="question '2': answer is None, expected text"):
-        score({"1": "lamp", "2": "lamp"}, questions)
+        score({"1": "lamp", "2": "lamp"}, questions, consistency=True)
     questions["2"]["answer"] = "lamp"
     with pytest.raises(InputError, match="question '2': predictions is None, expected text"):
-        score({"1": "lamp", "2": None}, questions)
+        score({"1": "lamp", "2": None}, questions, consistency=True)
+
+
+@given(worlds(), st.data())
+def test_predictions_that_only_consistency_needs_stop_no_other_score(world, data):
+    predictions, questions, choices, *_ = world
+    complete = gqa_score(predictions, questions, choices=choices, per_question=True)
+    unbalanced = [number for number, record in questions.items() if not record["isBalanced"]]
+    lost = set(data.draw(st.lists(st.sampled_from(unbalanced)))) if unbalanced else set()
+    broken = data.draw(st.sampled_from(["removed", None, 5]))
+    answers = {row["questionId"]: row["prediction"] for row in predictions}
+    for number in lost:
+        answers[number] = broken
+        if broken == "removed":
+            del answers[number]
+    found = gqa_score(answers, questions, choices=choices, per_question=True)
+    entailed = {
+        other
+        for number, record in questions.items()
+        if record["isBalanced"]
+        for other in record["entailed"]
+        if other != number
+    }
+    assert found["entailed_missing"] == len(lost & entailed)
+    if lost & entailed:
+        assert found["consistency"] is None
+        found |= {name: complete[name] for name in ("consistency", "entailed_missing")}
+    assert found == complete
+
+
+@given(worlds())
+def test_letter_case_is_ignored_everywhere_on_request_and_nothing_else(world):
+    predictions, questions, choices, *_ = world
+
+    def lower(value):
+        return [text.lower() for text in value]
+
+    lowered = gqa_score(
+        [{**row, "prediction": row["prediction"].lower()} for row in predictions],
+        {number: {**record, "answer": record["answer"].lower()} for number, record in questions.items()},
+        choices={number: {name: lower(texts) for name, texts in of.items()} for number, of in choices.items()},
+    )
+    assert gqa_score(predictions, questions, choices=choices, ignore_case=True) == lowered
 
 
 def test_an_image_id_of_some_questions_only_is_an_error():
@@ -342,7 +385,9 @@ def test_an_image_id_of_some_questions_only_is_an_error():
         (["lamp"], {"1": question()}, {}, "predictions, row 0, is 'lamp', expected a record with question_id or"),
         ([{"prediction": "lamp"}], {"1": question()}, {}, "predictions, row 0, has no question_id or questionId"),
         ([{"questionId": True}], {"1": question()}, {}, "predictions, row 0: questionId is True, expected text or a"),
-        ([{"questionId": 1.0}], {"1": question()}, {}, "predictions, row 0: questionId is 1.0"),
+        ([{"questionId": 1.5}], {"1": question()}, {}, "predictions, row 0: questionId is 1.5"),
+        ([{"questionId": float("nan")}], {"1": question()}, {}, "predictions, row 0: questionId is nan"),
+        ([{"questionId": 2.0**60}], {"1": question()}, {}, "predictions, row 0: questionId is 1.15"),
         ([{"questionId": "1", "answer": "a"}], {"1": question()}, {}, "row 0: question '1' has no prediction"),
         ([{"questionId": "1", "prediction": None}], {"1": question()}, {}, "question '1': predictions is None"),
         ([{"questionId": "1", "prediction": 3}], {"1": question()}, {}, "question '1': predictions is 3"),

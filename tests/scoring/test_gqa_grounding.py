@@ -64,9 +64,14 @@ def test_regions_outside_the_image_and_of_no_area_get_nothing():
     assert grounding([[1.0]], {"a": beyond}, ["a"]) == pytest.approx(50)
 
 
-def test_the_whole_image_is_never_added_though_a_question_is_about_the_scene():
-    semantic = [{"operation": "select", "argument": "scene"}, {"operation": "scene", "argument": "scene"}]
-    assert grounding([[1.0]], {"a": ALL}, semantic=semantic) == 0.0
+def test_the_whole_image_is_added_once_where_an_operation_has_a_field_scene():
+    about = {"operation": "scene", "argument": "scene"}
+    assert grounding([[1.0]], {"a": ALL}, semantic=[{"operation": "select", "argument": "scene"}, about]) == 0.0
+    with_field = {**about, "scene": None}
+    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": ALL}, semantic=[with_field]) == pytest.approx(100)
+    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": LEFT_HALF}, ["a"], semantic=[with_field] * 2) == pytest.approx(
+        170
+    )
 
 
 def test_the_short_answers_regions_do_not_count():

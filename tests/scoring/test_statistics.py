@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 
 SCORES = st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abcde")), min_size=2, max_size=40)
 
@@ -46,3 +46,18 @@ def test_means_come_by_the_names_of_the_groups():
 def test_names_that_differ_in_what_cannot_be_seen_are_different():
     assert mean_by(np.array([0.0, 1.0]), ["a", "a\0"]) == {"a": 0.0, "a\0": 1.0}
     assert standard_error(np.array([0.0, 1.0]), ["a", "a\0"]) == 0.5
+
+
+@settings(deadline=None)  # the first call imports scipy
+@given(SCORES)
+def test_the_interval_holds_the_mean_and_does_not_depend_on_the_form_of_clusters(rows):
+    scores, clusters = np.array([score for score, _ in rows]), [cluster for _, cluster in rows]
+    low, high = mean_interval(scores, clusters)
+    assert 0 <= low <= scores.mean() <= high <= 1
+    assert high - low > 0
+    assert mean_interval(scores, np.unique(clusters, return_inverse=True)[1]) == [low, high]
+
+
+def test_the_interval_has_no_width_of_zero_where_all_are_right():
+    low, high = mean_interval(np.ones(50))
+    assert (high, low < 0.95) == (1.0, True)

@@ -75,7 +75,7 @@ def test_equals_malinowskis_measure_on_cocoqas_answers(similarity, real_cocoqa):
 
 def test_reports_thresholds_09_and_00_and_equality():
     result = wups(["cat"], ["dog"])
-    assert list(result) == ["wups@0.9", "wups@0.0", "accuracy", "stderr", "per_question"]
+    assert list(result) == ["wups@0.9", "wups@0.0", "accuracy", "stderr", "interval", "per_question"]
     assert result["wups@0.0"] == pytest.approx(0.857142857)
     assert result["wups@0.9"] == result["wups@0.0"] * 0.1
     assert result["accuracy"] == 0.0

@@ -24,7 +24,8 @@ def assert_scored_alike(found, predictions, dataset):
     assert found["accuracy"] == pytest.approx(scored["vqa_accuracy"]["accuracy"])
     assert found["stderr"] == pytest.approx(scored["vqa_accuracy"]["stderr"])
     assert found["chance"] == pytest.approx(scored["vqa_accuracy"]["chance"])
-    of_target = {name: scored["mc_accuracy"][name] for name in ("accuracy", "stderr", "chance")}
+    of_target = {name: scored["mc_accuracy"][name] for name in ("accuracy", "stderr", "interval", "chance")}
+    assert found["target_accuracy"].pop("interval") == pytest.approx(of_target.pop("interval"))
     assert found["target_accuracy"] == pytest.approx(of_target)
     assert found["accuracy"] > found["target_accuracy"]["accuracy"]
     assert found["chance"] > found["target_accuracy"]["chance"]
@@ -55,7 +56,12 @@ def test_reports_and_card_show_both_accuracies(settings, dataset):
     target, target_chance = (f"{100 * found['target_accuracy'][name]:.1f}" for name in ("accuracy", "chance"))
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in repr(run).splitlines()]
     table = {line[0]: line[1:] for line in cells if line}
-    assert table["consensus accuracy"] == [accuracy, f"± {100 * found['stderr']:.1f}", chance, "120"]
+    assert table["consensus accuracy"] == [
+        accuracy,
+        " to ".join(f"{100 * bound:.1f}" for bound in found["interval"]),
+        chance,
+        "120",
+    ]
     assert (table["picking the target"][0], table["picking the target"][2]) == (target, target_chance)
     again = vm.predict(run.model_folder, dataset, CONFIG, word_vectors=args.word_vectors)
     assert again.results == found

@@ -98,10 +98,11 @@ def test_the_rows_of_open_ended_configs_are_scored_by_their_own_schemes():
 
 def test_scores_are_a_table_with_one_row_each(tmp_path):
     table = vm.score(ANSWERS, files.vqa_file(tmp_path)).to_pandas()
-    assert list(table.columns) == ["metric", "measure", "group", "value", "stderr"]
+    assert list(table.columns) == ["metric", "measure", "group", "value", "stderr", "low", "high"]
     overall = table[(table.measure == "accuracy")].iloc[0]
     assert overall.value == pytest.approx(2.6 / 3)
     assert overall.stderr > 0
+    assert 0 < overall.low < overall.value < overall.high <= 1
     by_type = table[table.measure == "per_answer_type"].set_index("group")
     assert by_type.value.to_dict() == {"number": 1.0, "other": 1.0, "yes/no": pytest.approx(0.6)}
 
@@ -197,3 +198,41 @@ def test_a_part_of_the_questions_is_scored_and_the_rest_counted():
     assert "left out, since they have no prediction: 2 questions" in repr(result)
     with pytest.raises(InputError, match="none of its ids is a question of"):
         vm.score({"nobody": "red"}, BENCHMARK, partial=True)
+
+
+def test_several_files_are_compared_and_each_keeps_its_own_result(tmp_path):
+    answers = {"first": "red one Bob there", "second": "red two Cid here", "third": "red one Bob far"}
+    paths = []
+    for name, words in answers.items():
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps({str(row): text for row, text in enumerate(words.split())}))
+    result = vm.score(paths[0], BENCHMARK, also=paths[1:], output=tmp_path / "scores.json")
+    accuracies = [one.results["mc_accuracy"]["accuracy"] for one in (result, *result.others)]
+    assert accuracies == [0.25, 1.0, 0.25]
+    for path, of_one in zip(paths, (result, *result.others), strict=True):
+        assert vm.score(path, BENCHMARK).results == of_one.results
+        vm.score(path, BENCHMARK, per_question=True, output=path.with_suffix(".scores.json"))
+    again = vm.compare([path.with_suffix(".scores.json") for path in paths])
+    table = again.to_pandas().drop(columns="run")
+    assert result.comparison.to_pandas().drop(columns="run").equals(table)
+    written = json.loads((tmp_path / "scores.json").read_text())
+    assert written["comparison"]["runs"][1]["against_baseline"]["gained"] == 3
+    assert [one["results"]["mc_accuracy"]["accuracy"] for one in written["also"]] == accuracies[1:]
+    assert "+75.0" in repr(result)
+    assert "mc_accuracy: accuracy of choosing" not in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"also": ["p.json"]}, "--also .*p.json: this file is given twice"),
+        ({"also": ["no.json"]}, "predictions no.json does not exist"),
+        ({"also": ["q.json"], "official": "out"}, "--official writes the files of one model"),
+    ],
+)
+def test_files_that_cannot_be_compared_are_named(options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("p.json", "q.json"):
+        (tmp_path / name).write_text(json.dumps({str(row): "A" for row in range(4)}))
+    with pytest.raises(InputError, match=message):
+        vm.score("p.json", BENCHMARK, free_text=True, **options)

@@ -80,9 +80,12 @@ def picked(response: str, choices: list[str]) -> int | None:
 
 
 def accuracy(doc: dict[str, Any], results: list[str]) -> dict[str, dict[str, Any]]:
-    """1.0 if the response picks the correct choice, else 0.0; and the image, to cluster standard errors."""
+    """1.0 if the response picks the correct choice, else 0.0; and the image, to cluster standard errors.
+
+    The question's id and the answer, as in `prediction`, are for ``vqa-mc score``, which reads the logged samples.
+    """
     score = float(picked(results[0], doc["choices"]) == doc["label"])
-    return {"accuracy": {"score": score, "image": doc["image_file"] or doc["question_id"]}}
+    return {"accuracy": {"score": score, "image": doc["image_file"] or doc["question_id"], **_answer(doc, results)}}
 
 
 def mean(results: list[dict[str, Any]]) -> float:
@@ -92,9 +95,12 @@ def mean(results: list[dict[str, Any]]) -> float:
 
 def prediction(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
     """The submitted answer if answers are hidden: the text of the choice, else the response."""
+    return {"submission": _answer(doc, results)}
+
+
+def _answer(doc: dict[str, Any], results: list[str]) -> dict[str, str]:
     index = picked(results[0], doc["choices"])
-    answer = results[0] if index is None else doc["choices"][index]
-    return {"submission": {"question_id": doc["question_id"], "answer": answer}}
+    return {"question_id": doc["question_id"], "answer": results[0] if index is None else doc["choices"][index]}
 
 
 def submission(results: list[dict[str, str]], args: Any = None) -> None:  # noqa: ANN401  lmms-eval's own
