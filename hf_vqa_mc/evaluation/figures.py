@@ -111,6 +111,8 @@ class Figures:
     failures: dict[str, list[str]]
     """input to the reasons of failures"""
     replies: Mapping[Job, Reply]
+    jobs: Sequence[Job]
+    """the questions that were asked; a resumed run may have replies to others, too"""
 
     def of(self, name: str) -> Picks:
         """The picks with an input."""
@@ -215,11 +217,12 @@ class Figures:
         return share(np.array(whole, float), np.arange(len(whole))) if whole else None
 
     def counts(self, name: str) -> dict[str, int]:
-        """Numbers of replies, of those that name no choice, and of failures."""
+        """Numbers of replies, of those that name no choice, of those that were cut off, and of failures."""
         picks = self.of(name)
         return {
             "replies": int(picks.asked.sum()),
             "unparsed": int((picks.picked == UNPARSED).sum()),
+            "cut_off": sum(self.replies[job].cut_off for job in self.jobs if job.input == name),
             "failed": len(self.failures[name]),
         }
 
@@ -340,4 +343,4 @@ def figures_of(
         or {"": Picks(nothing, nothing, labels)}
         for name, rules in picked.items()
     }
-    return Figures(questions, split, method, rows, picks, failures, replies)
+    return Figures(questions, split, method, rows, picks, failures, replies, jobs)

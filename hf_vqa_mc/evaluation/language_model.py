@@ -44,6 +44,8 @@ class Reply:
     """(choices,): number of tokens of each choice's text, for likelihoods"""
     tokens: tuple[int, int] | None = None
     """tokens read and generated, if known"""
+    cut_off: bool = False
+    """whether the text ended at the maximum number of tokens"""
     failure: str = ""
     """why there is no answer to this prompt; "" if there is one"""
 

@@ -126,5 +126,5 @@ class RunFolder:
 
 
 def _record(job: Job, reply: Reply) -> dict[str, Any]:
-    given = {name: value for name, value in asdict(reply).items() if value not in (None, "")}
+    given = {name: value for name, value in asdict(reply).items() if value not in (None, "", False)}
     return {**asdict(job), **given} | ({"text": reply.text} if reply.text == "" else {})

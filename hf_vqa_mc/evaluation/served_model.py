@@ -123,7 +123,7 @@ class ServedModel:
         return False
 
     def _text(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
-        message = answer.choices[0].message
+        message, reason = answer.choices[0].message, answer.choices[0].finish_reason
         text = message.content
         if isinstance(text, list):  # of parts, some of them thinking
             text = "".join(part["text"] for part in text if part["type"] == "text")
@@ -131,7 +131,7 @@ class ServedModel:
             text = getattr(message, "refusal", None) or ""
         if not isinstance(text, str):
             raise ValueError("it has no text")
-        return Reply(text=text, tokens=_usage(answer))
+        return Reply(text=text, tokens=_usage(answer), cut_off=reason == "length")
 
     def _letters(self, answer: Any, prompt: Prompt) -> Reply:  # noqa: ANN401  a ChatCompletion
         found = answer.choices[0].logprobs

@@ -22,6 +22,7 @@ def input_columns(figures: Figures) -> dict[str, list[str]]:
             **{rule: f"{100 * figures.accuracy(name, rule).mean:.1f}" for rule in figures.rules[1:]},
             "whole sets": "" if sets is None else percent_interval(sets),
             "unparsed": f"{counts['unparsed']:,}" if counts["unparsed"] else "",
+            "cut off": f"{counts['cut_off']:,}" if counts["cut_off"] else "",
             "failed": f"{counts['failed']:,}" if counts["failed"] else "",
         }
         for heading, cell in line.items():
@@ -39,6 +40,8 @@ def notes(figures: Figures) -> Iterator[str]:
     without = int((figures.questions.images[figures.rows] < 0).sum())
     if without and any(INPUTS[name].image is not Shown.NONE for name in figures.picks):
         yield f"{counted(without, 'question')} without an image, asked without one with all inputs."
+    if cut := sum(figures.counts(name)["cut_off"] for name in figures.picks):
+        yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
     others = figures.rules[1:]
     if others:
         yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."

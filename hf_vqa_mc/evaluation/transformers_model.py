@@ -1,6 +1,5 @@
 """Language models of transformers, with and without vision, on this machine."""
 
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from hf_vqa_mc.benchmarks.questions import LETTERS
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.continuations import Continuations
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.extraction.model_files import check_weights, folder_version, quiet
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
@@ -56,8 +56,10 @@ class TransformersModel:
         except Exception as error:
             raise InputError(f"--model {name} cannot be loaded: {first_line(error)}; {EXPECTED}") from error
         self.version = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
-        self._parameters = inspect.signature(self._model.forward).parameters
+        self._continuations = Continuations(self._model, self.sees_images, self._tokenizer.pad_token_id, batch_size)
         self.longest = _longest(self._model.config)
+        end = self._model.generation_config.eos_token_id
+        self._ends = [] if end is None else [end] if isinstance(end, int) else list(end)
 
     def _load(self, folder: Path, device: str | None) -> None:
         from transformers import (
@@ -102,7 +104,7 @@ class TransformersModel:
         """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together."""
 
         def ask(some: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
-            logits = self._logits(encoded, 1)[:, -1].float().log_softmax(-1).cpu()
+            logits = self._continuations.logits(encoded, 1)[:, -1].log_softmax(-1).cpu()
             replies = []
             for row, prompt in enumerate(some):
                 tokens = [self._letter_tokens(letter) for letter in LETTERS[: len(prompt.choices)]]
@@ -115,24 +117,20 @@ class TransformersModel:
     def likelihood(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's text after the prompt."""
 
-        def ask(some: Sequence[Prompt], _: dict[str, Tensor]) -> list[Reply]:
+        def ask(some: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
             start = "" if self._chats else " "
-            texts = [f"{start}{text}" for prompt in some for text in prompt.choices]
-            tokens = [self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-            repeated = [prompt for prompt in some for _ in prompt.choices]
-            found = [
-                score
-                for first in range(0, len(texts), self.batch_size)
-                for score in self._continued(
-                    repeated[first : first + self.batch_size], tokens[first : first + self.batch_size]
-                )
+            tokens: list[list[list[int]]] = [
+                [self._tokenizer(f"{start}{text}", add_special_tokens=False)["input_ids"] for text in prompt.choices]
+                for prompt in some
             ]
-            replies, at = [], 0
-            for prompt in some:
-                end = at + len(prompt.choices)
-                replies.append(Reply(scores=tuple(found[at:end]), lengths=tuple(map(len, tokens[at:end]))))
-                at = end
-            return replies
+            rows = [(index, of_choice) for index, of_prompt in enumerate(tokens) for of_choice in of_prompt]
+            scores = iter(
+                self._continuations.scores(encoded, rows, lambda which: self._encoded([some[one] for one in which]))
+            )
+            return [
+                Reply(scores=tuple(next(scores) for _ in of_prompt), lengths=tuple(map(len, of_prompt)))
+                for of_prompt in tokens
+            ]
 
         def longest_choice(prompt: Prompt) -> int:
             return max(len(self._tokenizer(f" {text}")["input_ids"]) for text in prompt.choices)
@@ -152,7 +150,12 @@ class TransformersModel:
             texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
             read = encoded["attention_mask"].sum(1).tolist()
             made = (written != self._tokenizer.pad_token_id).sum(1).tolist()
-            return [Reply(text=text, tokens=(one, other)) for text, one, other in zip(texts, read, made, strict=True)]
+            ends = torch.tensor(self._ends, dtype=written.dtype)
+            cut = (~torch.isin(written, ends).any(1) & (written.shape[1] >= self.max_tokens)).tolist()
+            return [
+                Reply(text=text, tokens=(one, other), cut_off=is_cut)
+                for text, one, other, is_cut in zip(texts, read, made, cut, strict=True)
+            ]
 
         return self._in_groups(prompts, ask, lambda prompt: self.max_tokens)
 
@@ -208,37 +211,6 @@ class TransformersModel:
             name: one.to(self._model.device, self._model.dtype if one.is_floating_point() else one.dtype)
             for name, one in found.items()
         }
-
-    def _logits(self, encoded: dict[str, Tensor], last: int) -> Tensor:
-        """The logits of the last positions."""
-        options: dict[str, Any] = {"use_cache": False} if "use_cache" in self._parameters else {}
-        if "logits_to_keep" in self._parameters:
-            options["logits_to_keep"] = last
-        if not self.sees_images and "position_ids" in self._parameters:  # padding on the left moves the words
-            options["position_ids"] = (encoded["attention_mask"].cumsum(1) - 1).clamp(min=0)
-        with torch.inference_mode():
-            logits: Tensor = self._model(**encoded, **options).logits
-        return logits[:, -last:]
-
-    def _continued(self, prompts: Sequence[Prompt], tokens: Sequence[Sequence[int]]) -> list[float]:
-        """The log-probability of a continuation of each prompt."""
-        encoded = self._encoded(prompts)
-        most = max(map(len, tokens))
-        added = torch.full((len(tokens), most), self._tokenizer.pad_token_id)
-        mask = torch.zeros_like(added)
-        for row, of_row in enumerate(tokens):
-            added[row, : len(of_row)], mask[row, : len(of_row)] = torch.tensor(of_row), 1
-        added, mask = added.to(encoded["input_ids"].device), mask.to(encoded["input_ids"].device)
-        ends = {"input_ids": added, "attention_mask": mask}
-        of_prompt = encoded["input_ids"].shape
-        for name, one in encoded.items():
-            if one.shape == of_prompt:  # others, such as token types, are 0 for text
-                encoded[name] = torch.cat([one, ends.get(name, torch.zeros_like(added)).to(one.dtype)], 1)
-            elif name == "cross_attention_mask":  # the words after an image see it
-                encoded[name] = torch.cat([one, one[:, -1:].expand(-1, most, *one.shape[2:])], 1)
-        logits = self._logits(encoded, most + 1)[:, :-1].float().log_softmax(-1)
-        found = logits.gather(-1, added[..., None])[..., 0]
-        return (found * mask).sum(1).tolist()
 
     def _letter_tokens(self, letter: str) -> list[int]:
         """The tokens that are the letter; raises InputError if there are none."""

@@ -21,6 +21,7 @@ class Served:
         self.answer, self.fault, self.key, self.models, self.delay = answer, fault, key, list(models), delay
         self.asked, self.answered, self.requests, self.lock = 0, Counter(), [], threading.Lock()
         self.refused_by = lambda body: None
+        self.finish = lambda number: "stop"
         self.logprobs, self.failed, self.most_failures = True, Counter(), 1000
 
     def __enter__(self):
@@ -88,7 +89,11 @@ class Handler(BaseHTTPRequestHandler):
         answer = served.answer(text, image)
         with served.lock:
             served.answered[json.dumps(content)] += 1
-        choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": answer},
+            "finish_reason": served.finish(number),
+        }
         if body.get("logprobs") and served.logprobs:
             top = [
                 {"token": letter, "logprob": -1.0 - (letter.strip() != answer), "bytes": None}

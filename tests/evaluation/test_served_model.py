@@ -100,6 +100,18 @@ def test_texts_in_parts_and_without_text_are_answers(served, evaluate, content, 
     assert result.to_pandas()[["failed", "unparsed"]].iloc[0].tolist() == [0, 0 if text else 24]
 
 
+def test_texts_that_were_cut_off_are_counted_and_named(served, evaluate, tmp_path):
+    served.finish = lambda number: "length" if number < 6 else "stop"
+    result = evaluate(inputs=["full"], output=tmp_path / "run")
+    assert result.to_pandas().cut_off.tolist() == [6]
+    assert "Cut off at the maximum number of tokens: 6 texts; raise --max-tokens." in repr(result)
+    assert "6 cut off" in (tmp_path / "run" / "report.html").read_text()
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["inputs"]["full"]["cut_off"] == 6
+    assert evaluate(inputs=["full"], output=tmp_path / "run").to_pandas().cut_off.tolist() == [6]  # all stored
+    assert served.asked == 24
+    assert evaluate(inputs=["full"], method="letter").to_pandas().cut_off.tolist() == [0]
+
+
 def test_models_with_other_parameters_are_asked_as_they_want(served, evaluate):
     refusals = ["unsupported max_tokens, use max_completion_tokens", "unsupported temperature"]
     served.refused_by = lambda body: next(

@@ -67,8 +67,8 @@ def test_likelihoods_and_letters_are_those_of_single_prompts(case):
     folder, prompts, chats = case
     model = TransformersModel(str(folder), batch_size=5)
     plain = [plain_scores(folder, model._model, prompt, chats) for prompt in prompts]
-    replies = model.likelihood(prompts)
-    for reply, scores, prompt in zip(replies, plain, prompts, strict=True):
+    replies = model.likelihood(prompts) + model.likelihood(prompts)  # the first batch is read in two ways
+    for reply, scores, prompt in zip(replies, plain * 2, prompts * 2, strict=True):
         assert reply.scores == pytest.approx(scores, abs=1e-5)
         assert reply.lengths == tuple(len(choice.split()) for choice in prompt.choices)
     for prompt, reply in zip(prompts, model.letter(prompts), strict=True):
@@ -87,6 +87,7 @@ def test_texts_of_a_batch_are_those_of_single_prompts(case):
         expected = tiny_models.tokenizer().decode(written[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         assert reply.text == expected
         assert reply.tokens[0] == inputs["input_ids"].shape[1]
+        assert reply.cut_off == (2 not in written[0])  # the end of the text
 
 
 def test_likelihoods_of_cross_attention_are_those_of_letters_and_of_single_prompts(tmp_path):

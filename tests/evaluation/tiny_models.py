@@ -57,14 +57,19 @@ def text_config(longest=512):
     )  # fmt: skip
 
 
-def vision_language(folder, chats=True, longest=512):
-    """LLaVA: images of 28 x 28 pixels as 4 patches."""
-    torch.manual_seed(0)
-    vision = CLIPVisionConfig(
+def vision_config():
+    return CLIPVisionConfig(
         hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, image_size=28, patch_size=14,
         projection_dim=16, initializer_range=0.4,
     )  # fmt: skip
-    config = LlavaConfig(vision_config=vision, text_config=text_config(longest), image_token_id=WORDS.index("<image>"))
+
+
+def vision_language(folder, chats=True, longest=512):
+    """LLaVA: images of 28 x 28 pixels as 4 patches."""
+    torch.manual_seed(0)
+    config = LlavaConfig(
+        vision_config=vision_config(), text_config=text_config(longest), image_token_id=WORDS.index("<image>")
+    )
     LlavaForConditionalGeneration(config).save_pretrained(folder)
     size = {"height": 28, "width": 28}
     pictures = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size=size)

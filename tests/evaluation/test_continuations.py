@@ -1,0 +1,142 @@
+"""Continuations score as in a loop over single tokens, whether a model can share the prompts or not."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
+    MambaConfig,
+    MistralConfig,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+)
+
+from hf_vqa_mc.evaluation.continuations import Continuations
+from tests.evaluation import tiny_models
+
+WORDS, IMAGE, PAD = len(tiny_models.WORDS), tiny_models.WORDS.index("<image>"), 0
+LENGTHS = (9, 4, 14)
+GRIDS = ((4, 6), (2, 2), (8, 4))
+"""Rows and columns of patches of each prompt's image."""
+
+
+def llava():
+    config = LlavaConfig(vision_config=tiny_models.vision_config(), text_config=tiny_models.text_config())
+    config.image_token_id = IMAGE
+    return LlavaForConditionalGeneration(config)
+
+
+def qwen2_vl():
+    """Counts the positions of an image by its sides, not by its patches."""
+    text = tiny_models.text_config().to_dict() | {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}
+    text["rope_parameters"]["mrope_section"] = [2, 3, 3]
+    vision = {"depth": 1, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "patch_size": 2, "mlp_ratio": 2}
+    config = Qwen2VLConfig(text_config=text, vision_config=vision, image_token_id=IMAGE)
+    return Qwen2VLForConditionalGeneration(config)
+
+
+def causal(kind, **sizes):
+    given = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 2, "initializer_range": 0.4, **sizes}
+    return AutoModelForCausalLM.from_config(kind(**given))
+
+
+HEADS = {"intermediate_size": 48, "num_attention_heads": 2, "num_key_value_heads": 2}
+MODELS = {
+    "llava": (llava, True),
+    "qwen2-vl": (qwen2_vl, True),
+    "qwen2-vl without images": (qwen2_vl, True),
+    "gpt2": (lambda: causal(GPT2Config, n_head=2, n_positions=64), True),
+    "wide window": (lambda: causal(MistralConfig, sliding_window=64, **HEADS), True),
+    "narrow window": (lambda: causal(MistralConfig, sliding_window=6, **HEADS), False),
+    "recurrent": (lambda: causal(MambaConfig, state_size=4), False),
+}
+"""Name to model, and whether it can share prompts."""
+
+
+def prompts_of(name):
+    """The tensors of each prompt alone."""
+    draw = torch.Generator().manual_seed(1)
+    found = []
+    for length, (high, wide) in zip(LENGTHS, GRIDS, strict=True):
+        words = torch.randint(5, WORDS, (length,), generator=draw)
+        one = {}
+        if name == "llava":
+            one["pixel_values"] = torch.randn(1, 3, 28, 28, generator=draw, dtype=torch.float64)
+            words = torch.cat([words[:2], torch.full((4,), IMAGE), words[2:]])
+        if name == "qwen2-vl":
+            one["pixel_values"] = torch.randn(high * wide, 24, generator=draw, dtype=torch.float64)
+            one["image_grid_thw"] = torch.tensor([[1, high, wide]])
+            words = torch.cat([words[:2], torch.full((high * wide // 4,), IMAGE), words[2:]])
+            one["mm_token_type_ids"] = (words == IMAGE).long()[None]
+        found.append({"input_ids": words[None], "attention_mask": torch.ones_like(words)[None], **one})
+    return found
+
+
+def batched(ones):
+    """The tensors of prompts, padded on the left."""
+    most = max(one["input_ids"].shape[1] for one in ones)
+    return {
+        name: torch.cat(
+            [
+                torch.nn.functional.pad(one[name], (most - one["input_ids"].shape[1], 0))
+                if one[name].shape == one["input_ids"].shape
+                else one[name]
+                for one in ones
+            ]
+        )
+        for name in ones[0]
+    }
+
+
+def plain_score(model, prompt, tokens):
+    """The log-probability of tokens after a prompt, one at a time."""
+    total, inputs = 0.0, dict(prompt)
+    for token in tokens:
+        with torch.no_grad():
+            total += float(model(**inputs, use_cache=False).logits[0, -1].log_softmax(-1)[token])
+        for name, value in (("input_ids", token), ("attention_mask", 1), ("mm_token_type_ids", 0)):
+            if name in inputs:
+                inputs[name] = torch.cat([inputs[name], torch.tensor([[value]])], 1)
+    return total
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def case(request):
+    """A model, its prompts, their continuations' scores, and whether it shares prompts."""
+    torch.manual_seed(0)
+    make, shares = MODELS[request.param]
+    model = make().double().eval().requires_grad_(False)  # so that rounding hides nothing
+    found = Continuations(model, sees_images=request.param.startswith(("llava", "qwen")), pad=PAD, batch_size=4)
+    prompts = prompts_of(request.param)
+
+    def scores(rows):
+        return found.scores(batched(prompts), rows, lambda which: batched([prompts[one] for one in which]))
+
+    scores([(0, [5, 6]), (1, [7, 8, 9]), (2, [5])])  # finds out whether it shares prompts
+    return model, prompts, scores, shares
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_scores_are_those_of_a_loop_over_tokens(case, data):
+    model, prompts, scores, _ = case
+    tokens = st.lists(st.integers(5, WORDS - 1), min_size=1, max_size=5)
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 2), tokens), min_size=1, max_size=9))
+    plain = [plain_score(model, prompts[prompt], of_row) for prompt, of_row in rows]
+    assert scores(rows) == pytest.approx(plain, abs=1e-5, rel=1e-6)
+
+
+def test_a_prompt_is_read_once_where_the_model_can_share_it(case):
+    model, _, scores, shares = case
+    read = []
+    hook = model.register_forward_pre_hook(
+        lambda _, given, named: read.append(named["input_ids"].shape), with_kwargs=True
+    )
+    scores([(prompt, [5, 6, 7]) for prompt in (0, 1, 2) for _ in range(4)])
+    hook.remove()
+    prompts = sum(size for size, width in read if width > 2)  # two tokens of a choice predict the next ones
+    assert prompts == (3 if shares else 12)
