@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING, REASONS, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Reason, starts
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_set import ClosedSets, DecoySet, LeftOut, as_published, empty_set, stacked
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
@@ -136,7 +136,11 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
             decoys.picks[:, view],
             decoys.donors[:, view],
             decoys.fallback[:, view],
-            dict(zip(REASONS, rejected[view], strict=True)),
+            {
+                why.name.lower(): count
+                for why, count in zip(Reason, rejected[view], strict=True)
+                if count or why.in_paper
+            },
             missing[view],
         )
         for view, name in enumerate(names)

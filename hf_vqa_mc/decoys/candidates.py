@@ -153,6 +153,15 @@ class Reason(IntEnum):
     """its Wu-Palmer similarity to a decoy already taken of the same set reaches the threshold"""
     REPEATS_OTHER_SET = 4
     """an earlier set of the same row holds it (combined variants with ``combine="distinct"``)"""
+    NAMED = 5
+    """an annotator gave it as an answer to the question (``preset="plausible"``)"""
+    VERDICT = 6
+    """people or a model judged that it is correct, too (``vqa-mc remedy --reject``)"""
+
+    @property
+    def in_paper(self) -> bool:
+        """Whether it is a filter of Chao et al. 2018; others are counted only where they reject something."""
+        return self < Reason.NAMED
 
 
 REASONS = tuple(reason.name.lower() for reason in Reason)

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, ambiguous, reason_against
+from hf_vqa_mc.decoys.key_lists import holds
 from hf_vqa_mc.decoys.material import Triplets
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
+_NAMED, _VERDICT = int(Reason.NAMED), int(Reason.VERDICT)
 
 
 class ClosedSets(NamedTuple):
@@ -149,6 +151,23 @@ def is_excluded(decoys: DecoySet, triplet: int, view: int, key: int, tables: Fil
     return False
 
 
+@reading_inline
+def reason_for(
+    triplet: int,
+    key: int,
+    taken: NDArray[np.int32],
+    n_taken: int,
+    wup: bool,
+    triplets: Triplets,
+    tables: FilterTables,
+) -> int:
+    """The reason why a candidate cannot be a triplet's decoy; or ACCEPTED. See `reason_against`."""
+    if holds(triplets.rejected, triplet, key):
+        return _VERDICT
+    reason = reason_against(key, triplets.keys[triplets.targets[triplet]], taken, n_taken, wup, tables)
+    return _NAMED if reason == ACCEPTED and holds(triplets.named, triplet, key) else reason
+
+
 @reading
 def try_targets(
     decoys: DecoySet,
@@ -190,8 +209,7 @@ def _try_target(
     if memory.verdicts[key] // _VERDICTS == triplet:
         reason = memory.verdicts[key] % _VERDICTS
     else:
-        target = triplets.keys[triplets.targets[triplet]]
-        reason = reason_against(key, target, memory.taken, n_taken, True, tables)
+        reason = reason_for(triplet, key, memory.taken, n_taken, True, triplets, tables)
         # a key that is taken now repeats a taken decoy the next time
         memory.verdicts[key] = triplet * _VERDICTS + (reason if reason != ACCEPTED else _SAME_TEXT)
         if reason == ACCEPTED:

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables, reason_against
-from hf_vqa_mc.decoys.decoy_set import DecoySet, is_excluded
+from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables
+from hf_vqa_mc.decoys.decoy_set import DecoySet, is_excluded, reason_for
 from hf_vqa_mc.decoys.fitting_answers import DRAWS, FittingAnswers
+from hf_vqa_mc.decoys.key_lists import holds
 from hf_vqa_mc.decoys.material import Material, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
@@ -30,8 +31,7 @@ def _add_fallback(
     found = decoys.found[triplet, view]
     for i in range(found):
         taken[i] = triplets.keys[decoys.picks[triplet, view, i]]
-    target = triplets.keys[triplets.targets[triplet]]
-    if reason_against(key, target, taken, found, wup, tables) != ACCEPTED:
+    if reason_for(triplet, key, taken, found, wup, triplets, tables) != ACCEPTED:
         return
     if is_excluded(decoys, triplet, view, key, tables):
         return
@@ -135,11 +135,16 @@ def _add_fitting(
 
 @reading
 def _add_opposite(decoys: DecoySet, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets) -> None:
-    """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy."""
+    """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy.
+
+    Also if some annotators gave it, as yes/no questions without it make no sense; but not if verdicts reject it.
+    """
     opposite = opposites[triplets.keys[triplets.targets[triplet]]]
     if opposite == MISSING or decoys.sizes[triplet] == 0:
         return
     key, found = triplets.keys[opposite], decoys.found[triplet, view]
+    if holds(triplets.rejected, triplet, key):
+        return
     for i in range(found):
         if triplets.keys[decoys.picks[triplet, view, i]] == key:
             return

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import methods
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
 from hf_vqa_mc.decoys.fitting_answers import FittingAnswers, fitting_answers
+from hf_vqa_mc.decoys.key_lists import KeyLists
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -29,6 +30,8 @@ class Triplets(NamedTuple):
     hashes: NDArray[np.uint64]  # of the question ids
     images: NDArray[np.int32]  # image numbers
     questions: NDArray[np.int32]  # question numbers; equal ones of the same image are no donors for one another
+    named: KeyLists  # annotators' answers, which are no decoys; empty with ``preset="paper"``
+    rejected: KeyLists  # texts that verdicts reject as decoys
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class Material:
         skip_same_question: bool = False,
         largest_pool: int | None = None,
         n_decoys: NDArray[np.int32] | None = None,
+        rejected: pa.ListArray | None = None,
     ) -> "Material":
         """Number the texts of a triplet table and divide it into pools.
 
@@ -71,6 +75,7 @@ class Material:
             largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
                 average: the search for similar questions takes time in proportion to the square of a pool's size.
             n_decoys: see the attribute.
+            rejected: texts that never become a triplet's decoys, list of string (triplets,).
         """
         table = table.combine_chunks()
         declared = [method.column for _, method in methods().values() if method.column]
@@ -101,6 +106,10 @@ class Material:
                 questions=_numbered(table["question"])
                 if skip_same_question
                 else np.arange(table.num_rows, dtype=np.int32),
+                named=KeyLists.of(table["answers"].combine_chunks(), candidates)
+                if settings.preset == "plausible"
+                else KeyLists.empty(table.num_rows),
+                rejected=KeyLists.empty(table.num_rows) if rejected is None else KeyLists.of(rejected, candidates),
             ),
             lists={
                 name: (part, starts(pc.list_value_length(table[name]).to_numpy()))

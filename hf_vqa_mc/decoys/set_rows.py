@@ -3,15 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, starts, too_similar
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, too_similar
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_set import DecoySet
+from hf_vqa_mc.decoys.key_lists import KeyLists, holds
 from hf_vqa_mc.decoys.material import Material
-from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.wu_palmer import reading
 
 SCALE = 1_000
@@ -26,24 +24,21 @@ class Rows(NamedTuple):
     questions: NDArray[np.int32]  # equal for questions that are the same letter by letter
     comparable: NDArray[np.int32]  # equal for equivalent questions
     coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
-    answers: NDArray[np.int32]  # sorted keys of each row's human answers, concatenated
-    answer_starts: NDArray[np.int64]  # (rows + 1,)
+    answers: KeyLists  # of annotators
+    rejected: KeyLists  # by verdicts
 
 
 def rows_of(material: Material) -> Rows:
     """The rows of a dataset, without coordinates."""
     triplets = material.triplets
-    answers = material.table["answers"].combine_chunks()
-    known = pa.array(material.candidates.key_texts, pa.large_string())
-    keys = pc.index_in(comparable_texts(pc.list_flatten(answers))[0], known)
     return Rows(
         targets=triplets.keys[triplets.targets],
         images=triplets.images,
         questions=np.array(material.table["question"].combine_chunks().dictionary_encode().indices),
         comparable=material.comparable_questions,
         coordinates=np.empty((material.size, 0), np.int16),
-        answers=pc.fill_null(keys, MISSING).to_numpy().astype(np.int32),
-        answer_starts=starts(pc.fill_null(pc.list_value_length(answers), 0).to_numpy()),
+        answers=KeyLists.of(material.table["answers"].combine_chunks(), material.candidates),
+        rejected=triplets.rejected,
     )
 
 
@@ -53,11 +48,8 @@ def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
     if rows.images[row] == rows.images[other] and rows.comparable[row] == rows.comparable[other]:
         return False
     target, candidate = rows.targets[row], rows.targets[other]
-    for i in range(rows.answer_starts[row], rows.answer_starts[row + 1]):
-        if rows.answers[i] == candidate:
-            return False
-    for i in range(rows.answer_starts[other], rows.answer_starts[other + 1]):
-        if rows.answers[i] == target:
+    for lists in (rows.answers, rows.rejected):
+        if holds(lists, row, candidate) or holds(lists, other, target):
             return False
     return not (contains(candidate, target, tables) or too_similar(candidate, target, tables))
 

@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import KINDS, class_names
+from hf_vqa_mc.benchmarks.verdicts import Rejected
 from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors, uses_word_vectors
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Reason, starts
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
+from hf_vqa_mc.remedies.rejections import Rejections, without_bad_questions, without_rejected_decoys
 from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, remedied_config
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import load_word_vectors
@@ -41,6 +43,7 @@ def give_new_decoys(
     donors: Sequence[Donor] = (),
     keep_size: bool = False,
     progress: Progress = silent,
+    verdicts: Rejected | None = None,
 ) -> Remedied:
     """Replace the decoys of all splits.
 
@@ -57,6 +60,8 @@ def give_new_decoys(
         keep_size: give each row as many choices as published, instead of ``decoys_per_set`` in each set, where
             `_may_keep_size`.
         progress: called with (step, done, total).
+        verdicts: texts that never become a question's decoys, also by ``keep_size`` or in closed sets, and questions
+            whose rows are left out.
 
     Raises:
         InputError: the variant is unknown, word vectors are missing, no image has several questions for IoU decoys,
@@ -64,28 +69,43 @@ def give_new_decoys(
     """
     check_remedy(variant, word_vectors)
     recipe = VARIANTS[variant]
+    rejections = None
+    if verdicts is not None:
+        benchmark, rejections = without_bad_questions(benchmark, verdicts)
     if "iou" in recipe.sets:
         check_images(benchmark, donors)
     if recipe.guarantee == "image":
         check_images(benchmark, (), "closed sets of the same image", "use another --guarantee")
-    material = _material(benchmark, recipe, word_vectors, settings, donors, keep_size, progress)
+    n_decoys = _published_decoys(benchmark, len(donors)) if keep_size and _may_keep_size(recipe) else None
+    allowed = {name: split.rows for name, split in benchmark.splits.items()}
+    if rejections is not None:
+        allowed, rejections = without_rejected_decoys(benchmark, rejections)
+    material = _material(allowed, recipe, word_vectors, settings, donors, n_decoys, rejections, progress)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
     ordered = all(split.ordered for split in benchmark.splits.values())
     arrangement = Arrangement(recipe, choices, material, target_first=not ordered)
     origins, most = _origins(benchmark, donors), choices.texts.shape[1]
     progress("arranging choices", 0, material.size - len(donors))
-    splits, first, unchanged = {}, 0, 0
+    alone = ~recipe.closed & (choices.texts[:, 1:] == MISSING).all(axis=1)
+    splits, first, unchanged, without_choices = {}, 0, 0, 0
     for name, split in benchmark.splits.items():
-        included = np.flatnonzero(choices.included[first : first + split.rows.num_rows])
+        rows = slice(first, first + split.rows.num_rows)
+        without = alone[rows] & (pc.list_value_length(allowed[name]["choices"]).to_numpy() < 2)
+        included = np.flatnonzero(choices.included[rows] & ~without)
+        without_choices += int(without.sum())
         if len(included):
-            one = split.take(included) if recipe.closed else split
-            splits[name], kept = _new_split(benchmark, one, arrangement, first + included, origins, most)
+            one = split.take(included) if len(included) < split.rows.num_rows else split
+            published = allowed[name].take(pa.array(included))
+            splits[name], kept = _new_split(benchmark, one, published, arrangement, first + included, origins, most)
             unchanged += kept
         first += split.rows.num_rows
         progress("arranging choices", first, material.size - len(donors))
     statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
     statistics["pools"] = len(material.pools)
+    if rejections is not None:
+        tested = sum(made[name].view(recipe).rejected.get(Reason.VERDICT.name.lower(), 0) for name in recipe.sets)
+        statistics["rejected"] = rejections.as_json(tested, without_choices)
     vectors = material.vectors
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     if benchmark.evaluated not in splits:
@@ -97,24 +117,36 @@ def give_new_decoys(
 
 
 def _material(
-    benchmark: Benchmark,
+    rows: Mapping[str, pa.Table],
     recipe: Variant,
     word_vectors: str | None,
     settings: Settings,
     donors: Sequence[Donor],
-    keep_size: bool,
+    n_decoys: NDArray[np.int32] | None,
+    rejections: Rejections | None,
     progress: Progress,
 ) -> Material:
     """The rows of all splits and the donors, with word vectors if they are used."""
-    triplets = _triplets(benchmark, donors, own_splits=recipe.closed)
+    triplets = _triplets(rows, donors, own_splits=recipe.closed)
     vectors = None
     if word_vectors is not None and uses_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
-    n_decoys = _published_decoys(triplets, len(donors)) if keep_size and _may_keep_size(recipe) else None
+    rejected = None
+    if rejections is not None:
+        texts = [one for of_split in rows.values() for one in rejections.texts(of_split)]
+        rejected = pa.array([*texts, *([] for _ in donors)], pa.list_(pa.string()))
     pool = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
-    return Material.of(triplets, settings, vectors, skip_same_question=True, largest_pool=pool, n_decoys=n_decoys)
+    return Material.of(
+        triplets,
+        settings,
+        vectors,
+        skip_same_question=True,
+        largest_pool=pool,
+        n_decoys=n_decoys,
+        rejected=rejected,
+    )
 
 
 def _may_keep_size(variant: Variant) -> bool:
@@ -122,12 +154,10 @@ def _may_keep_size(variant: Variant) -> bool:
     return not variant.closed and not needs_published(variant)
 
 
-def _published_decoys(triplets: pa.Table, n_donors: int) -> NDArray[np.int32]:
+def _published_decoys(benchmark: Benchmark, n_donors: int) -> NDArray[np.int32]:
     """The number of published decoys of each row, at least 1; 0 for donors, which come last."""
-    found = pc.list_value_length(triplets["orig_decoys"]).to_numpy()
-    least = np.arange(len(found)) < len(found) - n_donors
-    wanted: NDArray[np.int32] = np.maximum(found, least).astype(np.int32)
-    return wanted
+    sizes = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
+    return np.concatenate([np.maximum(np.concatenate(sizes) - 1, 1), np.zeros(n_donors)]).astype(np.int32)
 
 
 def _origins(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Array:
@@ -171,16 +201,16 @@ def check_images(
         )
 
 
-def _triplets(benchmark: Benchmark, donors: Sequence[Donor], own_splits: bool) -> pa.Table:
+def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Donor], own_splits: bool) -> pa.Table:
     """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors.
 
     ``own_splits`` keeps the names of the splits.
     """
     parts = []
-    counted = "train" if "train" in benchmark.splits else None
-    for name, split in benchmark.splits.items():
+    counted = "train" if "train" in rows else None
+    for name, of_split in rows.items():
         columns = ("choices", "label", "image_id", "question_id", "question", "answers")
-        choices, labels, images, ids, questions, answers = (split.rows[column].combine_chunks() for column in columns)
+        choices, labels, images, ids, questions, answers = (of_split[column].combine_chunks() for column in columns)
         ids = pc.binary_join_element_wise(name, ids, "/")
         is_target = np.zeros(len(choices.flatten()), np.bool_)
         sizes = choices.value_lengths().to_numpy()
@@ -227,12 +257,26 @@ def _or_target(answers: pa.ListArray, targets: pa.StringArray) -> pa.ListArray:
 
 
 def _new_split(
-    benchmark: Benchmark, split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array, most: int
+    benchmark: Benchmark,
+    split: Split,
+    published: pa.Table,
+    arrangement: Arrangement,
+    rows: NDArray[np.int64],
+    origins: pa.Array,
+    most: int,
 ) -> tuple[Split, int]:
     """A split with at most ``most`` new choices per row, and the number of its rows that keep their published choices.
 
-    ``rows`` are the triplet indices of the split's rows, ``origins`` (triplets,) describe each triplet's target. The
-    split's ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
+    The split's ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
+
+    Args:
+        benchmark: with the layout.
+        split: the split.
+        published: its rows with the published choices that may be kept.
+        arrangement: of all choices.
+        rows: the triplet indices of the split's rows.
+        origins: (triplets,): description of each triplet's target.
+        most: the maximum number of choices.
     """
     made = arrangement.columns(rows)
     sizes = pc.list_value_length(made["choices"]).to_numpy()
@@ -254,7 +298,7 @@ def _new_split(
         "choice_origins": pa.ListArray.from_arrays(made["choices"].offsets, described),
     }
     if few.any():
-        columns = _with_published(columns, split, few)
+        columns = _with_published(columns, published, few)
     columns |= {name: made[name] for name in SET_COLUMNS if arrangement.closed}
     table = split.rows
     for name in ("choices", "label", "choice_kinds"):
@@ -262,9 +306,11 @@ def _new_split(
     return replace(split, rows=table, original=_written(benchmark, split, columns, most)), int(few.sum())
 
 
-def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[np.bool_]) -> dict[str, pa.Array]:
+def _with_published(
+    columns: dict[str, pa.Array], published: pa.Table, which: NDArray[np.bool_]
+) -> dict[str, pa.Array]:
     """The columns with the published choices in some rows."""
-    choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
+    choices, labels = published["choices"].to_pylist(), published["label"].to_pylist()
     lists = {name: column.to_pylist() for name, column in columns.items()}
     for row in np.flatnonzero(which).tolist():
         is_target = [index == labels[row] for index in range(len(choices[row]))]

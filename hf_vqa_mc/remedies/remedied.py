@@ -18,6 +18,7 @@ from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.atomic_file import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
+from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
 from hf_vqa_mc.text.counted import counted
 
 MOSTLY = 0.5
@@ -136,6 +137,8 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
     sizes, before = (_alternatives(statistics[name]) for name in ("choices", "choices_before"))
     kinds = VARIANTS[statistics["variant"]].description
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
+    if "rejected" in statistics:
+        lines.append(rejections_in_words(statistics["rejected"]))
     if statistics["pools"] > 1:
         lines.append(
             f"The rows are divided by image into {statistics['pools']} random parts; the decoys of a row come from "

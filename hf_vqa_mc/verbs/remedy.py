@@ -116,6 +116,12 @@ class RemedySettings(BenchmarkOptions, SetSettings):
     scene_graphs: str | None = option(
         "Column of objects, whose names and attributes may become IoU decoys.", default=None, panel=DONORS
     )
+    reject: Path | None = option(
+        "Table of verdicts, from people or vqa-mc judge: choices that are correct, too, do not become decoys of their "
+        "question, and rows with a bad question are left out.",
+        default=None,
+        panel=DECOYS,
+    )
     prune: float | None = option(
         "Keep the decoys and remove rows until no blind probe gains more than this fraction over random guessing, "
         "such as 0.05, or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
@@ -142,8 +148,10 @@ class RemedySettings(BenchmarkOptions, SetSettings):
     def __post_init__(self) -> None:
         check_options(self)
         others = (self.word_vectors, self.pool, self.captions, self.scene_graphs)
-        if self.prune is not None and any(one is not None for one in others):
-            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool, --captions and --scene-graphs")
+        if self.prune is not None and any(one is not None for one in (*others, self.reject)):
+            raise InputError(
+                "--prune keeps the decoys; remove --word-vectors, --pool, --captions, --scene-graphs and --reject"
+            )
         if self.guarantee is not None:
             if self.variant != "iou_qou" or self.prune is not None:
                 raise InputError("--guarantee replaces --variant and --prune; remove one of them")
@@ -269,18 +277,20 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
     from hf_vqa_mc.remedies.prune import prune
+    from hf_vqa_mc.remedies.rejections import read_rejections
     from hf_vqa_mc.remedies.remedied import pruned_config, remedied_config
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
 
     if settings.prune is None:
         check_remedy(settings.decoys, settings.word_vectors)
-    inputs = [*settings.paths, *([Path(settings.pool)] if settings.pool else [])]
+    inputs = [*settings.paths, *(Path(one) for one in (settings.pool, settings.reject) if one)]
     if settings.output is not None:
         check_output(settings.dataset, settings.output, settings.overwrite)
         check_outside(settings.output, "--output", inputs)
     if settings.report is not None:
         others = [settings.output] if settings.output else []
         check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
+    verdicts = read_rejections(settings.reject) if settings.reject else None
     benchmark = settings.read(progress)
     if settings.output is not None:
         pruned = settings.prune is not None
@@ -294,7 +304,9 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         )
         method = Settings(**{name: value for name, value in settings.method.items() if value is not None})
         keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
-        made = give_new_decoys(benchmark, settings.decoys, settings.word_vectors, method, donors, keep_size, progress)
+        made = give_new_decoys(
+            benchmark, settings.decoys, settings.word_vectors, method, donors, keep_size, progress, verdicts
+        )
     with contextlib.ExitStack() as stack:
         outputs = []
         if settings.output is not None:  # written before the audits, to notice a full disk; published after them

@@ -1,0 +1,142 @@
+"""What verdicts reject, taken out of a benchmark before it gets new decoys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.benchmarks.verdicts import Rejected, read_verdicts, rejected
+from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.many_texts import comparable_texts
+
+
+@dataclass(frozen=True)
+class Rejections:
+    """What verdicts reject, counted in a benchmark."""
+
+    rejected: Rejected
+    questions: int
+    """rejected questions, and questions with rejected choices"""
+    unknown: int
+    """those of them that are not in the benchmark"""
+    bad_rows: int = 0
+    """rows left out, since their question is bad"""
+    published_decoys: int = 0
+    """published decoys that are rejected"""
+
+    def texts(self, rows: pa.Table) -> list[list[str]]:
+        """(rows,): the texts rejected for each row's question."""
+        ids = rows["question_id"].to_pylist()
+        return [sorted(self.rejected.choices.get(one, ())) for one in ids]
+
+    def as_json(self, candidates: int, without_choices: int) -> dict[str, int]:
+        """Counts for the statistics of a remedy.
+
+        Args:
+            candidates: number of times that a rejected text was tested as a decoy.
+            without_choices: number of rows left out, since they have no decoy.
+        """
+        return {
+            "questions": self.questions,
+            "unknown_questions": self.unknown,
+            "rows_left_out_bad_question": self.bad_rows,
+            "rows_left_out_no_decoy": without_choices,
+            "published_decoys": self.published_decoys,
+            "candidates": candidates,
+        }
+
+
+def in_words(found: Mapping[str, int]) -> str:
+    """The counts of `Rejections.as_json` in sentences."""
+    unknown = f" ({found['unknown_questions']:,} are not in the benchmark)" if found["unknown_questions"] else ""
+    reasons = {
+        "rows_left_out_bad_question": "their question is bad",
+        "rows_left_out_no_decoy": "no decoy is left",
+    }
+    left_out = [f"{counted(found[name], 'row')} since {why}" for name, why in reasons.items() if found[name]]
+    lines = [
+        f"Verdicts about {counted(found['questions'], 'question')}{unknown} reject "
+        f"{counted(found['published_decoys'], 'published decoy')}."
+    ]
+    if found["candidates"]:
+        lines.append(f"Tested candidates that they reject: {found['candidates']:,}.")
+    if left_out:
+        lines.append(f"Left out: {', '.join(left_out)}.")
+    return " ".join(lines)
+
+
+def read_rejections(path: Path) -> Rejected:
+    """What a table of verdicts rejects.
+
+    Raises:
+        InputError: the table cannot be read, or rejects nothing.
+    """
+    verdicts = read_verdicts(path)
+    found = rejected(verdicts)
+    if not found.choices and not found.questions:
+        raise InputError(
+            f"--reject {path}: none of its {counted(len(verdicts), 'verdict')} rejects a choice or a question; remove "
+            "the option"
+        )
+    return found
+
+
+def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchmark, Rejections]:
+    """The benchmark without rows whose question is bad; an id counts in each split.
+
+    Raises:
+        InputError: no id of the verdicts is in the benchmark, or all evaluated rows are left out.
+    """
+    named = found.questions | found.choices.keys()
+    ids = {name: split.rows["question_id"].to_pylist() for name, split in benchmark.splits.items()}
+    known = {one for of_split in ids.values() for one in of_split}
+    if not named & known:
+        raise InputError(
+            f"--reject: none of its {counted(len(named), 'question id')}, such as {shown(min(named))}, is in "
+            f"{benchmark.dataset}, which has ids such as {shown(min(known, default=''))}; use verdicts about its rows"
+        )
+    kept = {name: np.flatnonzero([one not in found.questions for one in of_split]) for name, of_split in ids.items()}
+    if not len(kept[benchmark.evaluated]):
+        raise InputError(f"{benchmark.test.location}: --reject rejects the questions of all rows; use other verdicts")
+    splits = {name: split.take(kept[name]) for name, split in benchmark.splits.items() if len(kept[name])}
+    bad_rows = sum(map(len, ids.values())) - sum(map(len, kept.values()))
+    return replace(benchmark, splits=splits), Rejections(found, len(named), len(named - known), bad_rows)
+
+
+def without_rejected_decoys(benchmark: Benchmark, found: Rejections) -> tuple[dict[str, pa.Table], Rejections]:
+    """The rows of each split without rejected decoys, and the rejections with their number.
+
+    A row may keep its target alone. Texts are compared as by `comparable`. ``choice_kinds`` are unchanged.
+    """
+    tables, dropped = {}, 0
+    for name, split in benchmark.splits.items():
+        tables[name], n_dropped = _without_decoys(split.rows, found.texts(split.rows))
+        dropped += n_dropped
+    return tables, replace(found, published_decoys=dropped)
+
+
+def _without_decoys(rows: pa.Table, rejected_texts: list[list[str]]) -> tuple[pa.Table, int]:
+    """Rows without the decoys that are rejected, and the number of these."""
+    choices, labels = rows["choices"].combine_chunks(), rows["label"].to_numpy()
+    first = starts(choices.value_lengths().to_numpy())
+    kept = np.ones(first[-1], np.bool_)
+    for row, others in enumerate(rejected_texts):
+        if others:
+            texts = choices[row].as_py()
+            keys = comparable_texts([*texts, *others])[0].to_pylist()
+            kept[first[row] : first[row + 1]] = [key not in keys[len(texts) :] for key in keys[: len(texts)]]
+    kept[first[:-1] + labels] = True
+    before = starts(kept)  # number of kept choices before each choice
+    left = choices.flatten().filter(pa.array(kept))
+    columns = {
+        "choices": pa.ListArray.from_arrays(pa.array(before[first], pa.int32()), left),
+        "label": pa.array(before[first[:-1] + labels] - before[first[:-1]], pa.int64()),
+    }
+    for name, column in columns.items():
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    return rows, int((~kept).sum())
