@@ -201,10 +201,8 @@ def human_answers(table: pa.Table) -> pa.Array:
         elif is_list(kind) and pa.types.is_struct(kind.value_type):
             fields = {field.name: field.type for field in kind.value_type}
             if is_text(fields.get("answer", pa.null())):
-                cells = table[name].to_pylist()
-                return pa.array(
-                    [[one["answer"] for one in cell or () if one and one["answer"]] for cell in cells], TEXTS
-                )
+                records, lengths = as_lists(table[name])
+                return ChoiceCells(as_text(pc.struct_field(records, "answer")), lengths).choices
     return no_lists(table.num_rows)
 
 

@@ -46,7 +46,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")
     progress("opening", 0, 1)
-    opened, notes = _limited(open_tables(options.dataset, options.config), options.limit)
+    opened, notes = limited(open_tables(options.dataset, options.config), options.limit)
     hub = opened.location if opened.base is None else None
     allowed = allowed_images(opened.rows, opened.base, hub, options.images, remote=options.allow_remote_images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
@@ -77,7 +77,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, *about)
 
 
-def _limited(opened: Opened, limit: int | None) -> tuple[Opened, tuple[str, ...]]:
+def limited(opened: Opened, limit: int | None) -> tuple[Opened, tuple[str, ...]]:
     """The first rows of each split, and a sentence about the others, if there are any."""
     sizes = {name: table.num_rows for name, table in opened.tables.items()}
     if limit is None or max(sizes.values(), default=0) <= limit:
