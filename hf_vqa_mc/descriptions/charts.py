@@ -21,7 +21,9 @@ PLOT = 220.0
 SUNBURST = 450.0
 HOLE = 0.16
 """Radius of the hole in the middle of a sunburst, as a share of its radius."""
-LEGIBLE = 11.0
+VISIBLE = 0.001
+"""Smallest length of a bar, as a share of the longest."""
+LEGIBLE = 10.0
 """Smallest width of an arc with a word, in units."""
 
 
@@ -42,9 +44,11 @@ class Bars:
         """Draw them, in the order of the first dataset."""
         by_side = [dict(zip(map(number_text, one.table[self.names]), one.table[self.values], strict=True))
                    for _, one in sides if one.table]  # fmt: skip
-        names = list(dict.fromkeys(name for found in by_side for name in found))[:MOST_BARS]
-        largest = max((found.get(name, 0) or 0 for found in by_side for name in names), default=0)
-        if not largest:
+        names = list(dict.fromkeys(name for found in by_side for name in found))
+        sizes = {name: max(found.get(name) or 0 for found in by_side) for name in names}
+        largest = max(sizes.values(), default=0)
+        names = [name for name in names if sizes[name] > VISIBLE * largest][:MOST_BARS]
+        if not names:
             return None
         top = _legend_height(sides)
         step = ROW if len(by_side) == 1 else 1.5 * ROW

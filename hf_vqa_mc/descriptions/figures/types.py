@@ -71,10 +71,11 @@ def types(group: Group, data: Data) -> Found:
         for cell, values in zip(cells, table.values(), strict=True):
             values.append(cell)
     numbers: dict[str, Any] = {"types": column.different}
-    bits_of = [(bits, size) for bits, size in zip(table["entropy"], table["questions"], strict=True) if bits is not None]
+    bits_of = [one for one in zip(table["entropy"], table["questions"], strict=True) if one[0] is not None]
     if bits_of:
-        numbers["entropy, mean of types"] = float(np.mean([bits for bits, _ in bits_of]))
-        numbers["entropy, mean of questions"] = float(np.average(*map(np.array, zip(*bits_of, strict=True))))
+        bits, sizes = np.array(bits_of).T
+        numbers["entropy, mean of types"] = float(bits.mean())
+        numbers["entropy, mean of questions"] = float(np.average(bits, weights=sizes))
         numbers["entropy of all answers"] = entropy(data.targets.counts.tolist())
     return Found(numbers, table)
 
