@@ -103,7 +103,11 @@ class Lines:
             y = bottom - PLOT * tick / highest
             drawing.line(((left, y), (right, y)), "hair")
             is_share = any(isinstance(value, Share) for _, value in points)
-            text = f"{100 * tick:.0f}%" if is_share and highest >= 0.05 else number_text(Share(tick) if is_share else tick)
+            text = (
+                f"{100 * tick:.0f}%"
+                if is_share and highest >= 0.05
+                else number_text(Share(tick) if is_share else tick)
+            )
             drawing.label(left - 6, y, text, size=12, anchor="end", colour="soft")
         for x in _powers(low, high) if self.logarithmic else _ticks(high, whole=True):
             if x >= low:
@@ -156,7 +160,9 @@ class Stacked:
                     drawing.box(LEFT - 7, at, 4, ROW - 2, SERIES[number])
                 for part, value in found.get(group, {}).items():
                     colour = colours.setdefault(part, CATEGORIES[len(colours) % len(CATEGORIES)])
-                    drawing.box(x, at, max(room * value - 1, 0.2), ROW - 2, colour, f"{group}: {part} {number_text(value)}")
+                    drawing.box(
+                        x, at, max(room * value - 1, 0.2), ROW - 2, colour, f"{group}: {part} {number_text(value)}"
+                    )
                     if len(part) * 6.2 + 8 < room * value:
                         drawing.label(x + 4, at + ROW / 2 - 1, part, size=11, colour="on")
                     x += room * value

@@ -16,10 +16,10 @@ from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import limited
 from hf_vqa_mc.dataset.loading import NoChoices
+from hf_vqa_mc.descriptions.texts import Column, Lists
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
-from hf_vqa_mc.descriptions.texts import Column, Lists
 
 COLUMNS = ("split", "question", "answer", "image_id", "question_type", "answer_type")
 NESTED = {"structural type": ("types", "structural"), "semantic type": ("types", "semantic"),
@@ -199,4 +199,3 @@ def _several(lists: pa.ChunkedArray) -> Lists | None:
 
 def _filled(lists: pa.ChunkedArray) -> Lists | None:
     return Lists.of(lists) if pc.sum(pc.list_value_length(lists)).as_py() else None
-

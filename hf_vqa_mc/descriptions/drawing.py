@@ -9,6 +9,7 @@ WIDTH = 480.0
 SERIES = ("a", "b")
 """Colours of the first and second dataset."""
 CATEGORIES = tuple(f"c{number}" for number in range(8))
+_CATEGORY_COLOURS = ("#7fb7be", "#e3a36f", "#a9b665", "#b79fd0", "#e08d8d", "#8fb0dd", "#d9c064", "#a8a39b")
 COLOURS = {
     "a": ("#1b7f8c", "#4cb7c4"),
     "b": ("#c2501e", "#f0854f"),
@@ -17,13 +18,7 @@ COLOURS = {
     "hair": ("#e3e0da", "#323943"),
     "paper": ("#ffffff", "#1c2128"),
     "on": ("#14181d", "#14181d"),
-    **dict(
-        zip(
-            CATEGORIES,
-            [(one, one) for one in ("#7fb7be", "#e3a36f", "#a9b665", "#b79fd0", "#e08d8d", "#8fb0dd", "#d9c064", "#a8a39b")],
-            strict=True,
-        )
-    ),
+    **{name: (colour, colour) for name, colour in zip(CATEGORIES, _CATEGORY_COLOURS, strict=True)},
 }  # fmt: skip
 """Name to the colour in light and in dark mode; "on" is that of text on `CATEGORIES`."""
 

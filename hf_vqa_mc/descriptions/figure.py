@@ -1,6 +1,6 @@
 """The declaration of a figure, and what it finds in a dataset."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -50,6 +50,26 @@ class Figure:
 def share(part: float, of: float) -> Share:
     """A fraction; 0 of nothing."""
     return Share(part / of if of else 0.0)
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Columns from rows.
+
+    >>> table(["word", "questions"], [("what", 2), ("is", 1)])
+    {'word': ['what', 'is'], 'questions': [2, 1]}
+    """
+    listed = list(rows)
+    return {name: [row[number] for row in listed] for number, name in enumerate(names)}
+
+
+def distribution(
+    name: str, values: Iterable[Any], counts: Iterable[float], of_what: str = "questions"
+) -> dict[str, list[Any]]:
+    """A table of values with their counts and shares of the sum."""
+    numbers = [int(count) for count in counts]
+    total = sum(numbers)
+    shares = [share(count, total) for count in numbers]
+    return {name: list(values), of_what: numbers, "share": shares}
 
 
 def number_text(value: Any) -> str:  # noqa: ANN401  a cell

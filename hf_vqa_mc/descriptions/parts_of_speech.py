@@ -112,6 +112,8 @@ def verb_forms(verb: str) -> list[str]:
         return [verb, f"{verb}s", f"{verb}d", *([f"{verb[:-2]}ying"] if verb.endswith("ie") else [f"{verb[:-1]}ing"])]
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return [verb, f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb}ing"]
-    doubled = [f"{verb}{verb[-1]}ed", f"{verb}{verb[-1]}ing"] if verb[-2] in "aeiou" and verb[-3:-2] not in "aeiou" else []
+    doubled = (
+        [f"{verb}{verb[-1]}ed", f"{verb}{verb[-1]}ing"] if verb[-2] in "aeiou" and verb[-3:-2] not in "aeiou" else []
+    )
     plural = f"{verb}es" if verb.endswith(("s", "x", "ch", "sh", "o", "ss")) else f"{verb}s"
     return [verb, plural, f"{verb}ed", f"{verb}ing", *doubled]

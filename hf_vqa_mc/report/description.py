@@ -70,11 +70,15 @@ def _section(one: Described, names: list[str]) -> dict[str, Any]:
         "sentence": one.figure.sentence,
         "drawing": drawing and Markup(svg(drawing, title)),  # whose texts are escaped
         "numbers": {
-            plain(name, CELL): [plain(number_text(found.numbers.get(name)), CELL) if found else "" for found in one.found]
+            plain(name, CELL): [
+                plain(number_text(found.numbers.get(name)), CELL) if found else "" for found in one.found
+            ]
             for name in numbers
         },
         "tables": [_table(name, found) for name, found in one.sides(names) if found.table],
-        "reasons": [f"{plain(name, 120)}: {reason}" for name, reason in zip(names, one.reasons, strict=True) if reason],
+        "reasons": [
+            f"{plain(name, 120)}: {reason}" for name, reason in zip(names, one.reasons, strict=True) if reason
+        ],
     }
 
 

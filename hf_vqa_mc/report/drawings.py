@@ -37,7 +37,9 @@ def svg(drawing: Drawing, title: str, file: bool = False) -> str:
         background = f'<rect class="fill-paper" width="{drawing.width:g}" height="{drawing.height:g}"/>'
         style = f"<style>{styles()}text {{ font-family: {FONT}; }}</style>"
     name = escape(plain(title, TITLE))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {size}" role="img" aria-label="{name}">'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {size}" role="img" aria-label="{name}">'
+    )
     shapes = "".join(map(_shape, drawing.shapes))
     return f"{head}{style}{background}{shapes}{''.join(map(_label, drawing.labels))}</svg>"
 
@@ -45,7 +47,8 @@ def svg(drawing: Drawing, title: str, file: bool = False) -> str:
 def _shape(one: Shape) -> str:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in one.points)
     if not one.filled:
-        return f'<polyline class="line-{one.colour}" stroke-width="{LINE if one.colour != "hair" else 1}" points="{points}"/>'
+        width = 1 if one.colour == "hair" else LINE
+        return f'<polyline class="line-{one.colour}" stroke-width="{width}" points="{points}"/>'
     title = f"<title>{escape(plain(one.title, TITLE))}</title>" if one.title else ""
     return f'<polygon class="fill-{one.colour}" points="{points}">{title}</polygon>'
 

@@ -43,8 +43,8 @@ class DescribeSettings(BenchmarkOptions):
         "Figures to compute, such as first_words,question_lengths; by default all.", default=(), separator=","
     )
     beginnings: Path | None = option(
-        "Text file with beginnings of questions, one per line, such as VQA's mscoco_question_types.txt; by default they "
-        "are counted.",
+        "Text file with beginnings of questions, one per line, such as VQA's mscoco_question_types.txt; by default "
+        "they are counted.",
         default=None,
     )
     captions: Path | None = option(
@@ -182,7 +182,9 @@ def _beginnings(path: Path) -> tuple[str, ...]:
     except FileNotFoundError:
         raise InputError(f"--beginnings {path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--beginnings {path}: cannot be read ({error}); expected text, one beginning per line") from error
+        raise InputError(
+            f"--beginnings {path}: cannot be read ({error}); expected text, one beginning per line"
+        ) from error
     found = tuple(dict.fromkeys(line.strip() for line in lines if words(line) and line.strip() != "none of the above"))
     if not found:
         raise InputError(f"--beginnings {path}: no beginnings; expected one per line, such as 'what color'")

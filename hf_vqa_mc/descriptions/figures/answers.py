@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.charts import Bars, Lines
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, share
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, distribution, share, table
 from hf_vqa_mc.descriptions.figures.questions import lengths
 from hf_vqa_mc.descriptions.texts import pairs
 from hf_vqa_mc.text.normalisation import YES_NO
@@ -48,9 +48,10 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
 def unique_answers(data: Data) -> Found:
     """The number of different answers that annotators give to a question."""
     different, _, given = _per_question(data)
+    values, counts = np.unique(different, return_counts=True)
     return Found(
         {"mean": float(different.mean()), "annotators per question": float(given.mean())},
-        _distribution("different answers", different),
+        distribution("different answers", values.tolist(), counts),
     )
 
 
@@ -64,16 +65,8 @@ def agreement(data: Data) -> Found:
         f"fewer than {DISAGREE} agree": share((most < DISAGREE).sum(), len(most)),
         "mean": float(most.mean()),
     }
-    return Found(numbers, _distribution("annotators", most))
-
-
-def _distribution(name: str, values: NDArray[np.int64]) -> dict[str, list[Number]]:
-    distinct, counts = np.unique(values, return_counts=True)
-    return {
-        name: distinct.tolist(),
-        "questions": counts.tolist(),
-        "share": [share(count, len(values)) for count in counts.tolist()],
-    }
+    values, counts = np.unique(most, return_counts=True)
+    return Found(numbers, distribution("annotators", values.tolist(), counts))
 
 
 def kinds(data: Data) -> Found:
@@ -92,12 +85,7 @@ def kinds(data: Data) -> Found:
     if n_numbers:
         best = int(numbers.argmax())
         found[f"{answers.texts[best]} (the most frequent number), of numbers"] = share(numbers[best], n_numbers)
-    table = {
-        "answer": list(counts),
-        "questions": list(counts.values()),
-        "share": [share(count, total) for count in counts.values()],
-    }
-    return Found(found, table)
+    return Found(found, distribution("answer", counts, counts.values()))
 
 
 def coverage(data: Data) -> Found:
@@ -114,7 +102,10 @@ def coverage(data: Data) -> Found:
         return share(sums[name][min(rank, len(sums[name])) - 1], sums[name][-1])
 
     numbers: dict[str, Number] = {
-        f"{rank:,} most frequent, of {name}": covered(name, rank) for name in sums for rank in (10, TOP) if rank <= most
+        f"{rank:,} most frequent, of {name}": covered(name, rank)
+        for name in sums
+        for rank in (10, TOP)
+        if rank <= most
     }
     return Found(numbers, {"answers": ranks, **{name: [covered(name, rank) for rank in ranks] for name in sums}})
 
@@ -123,12 +114,8 @@ def most_frequent(data: Data) -> Found:
     """The most frequent answers."""
     top = data.targets.most_frequent(20)
     counts = data.targets.counts
-    table = {
-        "answer": [data.targets.texts[index] for index in top],
-        "questions": [int(counts[index]) for index in top],
-        "share": [share(counts[index], counts.sum()) for index in top],
-    }
-    return Found({}, table)
+    rows = ([data.targets.texts[index], int(counts[index]), share(counts[index], counts.sum())] for index in top)
+    return Found({}, table(["answer", "questions", "share"], rows))
 
 
 def needs_answers(data: Data) -> str:
@@ -140,7 +127,6 @@ def needs_annotators(data: Data) -> str:
     """Why figures of several annotators do not apply."""
     several = data.answers is not None and data.answers.flat.valid.any()
     return "" if several else "questions do not have answers of several people"
-
 
 
 ANSWERS = (

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.charts import Bars, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, share
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, distribution, share
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
 from hf_vqa_mc.descriptions.texts import Column, Lists
 from hf_vqa_mc.text.wordnet import wordnet_covers
@@ -17,10 +17,9 @@ from hf_vqa_mc.text.wordnet import wordnet_covers
 def number(data: Data) -> Found:
     """The number of choices per row."""
     distinct, counts = np.unique(_choices(data).lengths, return_counts=True)
-    table = {"choices": distinct.tolist(), "questions": counts.tolist(),
-             "share": [share(count, len(data)) for count in counts.tolist()]}  # fmt: skip
     chance = float((1 / _choices(data).lengths).mean())
-    return Found({"random guessing": share(chance, 1), "different choices": _choices(data).flat.different}, table)
+    return Found({"random guessing": share(chance, 1), "different choices": _choices(data).flat.different},
+                 distribution("choices", distinct.tolist(), counts))  # fmt: skip
 
 
 def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
@@ -46,16 +45,12 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
 
 def positions(data: Data) -> Found:
     """The position of the target among the choices, with a chi-square test of equal positions."""
-    assert data.labels is not None  # noqa: S101
-    expected, statistic, p = position_test(data.labels, _choices(data).lengths)
-    counts = np.bincount(data.labels, minlength=len(expected)).tolist()
-    table: dict[str, list[Any]] = {
-        "position": list(range(1, len(expected) + 1)),
-        "questions": counts,
-        "share": [share(count, len(data)) for count in counts],
-        "expected": [share(count, len(data)) for count in expected],
-    }
-    return Found({"chi-square": statistic, "degrees of freedom": len(expected) - 1, "p": p}, table)
+    labels = _labels(data)
+    expected, statistic, p = position_test(labels, _choices(data).lengths)
+    counts = np.bincount(labels, minlength=len(expected))
+    found = distribution("position", range(1, len(expected) + 1), counts)
+    found["expected"] = [share(count, len(data)) for count in expected]
+    return Found({"chi-square": statistic, "degrees of freedom": len(expected) - 1, "p": p}, found)
 
 
 def lengths(data: Data) -> Found:
@@ -86,13 +81,8 @@ def kinds(data: Data) -> Found:
     assert data.choice_kinds is not None  # noqa: S101
     column = data.choice_kinds.flat
     order = column.most_frequent(len(column.texts))
-    total = int(column.counts.sum())
-    table = {
-        "kind": [column.texts[index] for index in order],
-        "choices": [int(column.counts[index]) for index in order],
-        "share": [share(column.counts[index], total) for index in order],
-    }
-    return Found({}, table)
+    names = [column.texts[index] for index in order]
+    return Found({}, distribution("kind", names, column.counts[order], "choices"))
 
 
 def wordnet(data: Data) -> Found:
@@ -122,8 +112,13 @@ def _choices(data: Data) -> Lists:
 
 def _is_target(data: Data) -> NDArray[np.bool_]:
     is_target = np.zeros(len(_choices(data).rows), bool)
-    is_target[_choices(data).starts + data.labels] = True
+    is_target[_choices(data).starts + _labels(data)] = True
     return is_target
+
+
+def _labels(data: Data) -> NDArray[np.int64]:
+    assert data.labels is not None  # noqa: S101  see needs_choices
+    return data.labels
 
 
 def needs_choices(data: Data) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.charts import Bars, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, share
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, distribution, share, table
 from hf_vqa_mc.descriptions.texts import pairs
 
 Keys = dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]
@@ -19,13 +19,8 @@ def reuse(data: Data) -> Found:
     """The number of questions per image."""
     per_image = data.images.counts[data.images.counts > 0]
     distinct, counts = np.unique(per_image, return_counts=True)
-    table = {
-        "questions per image": distinct.tolist(),
-        "images": counts.tolist(),
-        "share": [share(count, len(per_image)) for count in counts.tolist()],
-    }
     numbers: dict[str, Number] = {"mean": float(per_image.mean()), "most": int(per_image.max())}
-    return Found(numbers, table)
+    return Found(numbers, distribution("questions per image", distinct.tolist(), counts, "images"))
 
 
 def _keys(data: Data) -> Keys:
@@ -46,21 +41,17 @@ def _keys(data: Data) -> Keys:
 
 def duplicates(data: Data) -> Found:
     """Rows that repeat an earlier row."""
-    table: dict[str, list[Any]] = {"same": [], "rows": [], "share": []}
+    rows: list[list[Any]] = []
     for name, (keys, valid) in _keys(data).items():
         if name != "image" and valid.any():
             repeated = int(valid.sum()) - len(np.unique(keys[valid]))
-            for column, cell in zip(table.values(), (name, repeated, share(repeated, len(data))), strict=True):
-                column.append(cell)
-    numbers: dict[str, Number] = {f"same {name}": part for name, part in zip(table["same"], table["share"], strict=True)}
-    return Found(numbers, table)
+            rows.append([name, repeated, share(repeated, len(data))])
+    return Found({f"same {name}": part for name, _, part in rows}, table(["same", "rows", "share"], rows))
 
 
 def overlap(data: Data) -> Found:
     """The share of each split's rows whose question, answer or image also occurs in another split."""
-    table: dict[str, list[Any]] = {"split": [], "also in": []}
-    keys = _keys(data)
-    table |= {name: [] for name in keys}
+    keys, rows = _keys(data), list[list[Any]]()
     numbers: dict[str, Number] = {}
     for number, name in enumerate(data.splits.texts):
         for other, other_name in enumerate(data.splits.texts):
@@ -73,9 +64,8 @@ def overlap(data: Data) -> Found:
                 cells.append(share(found.sum(), mine.sum()) if valid.any() else None)
                 if other_name == "train" and valid.any():
                     numbers[f"{what} of {name} also in train"] = cells[-1]
-            for column, cell in zip(table.values(), cells, strict=True):
-                column.append(cell)
-    return Found(numbers, table)
+            rows.append(cells)
+    return Found(numbers, table(["split", "also in", *keys], rows))
 
 
 def _when(applies: Callable[[Data], bool], otherwise: str) -> Callable[[Data], str]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.descriptions.beginnings import OTHER, Tree, by_beginning
 from hf_vqa_mc.descriptions.charts import Bars, Lines, Sunburst, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Share, share
+from hf_vqa_mc.descriptions.figure import Figure, Found, Share, distribution, share, table
 
 DEPTH = 4
 """Words of the sunburst (Antol et al. 2015, Figure 3)."""
@@ -32,14 +32,12 @@ def size(data: Data) -> Found:
     }
     if data.images.different:
         numbers["questions per image"] = float(data.images.valid.sum() / data.images.different)
-    table: dict[str, list[Any]] = {"split": [], "questions": [], "images": [], "with an answer": []}
+    rows: list[list[Any]] = []
     for number, name in enumerate(data.splits.texts):
-        rows = data.splits.codes == number
-        images = np.unique(data.images.codes[rows & data.images.valid])
-        cells = name, int(rows.sum()), len(images), int(data.targets.valid[rows].sum())
-        for column, cell in zip(table.values(), cells, strict=True):
-            column.append(cell)
-    return Found(numbers, table)
+        of_split = data.splits.codes == number
+        images = np.unique(data.images.codes[of_split & data.images.valid])
+        rows.append([name, int(of_split.sum()), len(images), int(data.targets.valid[of_split].sum())])
+    return Found(numbers, table(["split", "questions", "images", "with an answer"], rows))
 
 
 def beginnings(data: Data) -> Found:
@@ -47,14 +45,8 @@ def beginnings(data: Data) -> Found:
     types = by_beginning(data)
     order = [index for index in types.most_frequent(len(types.texts)) if types.texts[index] != OTHER]
     rest = [index for index, text in enumerate(types.texts) if text == OTHER and types.counts[index]]
-    return Found(
-        {"types": len(order)},
-        {
-            "beginning": [types.texts[index] for index in [*order, *rest]],
-            "questions": [int(types.counts[index]) for index in [*order, *rest]],
-            "share": [share(types.counts[index], len(data)) for index in [*order, *rest]],
-        },
-    )
+    names = [types.texts[index] for index in [*order, *rest]]
+    return Found({"types": len(order)}, distribution("beginning", names, types.counts[[*order, *rest]]))
 
 
 def first_words(data: Data) -> Found:
@@ -66,17 +58,15 @@ def first_words(data: Data) -> Found:
     frequent = np.flatnonzero(counts >= max(SMALLEST_ARC * len(data), 1))
     for node in sorted(frequent.tolist(), key=lambda node: (-counts[node], vocabulary[tree.words[node]])):
         children.setdefault(int(tree.parents[node]), []).append(node)
-    table: dict[str, list[Any]] = {name: [] for name in (*RANKS, "questions", "share")}
+    rows: list[list[Any]] = []
     waiting = children.get(-1, [])[::-1]
     while waiting:
         node = waiting.pop()
         path = tree.path(node, vocabulary)
-        cells = [*path, *[None] * (DEPTH - len(path)), int(counts[node]), share(counts[node], len(data))]
-        for column, cell in zip(table.values(), cells, strict=True):
-            column.append(cell)
+        rows.append([*path, *[None] * (DEPTH - len(path)), int(counts[node]), share(counts[node], len(data))])
         waiting += children.get(node, [])[::-1]
     first = np.unique(data.questions.words.at(0)[data.questions.counts > 0])
-    return Found({"different first words": int((first >= 0).sum())}, table)
+    return Found({"different first words": int((first >= 0).sum())}, table([*RANKS, "questions", "share"], rows))
 
 
 def lengths(values: NDArray[np.int64], counts: NDArray[np.int64], what: str) -> Found:
@@ -87,12 +77,7 @@ def lengths(values: NDArray[np.int64], counts: NDArray[np.int64], what: str) -> 
     total = rows.sum()
     mean = float((distinct * rows).sum() / total)
     deviation = float(np.sqrt((rows * (distinct - mean) ** 2).sum() / total))
-    table = {
-        "words": distinct.tolist(),
-        what: rows.astype(np.int64).tolist(),
-        "share": [share(one, total) for one in rows.tolist()],
-    }
-    return Found({"mean": mean, "standard deviation": deviation}, table)
+    return Found({"mean": mean, "standard deviation": deviation}, distribution("words", distinct.tolist(), rows, what))
 
 
 def question_lengths(data: Data) -> Found:

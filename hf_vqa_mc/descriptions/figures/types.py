@@ -1,15 +1,16 @@
 """Figures by question type: answers, their entropy, GQA's and TDIUC's types."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.beginnings import by_beginning
 from hf_vqa_mc.descriptions.charts import Bars, Stacked, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, share
+from hf_vqa_mc.descriptions.figure import Figure, Found, distribution, share, table
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
 from hf_vqa_mc.descriptions.texts import Column, pairs
 from hf_vqa_mc.sources.open_ended import entropy
@@ -18,7 +19,9 @@ SHOWN = 10
 """Answers of a type (Hudson and Manning 2019, Figure 11: "the top 10 answers")."""
 MOST_TYPES = 200
 """Maximum number of types in a table; the largest."""
+TYPE_COLUMNS = ("type", "questions", "share", "different answers", "most frequent answer", "its share", "entropy")
 Group = Callable[[Data], Column | None]
+_NOTHING = np.zeros(0, np.int64)
 
 
 def question_type(data: Data) -> Column | None:
@@ -36,7 +39,7 @@ def answer_type(data: Data) -> Column | None:
     return data.answer_types if data.answer_types.different > 1 else None
 
 
-def _grouped(groups: Column, answers: Column) -> dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """The answers (indices) and their counts of each group, the most frequent first; the largest groups first."""
     both = groups.valid & answers.valid
     codes, counts = np.unique(pairs(groups.codes[both], answers.codes[both]), return_counts=True)
@@ -55,42 +58,41 @@ def types(group: Group, data: Data) -> Found:
     """Questions, different answers, the most frequent answer and the entropy of answers of each type."""
     column = group(data)
     assert column is not None  # noqa: S101  see _needs
-    table: dict[str, list[Any]] = {
-        name: []
-        for name in ("type", "questions", "share", "different answers", "most frequent answer", "its share", "entropy")
-    }
     answered = _grouped(column, data.targets)
-    total = int(column.counts.sum())
+    total, rows = int(column.counts.sum()), list[list[Any]]()
     for index in column.most_frequent(MOST_TYPES):
         name, questions = column.texts[index], int(column.counts[index])
-        answers, counts = answered.get(name, (np.array([], int), np.array([], int)))
-        best = data.targets.texts[answers[0]] if len(answers) else None
-        its_share = share(counts[0], counts.sum()) if len(answers) else None
-        bits = entropy(counts.tolist()) if len(answers) else None
-        cells = name, questions, share(questions, total), len(answers), best, its_share, bits
-        for cell, values in zip(cells, table.values(), strict=True):
-            values.append(cell)
+        answers, counts = answered.get(name, (_NOTHING, _NOTHING))
+        of_answers: list[Any] = [0, None, None, None]
+        if len(answers):
+            best = data.targets.texts[answers[0]]
+            of_answers = [len(answers), best, share(counts[0], counts.sum()), entropy(counts.tolist())]
+        rows.append([name, questions, share(questions, total), *of_answers])
     numbers: dict[str, Any] = {"types": column.different}
-    bits_of = [one for one in zip(table["entropy"], table["questions"], strict=True) if one[0] is not None]
+    bits_of = [(row[-1], row[1]) for row in rows if row[-1] is not None]
     if bits_of:
         bits, sizes = np.array(bits_of).T
         numbers["entropy, mean of types"] = float(bits.mean())
         numbers["entropy, mean of questions"] = float(np.average(bits, weights=sizes))
         numbers["entropy of all answers"] = entropy(data.targets.counts.tolist())
-    return Found(numbers, table)
+    return Found(numbers, table(TYPE_COLUMNS, rows))
 
 
 def answers_by_type(group: Group, data: Data) -> Found:
     """The most frequent answers of each type."""
     column = group(data)
     assert column is not None  # noqa: S101  see _needs
-    table: dict[str, list[Any]] = {"type": [], "answer": [], "questions": [], "share": []}
-    for name, (answers, counts) in _grouped(column, data.targets).items():
-        for index, count in zip(answers[:SHOWN], counts[:SHOWN].tolist(), strict=True):
-            cells = name, data.targets.texts[index], count, share(count, counts.sum())
-            for cell, values in zip(cells, table.values(), strict=True):
-                values.append(cell)
-    return Found({}, table)
+    return Found({}, _parts(column, data.targets, ["type", "answer", "questions", "share"], SHOWN))
+
+
+def _parts(groups: Column, answers: Column, names: Sequence[str], most: int | None = None) -> dict[str, list[Any]]:
+    """A table of the most frequent answers of each group, with their share of it."""
+    rows = (
+        [name, answers.texts[index], count, share(count, counts.sum())]
+        for name, (of_group, counts) in _grouped(groups, answers).items()
+        for index, count in zip(of_group[:most], counts[:most].tolist(), strict=True)
+    )
+    return table(names, rows)
 
 
 def crossed(one: str, other: str, data: Data) -> Found:
@@ -98,25 +100,15 @@ def crossed(one: str, other: str, data: Data) -> Found:
     first = question_type(data) if one == "question type" else other_type(one, data)
     second = other_type(other, data)
     assert first is not None and second is not None  # noqa: S101  see _needs_both
-    table: dict[str, list[Any]] = {one: [], other: [], "questions": [], "share": []}
-    for name, (inner, counts) in _grouped(first, second).items():
-        for index, count in zip(inner, counts.tolist(), strict=True):
-            cells = name, second.texts[index], count, share(count, counts.sum())
-            for cell, values in zip(cells, table.values(), strict=True):
-                values.append(cell)
-    return Found({f"{name}s": column.different for name, column in ((one, first), (other, second))}, table)
+    return Found({f"{name}s": column.different for name, column in ((one, first), (other, second))},
+                 _parts(first, second, [one, other, "questions", "share"]))  # fmt: skip
 
 
 def steps(data: Data) -> Found:
     """The number of steps of reasoning: operations of the question's program."""
     assert data.steps is not None  # noqa: S101
     distinct, counts = np.unique(data.steps, return_counts=True)
-    table = {
-        "steps": distinct.tolist(),
-        "questions": counts.tolist(),
-        "share": [share(count, len(data)) for count in counts.tolist()],
-    }
-    return Found({"mean": float(data.steps.mean())}, table)
+    return Found({"mean": float(data.steps.mean())}, distribution("steps", distinct.tolist(), counts))
 
 
 def _needs(group: Group, what: str) -> Callable[[Data], str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.descriptions.charts import Bars
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, share
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, table
 from hf_vqa_mc.descriptions.figures.questions import needs_questions
 from hf_vqa_mc.descriptions.parts_of_speech import CLASSES, SAMPLE, classes_by_nltk, classes_by_rules, has_tagger
 from hf_vqa_mc.descriptions.texts import Column
@@ -26,13 +26,16 @@ def parts_of_speech(data: Data) -> Found:
     if has_tagger():
         chosen = _sample(data.questions)
         tagged = classes_by_nltk(words, chosen)
-        per_text = np.array([[np.count_nonzero(one == number) for number in range(1, len(CLASSES) + 1)] for one in tagged])
+        per_text = np.array(
+            [[np.count_nonzero(one == number) for number in range(1, len(CLASSES) + 1)] for one in tagged]
+        )
         weights, how = counts[chosen], "NLTK"
     else:
         classes = classes_by_rules(words)
         texts = words.texts
         per_text = np.stack(
-            [np.bincount(texts[classes == number], minlength=len(counts)) for number in range(1, len(CLASSES) + 1)], axis=1
+            [np.bincount(texts[classes == number], minlength=len(counts)) for number in range(1, len(CLASSES) + 1)],
+            axis=1,
         )
         weights, how = counts, "rules"
     means = np.average(per_text, axis=0, weights=weights)
@@ -63,7 +66,7 @@ def captions(data: Data) -> Found:
     sides = {"captions": (data.captions,), "questions and answers": (data.questions, data.all_answers)}
     counted = {name: _word_counts(columns) for name, columns in sides.items()}
     numbers: dict[str, Number] = {"captions": int(data.captions.valid.sum())}
-    table: dict[str, list[Any]] = {"class": [], "word": [], **{name: [] for name in sides}}
+    rows: list[list[Any]] = []
     for number, kind in enumerate(CLASSES[:COMPARED], 1):
         of_side = [counted[name].get(number, {}) for name in sides]
         both = {word: sum(one.get(word, 0) for one in of_side) for word in {**of_side[0], **of_side[1]}}
@@ -77,10 +80,10 @@ def captions(data: Data) -> Found:
         numbers[f"distance of {kind}s"] = distance
         numbers[f"p of {kind}s"] = float(stats.kstwobign.sf(np.sqrt(size) * distance))
         for index, word in enumerate(ranked[:SHOWN]):
-            cells = f"{kind}s", word, *(share(one[index], total) for one, total in zip(counts, totals, strict=True))
-            for column, cell in zip(table.values(), cells, strict=True):
-                column.append(cell)
-    return Found(numbers, table)
+            rows.append(
+                [f"{kind}s", word, *(share(one[index], total) for one, total in zip(counts, totals, strict=True))]
+            )
+    return Found(numbers, table(["class", "word", *sides], rows))
 
 
 def _word_counts(columns: tuple[Column, ...]) -> dict[int, dict[str, int]]:
