@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.texts import Codes, Column, Words, pairs
+from hf_vqa_mc.descriptions.texts import Codes, Column, Words, pairs, unpaired
 from hf_vqa_mc.text.normalisation import words
 
 LEAST = 0.01
@@ -43,8 +43,9 @@ class Tree:
             before = np.full(len(word), MISSING, np.int64)
             before[longer] = found + size
             columns.append(before)
-            parents.append(codes // 2**32 - 1)
-            last.append((codes % 2**32).astype(np.int32))
+            parent, number = unpaired(codes)
+            parents.append(parent)
+            last.append(number.astype(np.int32))
             size += len(codes)
         return cls(np.stack(columns, axis=1), np.concatenate(parents), np.concatenate(last))
 

@@ -135,4 +135,13 @@ class Lists:
 
 def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
     """A number for each pair of numbers in [-1, 2**31)."""
-    return (one.astype(np.int64) + 1) * 2**32 + other
+    return (one.astype(np.int64) + 1) * 2**32 + other + 1
+
+
+def unpaired(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both numbers of each pair.
+
+    >>> [numbers.tolist() for numbers in unpaired(pairs(np.array([-1, 7]), np.array([5, -1])))]
+    [[-1, 7], [5, -1]]
+    """
+    return codes // 2**32 - 1, codes % 2**32 - 1

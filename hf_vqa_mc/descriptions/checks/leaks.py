@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
 from hf_vqa_mc.descriptions.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues
+from hf_vqa_mc.descriptions.checks.texts import matches
 from hf_vqa_mc.descriptions.linted import Linted, in_split
-from hf_vqa_mc.descriptions.texts import Column, pairs
+from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
@@ -147,7 +148,7 @@ def _named(linted: Linted) -> Issues:
     is_target[linted.choices.starts + linted.labels] = True
     rows, details = [np.zeros(0, np.int64)], list[str]()
     for name, column in _columns(linted):
-        if name not in names or not len(column.texts):
+        if name not in names or not matches("[A-Za-z]{3}", column).any():
             continue
         found = np.add.reduceat(
             contained(flat, of_rows, column) * np.where(is_target, 1, 1 << 16), linted.choices.starts
@@ -169,15 +170,16 @@ def contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDA
     plain = pc.utf8_lower(names.distinct)
     for pattern, new in ((r"[^a-z]+", " "), (r"^ ?(.*?) ?$", r" \1 ")):
         plain = pc.replace_substring_regex(plain, pattern, new)
-    spelled = [*plain.to_pylist(), ""]
+    spelled = [*plain.to_pylist(), ""]  # the last for rows without a name
     keys = choices.comparable
     texts = [
         f" {text.replace('-', ' ')} " if len(text) >= SHORTEST and text.isascii() else "\0" for text in keys.texts
     ]
+    texts.append("\0")  # for choices without words
     codes = pairs(names.codes[of_rows], keys.codes)
     distinct, inverse = np.unique(codes, return_inverse=True)
-    hits = [texts[key] in spelled[name] for name, key in zip((distinct // 2**32 - 1).tolist(),
-                                                            (distinct % 2**32).tolist(), strict=True)]  # fmt: skip
+    which = zip(*(numbers.tolist() for numbers in unpaired(distinct)), strict=True)
+    hits = [texts[key] in spelled[name] for name, key in which]
     found: NDArray[np.int64] = np.array(hits, np.int64)[inverse]
     return found
 

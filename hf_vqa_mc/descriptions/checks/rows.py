@@ -13,7 +13,7 @@ from hf_vqa_mc.benchmarks.layouts.label_forms import hidden
 from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
 from hf_vqa_mc.descriptions.figures.choices import position_test
 from hf_vqa_mc.descriptions.linted import ROW, Linted, in_split
-from hf_vqa_mc.descriptions.texts import pairs
+from hf_vqa_mc.descriptions.texts import pairs, unpaired
 from hf_vqa_mc.errors import shown
 
 UNBALANCED_P = 0.001
@@ -85,7 +85,7 @@ def _contradictory(linted: Linted) -> Issues:
     for _, of_split in in_split(linted):
         at = of_split[valid[of_split]]
         _, group = np.unique(codes[at], return_inverse=True)
-        of_group = np.unique(pairs(group, keys[at])) // 2**32 - 1
+        of_group, _ = unpaired(np.unique(pairs(group, keys[at])))
         several = np.flatnonzero(np.bincount(of_group, minlength=len(group) and int(group.max()) + 1) > 1)
         found = at[np.isin(group, several)]
         rows.append(linted.rows[found])

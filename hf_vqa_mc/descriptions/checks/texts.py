@@ -18,7 +18,7 @@ from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, NUMBERS, normalised
 NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
                  "NA", "NULL", "NaN", "None", "n/a", "nan", "null")  # fmt: skip
 """Texts that ``pandas.read_csv`` reads as missing by default."""
-PLAIN = "^[a-z]+( [a-z]+)*$"
+PLAIN = "^[a-z0-9]+( [a-z0-9]+)*$"
 """Texts that normalisation changes only by their words."""
 LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
 MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"

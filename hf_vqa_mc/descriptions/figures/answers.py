@@ -8,7 +8,7 @@ from hf_vqa_mc.descriptions.charts import Bars, Lines
 from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, distribution, share, table
 from hf_vqa_mc.descriptions.figures.questions import lengths
-from hf_vqa_mc.descriptions.texts import pairs
+from hf_vqa_mc.descriptions.texts import pairs, unpaired
 from hf_vqa_mc.text.normalisation import YES_NO
 
 STEPS = (1, 2, 5)
@@ -37,7 +37,7 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     assert answers is not None  # noqa: S101  see needs_annotators
     valid = answers.flat.valid
     codes, counts = np.unique(pairs(answers.rows[valid], answers.flat.codes[valid]), return_counts=True)
-    rows = codes // 2**32 - 1
+    rows, _ = unpaired(codes)
     different = np.bincount(rows, minlength=len(data))
     most = np.zeros(len(data), np.int64)
     np.maximum.at(most, rows, counts)
@@ -84,7 +84,8 @@ def kinds(data: Data) -> Found:
     found["number"] = share(n_numbers, total)
     if n_numbers:
         best = int(numbers.argmax())
-        found[f"{answers.texts[best]} (the most frequent number), of numbers"] = share(numbers[best], n_numbers)
+        found["most frequent number"] = answers.texts[best]
+        found["its share of the numbers"] = share(numbers[best], n_numbers)
     return Found(found, distribution("answer", counts, counts.values()))
 
 

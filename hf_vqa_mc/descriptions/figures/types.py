@@ -12,7 +12,7 @@ from hf_vqa_mc.descriptions.charts import Bars, Stacked, table_only
 from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.figure import Figure, Found, distribution, share, table
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
-from hf_vqa_mc.descriptions.texts import Column, pairs
+from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
 
 SHOWN = 10
@@ -43,7 +43,7 @@ def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int6
     """The answers (indices) and their counts of each group, the most frequent first; the largest groups first."""
     both = groups.valid & answers.valid
     codes, counts = np.unique(pairs(groups.codes[both], answers.codes[both]), return_counts=True)
-    of_group, answer = codes // 2**32 - 1, codes % 2**32
+    of_group, answer = unpaired(codes)
     order = np.lexsort((answer, -counts, of_group))
     starts = np.searchsorted(of_group[order], np.arange(len(groups.texts) + 1))
     found = {}

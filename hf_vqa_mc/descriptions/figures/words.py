@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.descriptions.charts import Bars
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, table
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, table
 from hf_vqa_mc.descriptions.figures.questions import needs_questions
 from hf_vqa_mc.descriptions.parts_of_speech import CLASSES, SAMPLE, classes_by_nltk, classes_by_rules, has_tagger
 from hf_vqa_mc.descriptions.texts import Column
@@ -79,10 +79,8 @@ def captions(data: Data) -> Found:
         size = totals.prod() / totals.sum()
         numbers[f"distance of {kind}s"] = distance
         numbers[f"p of {kind}s"] = float(stats.kstwobign.sf(np.sqrt(size) * distance))
-        for index, word in enumerate(ranked[:SHOWN]):
-            rows.append(
-                [f"{kind}s", word, *(share(one[index], total) for one, total in zip(counts, totals, strict=True))]
-            )
+        for word, parts in zip(ranked, (counts / totals[:, None]).T[:SHOWN].tolist(), strict=False):
+            rows.append([f"{kind}s", word, *map(Share, parts)])
     return Found(numbers, table(["class", "word", *sides], rows))
 
 
