@@ -42,8 +42,10 @@ class Bars:
 
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them, in the order of the first dataset."""
-        by_side = [dict(zip(map(number_text, one.table[self.names]), one.table[self.values], strict=True))
-                   for _, one in sides if one.table]  # fmt: skip
+        by_side = [
+            dict(zip(map(number_text, one.table.get(self.names, ())), one.table.get(self.values, ()), strict=True))
+            for _, one in sides
+        ]
         names = list(dict.fromkeys(name for found in by_side for name in found))
         sizes = {name: max(found.get(name) or 0 for found in by_side) for name in names}
         largest = max(sizes.values(), default=0)

@@ -36,6 +36,8 @@ class Data:
     """The rows of all described splits."""
 
     name: str
+    short_name: str
+    """config and split only, if there is a config"""
     splits: Column
     questions: Column
     targets: Column
@@ -98,7 +100,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     }
     left_out = (f"{name} is left out: {why}" for name, why in benchmark.left_out.items())
     return replace(
-        _data(_title(benchmark.dataset, benchmark.config, only), columns, _several(rows["answers"])),
+        _data(_names(benchmark.dataset, benchmark.config, only), columns, _several(rows["answers"])),
         targets=choices.flat.take(choices.starts + labels),
         choices=choices,
         labels=labels,
@@ -129,7 +131,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     steps = [pc.list_value_length(part[PROGRAM]).to_numpy() for _, part in parts if _has_program(part)]
     return replace(
         _data(
-            _title(opened.name, opened.config, options.split),
+            _names(opened.name, opened.config, options.split),
             columns,
             _several(pa.chunked_array(human_answers(part) for _, part in parts)),
         ),
@@ -139,14 +141,16 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     )
 
 
-def _data(name: str, columns: Mapping[str, pa.ChunkedArray], answers: Lists | None) -> Data:
+def _data(names: tuple[str, str], columns: Mapping[str, pa.ChunkedArray], answers: Lists | None) -> Data:
     missing = pa.chunked_array([pa.nulls(len(columns["question"]), pa.string())])
     split, question, answer, image, kind, answer_type = (Column.of(columns.get(each, missing)) for each in COLUMNS)
-    return Data(name, split, question, answer, image, kind, answer_type, answers)
+    return Data(*names, split, question, answer, image, kind, answer_type, answers)
 
 
-def _title(dataset: str, config: str | None, split: str | None) -> str:
-    return ", ".join(filter(None, (public_name(dataset), config, split)))
+def _names(dataset: str, config: str | None, split: str | None) -> tuple[str, str]:
+    """The full and the short name."""
+    parts = [part for part in (public_name(dataset), config, split) if part]
+    return ", ".join(parts), ", ".join(parts[1:] if config else parts)
 
 
 def _named(name: str, rows: int) -> pa.Array:

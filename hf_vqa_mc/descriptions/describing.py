@@ -91,7 +91,9 @@ def describe_data(datasets: Sequence[Data], names: Sequence[str], progress: Prog
     progress("figures", len(chosen), len(chosen))
     if not figures:
         raise InputError(f"no figure applies: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    titles = [data.name for data in datasets]
+    titles = [data.short_name for data in datasets]
+    if len(set(titles)) < len(titles):
+        titles = [data.name for data in datasets]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({number})" for number, title in enumerate(titles, 1)]
     notes = [f"{title}: {note}" for title, data in zip(titles, datasets, strict=True) for note in data.notes]

@@ -75,8 +75,8 @@ class Drawing:
 def shortened(text: str, most: float, size: float = 13.0) -> str:
     """A text cut to a width in units.
 
-    >>> shortened("what is the man", 70), shortened("is", 70)
+    >>> shortened("what is the man", 80), shortened("is", 70)
     ('what is …', 'is')
     """
-    letters = max(int(most / (0.55 * size)), 1)
+    letters = max(int(most / (0.62 * size)), 1)
     return text if len(text) <= letters else f"{text[: letters - 1].rstrip()} …"

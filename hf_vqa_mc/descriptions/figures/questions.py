@@ -107,7 +107,7 @@ QUESTIONS = (
         "First four words of the questions",
         "Antol et al. 2015, Figure 3; Hudson and Manning 2019, Figure 8",
         "The first word is in the middle; an arc is as long as its share of the questions. Shares below "
-        f"{100 * SMALLEST_ARC:g}% are left white.",
+        f"{100 * SMALLEST_ARC:g}% are left out.",
         first_words,
         Sunburst(RANKS, "share"),
         needs_questions,

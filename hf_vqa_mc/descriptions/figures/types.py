@@ -140,7 +140,7 @@ def _figures(name: str, what: str, source: str, group: Group) -> tuple[Figure, F
             f"answers_by_{name}",
             f"Answers by {what}",
             "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
-            f"The {SHOWN} most frequent answers of each; the white rest are others.",
+            f"The {SHOWN} most frequent answers of each; the empty rest are others.",
             partial(answers_by_type, group),
             Stacked("type", "answer", "share"),
             lambda data: needs_answers(data) or _needs(group, what)(data),
