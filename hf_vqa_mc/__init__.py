@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.audit import audit as audit
     from hf_vqa_mc.verbs.build import build as build
     from hf_vqa_mc.verbs.compare import compare as compare
+    from hf_vqa_mc.verbs.describe import describe as describe
     from hf_vqa_mc.verbs.evaluate import evaluate as evaluate
     from hf_vqa_mc.verbs.export import export as export
     from hf_vqa_mc.verbs.features import features as features
     from hf_vqa_mc.verbs.generate_complementary import generate_complementary as generate_complementary
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
     from hf_vqa_mc.verbs.generate_tdiuc import generate_tdiuc as generate_tdiuc
+    from hf_vqa_mc.verbs.lint import lint as lint
     from hf_vqa_mc.verbs.predict import predict as predict
     from hf_vqa_mc.verbs.preview import preview as preview
     from hf_vqa_mc.verbs.push import push as push

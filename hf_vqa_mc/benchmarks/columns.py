@@ -19,6 +19,7 @@ from hf_vqa_mc.benchmarks.cells import (
     is_text,
     unpacked_lists,
 )
+from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
@@ -160,9 +161,12 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
     column = as_text(table[texts[0]])
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
-        raise InputError(
+        raise FaultyRows(
             f"{location}, row {row}: {texts[0]} is empty (null), expected a question; fix or remove such rows "
-            f"({column.null_count} of {len(column)})"
+            f"({column.null_count} of {len(column)})",
+            "question",
+            np.flatnonzero(as_mask(pc.is_null(column))),
+            texts[0],
         )
     return texts[0]
 
@@ -201,10 +205,8 @@ def human_answers(table: pa.Table) -> pa.Array:
         elif is_list(kind) and pa.types.is_struct(kind.value_type):
             fields = {field.name: field.type for field in kind.value_type}
             if is_text(fields.get("answer", pa.null())):
-                cells = table[name].to_pylist()
-                return pa.array(
-                    [[one["answer"] for one in cell or () if one and one["answer"]] for cell in cells], TEXTS
-                )
+                records, lengths = as_lists(table[name])
+                return ChoiceCells(as_text(pc.struct_field(records, "answer")), lengths).choices
     return no_lists(table.num_rows)
 
 

@@ -40,15 +40,16 @@ class Opened:
         return self.path if self.path is None or self.path.is_dir() else self.path.parent
 
 
-def open_tables(dataset: object, config: str | None) -> Opened:
+def open_tables(dataset: object, config: str | None, *, open_ended: bool = False) -> Opened:
     """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame.
 
     Raises:
-        InputError: it does not exist, cannot be read, or is an open-ended config of vqa-mc build.
+        InputError: it does not exist, cannot be read, or, without ``open_ended``, is an open-ended config of vqa-mc
+            build.
         ConnectionError: the Hub cannot be reached.
     """
     if not isinstance(dataset, str | Path):
-        return _in_memory(dataset, config)
+        return _in_memory(dataset, config, open_ended)
     path, dataset = Path(dataset), str(dataset)
     if path.is_file():
         if config is not None:
@@ -58,10 +59,10 @@ def open_tables(dataset: object, config: str | None) -> Opened:
         raise InputError(f"{dataset}: no such file or folder; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
     folder = path.absolute() if path.is_dir() else None
-    return _opened(dataset, config, f"{dataset}, {config}", splits, path=folder, location=dataset)
+    return _opened(dataset, config, f"{dataset}, {config}", splits, open_ended, path=folder, location=dataset)
 
 
-def _in_memory(dataset: object, config: str | None) -> Opened:
+def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
     """Open an object."""
     import pandas as pd
     from datasets import Dataset
@@ -85,13 +86,21 @@ def _in_memory(dataset: object, config: str | None) -> Opened:
         raise InputError("the DatasetDict has no splits")
     info = next(iter(dataset.values())).info
     name, config = info.dataset_name or "dataset", info.config_name
-    return _opened(name, None if config == "default" else config, name, dataset)
+    return _opened(name, None if config == "default" else config, name, dataset, open_ended)
 
 
-def _opened(name: str, config: str | None, prefix: str, splits: Mapping[Any, Any], **more: Any) -> Opened:  # noqa: ANN401  fields of Opened
+def _opened(
+    name: str,
+    config: str | None,
+    prefix: str,
+    splits: Mapping[Any, Any],
+    open_ended: bool,
+    **more: Any,  # noqa: ANN401  fields of Opened
+) -> Opened:
     tables = {}
     for split, rows in splits.items():
-        check_has_choices(rows.column_names, name, config)
+        if not open_ended:
+            check_has_choices(rows.column_names, name, config)
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
         tables[str(split)] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
     locations = {split: f"{prefix}, {split}" for split in tables}

@@ -17,6 +17,7 @@ from hf_vqa_mc.benchmarks.columns import (
     question_column,
     type_column,
 )
+from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.files import reason
 from hf_vqa_mc.benchmarks.layouts import find_layout
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout
@@ -43,10 +44,27 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
             or several are contradictory; names location, row, column and remedy.
         ConnectionError: the Hub cannot be reached.
     """
+    progress("opening", 0, 1)
+    return read_opened(open_tables(options.dataset, options.config), options, progress)
+
+
+def read_opened(
+    opened: Opened, options: BenchmarkOptions, progress: Progress, *, every_row: bool = False
+) -> Benchmark:
+    """Read a benchmark from its tables.
+
+    Args:
+        opened: the tables.
+        options: columns, split and images.
+        progress: called with (step, done, total).
+        every_row: a row of any split that cannot be read is an error, not only one of the evaluated split.
+
+    Raises:
+        InputError: as `read_benchmark`; FaultyRows names all rows with the same fault.
+    """
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")
-    progress("opening", 0, 1)
-    opened, notes = _limited(open_tables(options.dataset, options.config), options.limit)
+    opened, notes = limited(opened, options.limit)
     hub = opened.location if opened.base is None else None
     allowed = allowed_images(opened.rows, opened.base, hub, options.images, remote=options.allow_remote_images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
@@ -69,7 +87,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
         try:
             splits[name], read_as[name] = _split(name, table, location, layout, options, pictures.get(name), left_out)
         except InputError as error:
-            if name == evaluated:
+            if name == evaluated or (every_row and isinstance(error, FaultyRows)):
                 raise
             left_out[name] = str(error)
     progress("reading", len(tables), len(tables))
@@ -77,7 +95,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, *about)
 
 
-def _limited(opened: Opened, limit: int | None) -> tuple[Opened, tuple[str, ...]]:
+def limited(opened: Opened, limit: int | None) -> tuple[Opened, tuple[str, ...]]:
     """The first rows of each split, and a sentence about the others, if there are any."""
     sizes = {name: table.num_rows for name, table in opened.tables.items()}
     if limit is None or max(sizes.values(), default=0) <= limit:
@@ -100,6 +118,9 @@ def _layout(
         options.check_columns(tables[split].column_names, location)
         try:
             return split, find_layout(candidates, split, options, location)
+        except FaultyRows as error:
+            error.split = split
+            raise
         except HiddenLabels as error:
             if wanted is not None or len(candidates) == 1:
                 remedy = "choose another split with --split" if len(tables) > 1 else "a benchmark needs labels"
@@ -122,18 +143,22 @@ def _split(
         if column not in table.column_names:
             raise InputError(f"{location}: no column {column!r}, which the other splits have")
     pictures = pictures or Pictures(pa.repeat("", table.num_rows), None)
+    kept = np.arange(table.num_rows)
     try:
         cells = layout.cells(table, location)
-        kept = np.flatnonzero(cells.counts > (0 if layout.ordered else 1))
-        if 0 < len(kept) < table.num_rows:
+        with_choices = np.flatnonzero(cells.counts > (0 if layout.ordered else 1))
+        if 0 < len(with_choices) < table.num_rows:
+            kept = with_choices
             left_out[f"{name} (rows without choices)"] = f"{table.num_rows - len(kept)} of {table.num_rows} rows"
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             cells = layout.cells(table, location)
         labels = layout.labels(table, cells, location)
         for row in np.flatnonzero(cells.counts < 2)[:1]:
-            raise InputError(
+            raise FaultyRows(
                 f"{location}, row {row}: {cells.counts[row]} choice(s), expected two or more; remove such rows "
-                f"({(cells.counts < 2).sum()} of {len(cells.counts)})"
+                f"({(cells.counts < 2).sum()} of {len(cells.counts)})",
+                "choices",
+                np.flatnonzero(cells.counts < 2),
             )
         questions, question = layout.questions(table, location), layout.columns[0]
         if questions is None:
@@ -153,6 +178,9 @@ def _split(
             "choice_kinds": choice_kinds(table, cells, labels),
         }
         rows = pa.table(found, schema=ROWS)
+    except FaultyRows as error:
+        error.split, error.rows = name, kept[error.rows]
+        raise
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {reason(error)}") from error
     split = Split(name, location, rows, table, pictures.source, layout.ordered, pictures.missing)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.report import plain_text
+from hf_vqa_mc.report import drawings, plain_text
 from hf_vqa_mc.report.counterexamples import BEST, Explained
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends, letter
 from hf_vqa_mc.report.plain_text import count, percent, plain
@@ -50,7 +50,7 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
     for name in ("percent", "points", "interval", "count", "plain"):
         environment.filters[name] = getattr(plain_text, name)
     environment.filters["letter"] = letter
-    style, code = _part("page.css") + _kind_styles(), _part(script) if script else ""
+    style, code = _part("page.css") + _kind_styles() + drawings.styles(), _part(script) if script else ""
     allowed = _checksum(code) if code else "'none'"
     policy = (
         f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "

@@ -6,6 +6,8 @@
 VERBS = (
     "quickstart",
     "build",
+    "describe",
+    "lint",
     "audit",
     "remedy",
     "evaluate",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
 from hf_vqa_mc.benchmarks.columns import KINDS, choice_kinds
+from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.layouts.label_forms import (
     BY_LETTER,
     BY_LETTER_AND_TEXT,
@@ -68,10 +69,13 @@ def checked_labels(
             raise HiddenLabels(
                 f"{location}: the labels are hidden ({name} is {shown(column[row].as_py())} in row {row})"
             )
-        raise InputError(
+        raise FaultyRows(
             f"{location}, row {row}: {name} is {shown(table[name][int(row)].as_py())}, expected {form.description} "
             f"({cells.counts[row]} in this row); fix or remove such rows ({len(wrong)} of {len(found)}), or name "
-            "another column with --label"
+            "another column with --label",
+            "label",
+            wrong,
+            name,
         )
     return found
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text, is_text
 from hf_vqa_mc.benchmarks.columns import CHOICES, DECOYS, LABEL, cell_columns, columns_in_words, decoy_columns, named
+from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceForm
 from hf_vqa_mc.benchmarks.layouts.label_forms import BY_LETTER, BY_TEXT, hidden, integers_only
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout, Tables, with_columns
@@ -77,9 +78,12 @@ class TargetAndDecoys(Layout):
         if len(found) and len(wrong) == len(found):
             raise HiddenLabels(f"{location}: the labels are hidden ({self.target} is empty in all rows)")
         for row in wrong[:1]:
-            raise InputError(
+            raise FaultyRows(
                 f"{location}, row {row}: {self.target} is empty, expected the correct answer; fix or remove such "
-                f"rows ({len(wrong)} of {len(found)})"
+                f"rows ({len(wrong)} of {len(found)})",
+                "label",
+                wrong,
+                self.target,
             )
         return found
 

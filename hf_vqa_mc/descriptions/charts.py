@@ -1,0 +1,272 @@
+"""Charts of one dataset or of two side by side: bars, lines, stacked bars, and the sunburst of first words."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened
+from hf_vqa_mc.descriptions.figure import Found, Share, number_text
+
+Sides = Sequence[tuple[str, Found]]
+"""Name of each dataset and what was found."""
+
+LEFT, RIGHT = 132.0, 56.0
+"""Width of names on the left of bars, and of figures on their right."""
+ROW, BAR = 24.0, 14.0
+MOST_BARS = 24
+"""Maximum number of bars and of stacked bars; all are in the table."""
+PLOT = 220.0
+"""Height of a plot with axes."""
+SUNBURST = 450.0
+HOLE = 0.16
+"""Radius of the hole in the middle of a sunburst, as a share of its radius."""
+VISIBLE = 0.001
+"""Smallest length of a bar, as a share of the longest."""
+LEGIBLE = 10.0
+"""Smallest width of an arc with a word, in units."""
+
+
+def table_only(sides: Sides) -> Drawing | None:
+    """No picture: the table says it."""
+    return None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A horizontal bar per row of the table, two with two datasets."""
+
+    names: str
+    """column of names"""
+    values: str
+
+    def __call__(self, sides: Sides) -> Drawing | None:
+        """Draw them, in the order of the first dataset."""
+        by_side = [
+            dict(zip(map(number_text, one.table.get(self.names, ())), one.table.get(self.values, ()), strict=True))
+            for _, one in sides
+        ]
+        names = list(dict.fromkeys(name for found in by_side for name in found))
+        sizes = {name: max(found.get(name) or 0 for found in by_side) for name in names}
+        largest = max(sizes.values(), default=0)
+        names = [name for name in names if sizes[name] > VISIBLE * largest][:MOST_BARS]
+        if not names:
+            return None
+        top = _legend_height(sides)
+        step = ROW if len(by_side) == 1 else 1.5 * ROW
+        drawing = Drawing(top + step * len(names) + 4)
+        _legend(drawing, sides)
+        room = WIDTH - LEFT - RIGHT
+        for row, name in enumerate(names):
+            y = top + step * row
+            drawing.label(LEFT - 8, y + step / 2, shortened(name, LEFT - 8), anchor="end")
+            for number, found in enumerate(by_side):
+                value = found.get(name)
+                at = y + (step - BAR * len(by_side)) / 2 + BAR * number
+                if value is None:
+                    continue
+                text = number_text(value)
+                drawing.box(LEFT, at, room * value / largest, BAR - 1, SERIES[number], f"{name}: {text}")
+                drawing.label(LEFT + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
+        return drawing
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line through the rows of the table, whose x is a number."""
+
+    x: str
+    y: str
+    x_title: str
+    logarithmic: bool = False
+    until: float = 0.999
+    """share of the rows after which the tail of a distribution is not drawn"""
+
+    def __call__(self, sides: Sides) -> Drawing | None:
+        """Draw them with axes from 0."""
+        lines = [self._drawn(one.table[self.x], one.table[self.y]) if one.table else [] for _, one in sides]
+        points = [point for line in lines for point in line]
+        if not points:
+            return None
+        top = _legend_height(sides)
+        drawing = Drawing(top + PLOT + 44)
+        _legend(drawing, sides)
+        left, right, bottom = 52.0, WIDTH - 16, top + 8 + PLOT
+        low = min(x for x, _ in points) if self.logarithmic else min(0, *(x for x, _ in points))
+        high = max(max(x for x, _ in points), low + 1)
+        highest = max(y for _, y in points) or 1.0
+
+        def across(x: float) -> float:
+            if self.logarithmic:
+                return left + (right - left) * math.log(x / low) / math.log(high / low)
+            return left + (right - left) * (x - low) / (high - low)
+
+        for tick in _ticks(highest):
+            y = bottom - PLOT * tick / highest
+            drawing.line(((left, y), (right, y)), "hair")
+            is_share = any(isinstance(value, Share) for _, value in points)
+            text = (
+                f"{100 * tick:.0f}%"
+                if is_share and highest >= 0.05
+                else number_text(Share(tick) if is_share else tick)
+            )
+            drawing.label(left - 6, y, text, size=12, anchor="end", colour="soft")
+        for x in _powers(low, high) if self.logarithmic else _ticks(high, whole=True):
+            if x >= low:
+                drawing.label(across(x), bottom + 14, f"{x:,.0f}", size=12, anchor="middle", colour="soft")
+        drawing.label((left + right) / 2, bottom + 32, self.x_title, size=12, anchor="middle", colour="soft")
+        for number, line in enumerate(lines):
+            drawn = [(across(x), bottom - PLOT * y / highest) for x, y in line]
+            drawing.line(tuple(drawn), SERIES[number])
+            for (x, y), (at, height) in zip(line, drawn, strict=True):
+                drawing.box(at - 2.5, height - 2.5, 5, 5, SERIES[number], f"{x:,}: {number_text(y)}")
+        return drawing
+
+    def _drawn(self, xs: list[Any], ys: list[Any]) -> list[tuple[float, float]]:
+        """The points, without the long tail of a distribution."""
+        kept, total = [], 0.0
+        for x, y in zip(xs, ys, strict=True):
+            kept.append((x, y))
+            total += y
+            if total >= self.until and isinstance(y, Share):
+                break
+        return kept
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """A bar of 100% per group with its most frequent parts, such as answers by question type."""
+
+    group: str
+    part: str
+    value: str
+
+    def __call__(self, sides: Sides) -> Drawing | None:
+        """Draw them; with two datasets, the bars of a group are next to each other."""
+        by_side = [_nested(one.table, self.group, self.part, self.value) for _, one in sides]
+        groups = list(dict.fromkeys(name for found in by_side for name in found))[:MOST_BARS]
+        if not groups:
+            return None
+        top = _legend_height(sides)
+        step = ROW * len(sides) + (10 if len(sides) > 1 else 2)
+        drawing = Drawing(top + step * len(groups) + 4)
+        _legend(drawing, sides)
+        room = WIDTH - LEFT - 8
+        for row, group in enumerate(groups):
+            y = top + step * row
+            drawing.label(LEFT - 12, y + ROW * len(sides) / 2, shortened(group, LEFT - 16), anchor="end")
+            colours: dict[str, str] = {}
+            for number, found in enumerate(by_side):
+                x, at = LEFT, y + ROW * number + 1
+                if len(sides) > 1:
+                    drawing.box(LEFT - 7, at, 4, ROW - 2, SERIES[number])
+                for part, value in found.get(group, {}).items():
+                    colour = colours.setdefault(part, CATEGORIES[len(colours) % len(CATEGORIES)])
+                    drawing.box(
+                        x, at, max(room * value - 1, 0.2), ROW - 2, colour, f"{group}: {part} {number_text(value)}"
+                    )
+                    if len(part) * 6.2 + 8 < room * value:
+                        drawing.label(x + 4, at + ROW / 2 - 1, part, size=11, colour="on")
+                    x += room * value
+        return drawing
+
+
+@dataclass(frozen=True)
+class Sunburst:
+    """Rings of words: the first in the middle; an arc is as long as its share of the questions."""
+
+    words: tuple[str, ...]
+    """columns of the words, first to last; None behind a shorter beginning"""
+    value: str
+
+    def __call__(self, sides: Sides) -> Drawing | None:
+        """Draw one below the other."""
+        if not any(one.table for _, one in sides):
+            return None
+        drawing = Drawing(len(sides) * (SUNBURST + (26 if len(sides) > 1 else 0)))
+        for number, (name, found) in enumerate(sides):
+            top = number * (SUNBURST + 26)
+            if len(sides) > 1:
+                drawing.label(4, top + 12, shortened(name, WIDTH))
+                top += 26
+            self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2)
+        return drawing
+
+    def _draw(self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float) -> None:
+        """The arcs; a child begins where its parent begins, after its siblings."""
+        used: dict[tuple[str, ...], float] = {(): 0.0}
+        colours: dict[str, str] = {}
+        ring = SUNBURST / 2 * (1 - HOLE) / len(self.words)
+        for row, value in enumerate(table.get(self.value, [])):
+            path = tuple(word for name in self.words if (word := table[name][row]) is not None)
+            start = used.get(path[:-1])
+            if start is None:
+                continue
+            used[path[:-1]], used[path] = start + value, start
+            colour = colours.setdefault(path[0], CATEGORIES[len(colours) % len(CATEGORIES)])
+            inner = SUNBURST / 2 * HOLE + ring * (len(path) - 1)
+            self._arc(drawing, (x, y), (inner, inner + ring - 1), (start, start + value), colour, path)
+
+    def _arc(
+        self,
+        drawing: Drawing,
+        centre: tuple[float, float],
+        radii: tuple[float, float],
+        turns: tuple[float, float],
+        colour: str,
+        path: tuple[str, ...],
+    ) -> None:
+        gap = min(0.4 / (2 * math.pi * radii[0]), (turns[1] - turns[0]) / 4)
+        first, last = turns[0] + gap, turns[1] - gap
+        steps = max(int(90 * (last - first)), 1)
+        angles = [2 * math.pi * (first + (last - first) * step / steps - 0.25) for step in range(steps + 1)]
+        around = [(radii[1], angle) for angle in angles] + [(radii[0], angle) for angle in reversed(angles)]
+        points = tuple((centre[0] + r * math.cos(angle), centre[1] + r * math.sin(angle)) for r, angle in around)
+        title = f"{' '.join(path)}: {number_text(Share(turns[1] - turns[0]))}"
+        drawing.shapes.append(Shape(points, colour, title=title))
+        middle, radius = (turns[0] + turns[1]) / 2, sum(radii) / 2
+        if 2 * math.pi * radius * (turns[1] - turns[0]) < LEGIBLE:
+            return
+        degrees = 360 * middle - 90
+        angle = math.radians(degrees)
+        flipped = degrees + 180 if 90 < degrees % 360 < 270 else degrees
+        drawing.label(
+            centre[0] + radius * math.cos(angle),
+            centre[1] + radius * math.sin(angle),
+            shortened(path[-1], radii[1] - radii[0] - 4, 10),
+            size=10,
+            anchor="middle",
+            colour="on",
+            angle=flipped,
+        )
+
+
+def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    if table:
+        for name, inner, number in zip(table[group], table[part], table[value], strict=True):
+            found.setdefault(name, {})[inner] = number
+    return found
+
+
+def _legend_height(sides: Sides) -> float:
+    return 24.0 * len(sides) if len(sides) > 1 else 0.0
+
+
+def _legend(drawing: Drawing, sides: Sides) -> None:
+    """The names of two datasets."""
+    for number, (name, _) in enumerate(sides if len(sides) > 1 else ()):
+        drawing.box(4, 24 * number + 5, 14, 10, SERIES[number])
+        drawing.label(26, 24 * number + 10, shortened(name, WIDTH - 30))
+
+
+def _ticks(highest: float, whole: bool = False) -> list[float]:
+    """Up to six round numbers from 0."""
+    step = 10 ** math.floor(math.log10(highest)) if highest else 1.0
+    step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if highest / (step * part) <= 6)
+    step = max(step, 1) if whole else step
+    return [step * number for number in range(int(highest / step + 1e-9) + 1)]
+
+
+def _powers(low: float, high: float) -> list[float]:
+    return [10.0**power for power in range(math.ceil(math.log10(max(low, 1))), math.floor(math.log10(high)) + 1)]

@@ -1,0 +1,197 @@
+"""Checks of leaks: rows of the training split in other splits, and columns that give the answer away."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import as_text, is_text
+from hf_vqa_mc.benchmarks.columns import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
+from hf_vqa_mc.descriptions.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues
+from hf_vqa_mc.descriptions.checks.texts import matches
+from hf_vqa_mc.descriptions.linted import Linted, in_split
+from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
+from hf_vqa_mc.errors import shown
+
+TRAIN = ("train", "training")
+PERIODS = range(2, 13)
+"""Periods of labels that are searched for, as by the audit."""
+MOST_VALUES = 1000
+"""A column with more values is not searched for labels."""
+LEAST_ROWS = 20
+"""Minimum number of rows of a value; values with fewer count as one."""
+PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1
+"""A column predicts the label if chi-square is so significant, and the most frequent label of each value is right in
+so many more rows than the most frequent label of all, as a fraction."""
+REPEATS = 0.9
+"""Share of the rows in which a column that repeats the target equals it."""
+SHORTEST = 3
+"""Minimum number of letters of a target that is searched for in names."""
+NAMED_GAIN = 0.05
+"""Names give the target away if they have it in so many more rows than a decoy, as a fraction."""
+
+
+def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted) -> NDArray[np.int64]:
+    """Rows of other splits with a code of the training split."""
+    parts = dict(in_split(linted))
+    train = [rows for name, rows in parts.items() if name in TRAIN]
+    others = [rows for name, rows in parts.items() if name not in TRAIN]
+    if not train or not others:
+        return np.zeros(0, np.int64)
+    rows = np.concatenate(others)
+    known = codes[train[0][valid[train[0]]]]
+    return rows[valid[rows] & np.isin(codes[rows], known)]
+
+
+def _questions(linted: Linted) -> Issues:
+    images, questions = linted.data.images, linted.data.questions.comparable
+    rows = _in_train(pairs(images.codes, questions.codes), images.valid & questions.valid, linted)
+    return Issues(linted.rows[rows], [""] * len(rows))
+
+
+def _images(linted: Linted) -> Issues:
+    """Rows whose image is in the training split: the same content, or the same id if images were not read."""
+    images = linted.data.images
+    numbers: dict[str, int] = {}
+    content = np.arange(len(images.texts) + 1, dtype=np.int64)
+    for code, one in linted.images.items():
+        if one.digest:
+            content[code] = len(images.texts) + numbers.setdefault(one.digest, len(numbers) + 1)
+    rows = _in_train(content[images.codes], images.valid, linted)
+    return Issues(linted.rows[rows], [f"image {shown(images.texts[code])}" for code in images.codes[rows].tolist()])
+
+
+def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
+    """The other columns of text and integers."""
+    for name in linted.own_columns:
+        kind = linted.splits[0].original.schema.field(name).type
+        if (is_text(kind) or pa.types.is_integer(kind)) and not named([name], (*QUESTION, *ANSWERS)):
+            yield name, Column.of(as_text(linted.column(name)))
+
+
+def _predictive(linted: Linted) -> Issues:
+    """Columns, ids and row numbers that predict the position of the target."""
+    found = []
+    for split, rows in in_split(linted) if linted.data.ordered else ():
+        labels = linted.labels[rows]
+        for what, groups in _groupings(linted, rows):
+            gain, p = predicted(groups, labels)
+            if p < PREDICTS_P and gain > PREDICTS_GAIN:
+                found.append(
+                    f"{split}: {what} predicts the label in {gain:.1%} more rows than the most frequent label"
+                )
+    return Issues(np.full(len(found), WHOLE), found)
+
+
+def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    yield from ((f"the row number (period {period})", np.arange(len(rows)) % period) for period in PERIODS)
+    yield "the row number (blocks)", np.arange(len(rows)) * 20 // len(rows)
+    for name, column in _columns(linted):
+        codes = column.codes[rows].astype(np.int64)
+        if len(np.unique(codes)) <= MOST_VALUES:
+            yield f"column {shown(name)}", codes
+        else:
+            digits = pc.struct_field(pc.extract_regex(column.distinct, r"(?P<number>[0-9]{1,15})$"), "number")
+            numbers = np.append(pc.fill_null(digits.cast(pa.int64()), -1).to_numpy(), -1)[codes]
+            if (numbers >= 0).mean() > REPEATS:
+                yield from ((f"column {shown(name)} (period {period})", numbers % period) for period in PERIODS)
+
+
+def predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[float, float]:
+    """How well groups of rows predict their labels.
+
+    Args:
+        groups: (rows,): any numbers.
+        labels: (rows,), from 0.
+
+    Returns:
+        The share of rows that the most frequent label of their group adds to that of all rows, and the p of Pearson's
+        chi-square test of independence.
+    """
+    from scipy import stats
+
+    _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    common = counts >= LEAST_ROWS
+    codes = np.where(common[codes], codes, len(counts))
+    _, codes = np.unique(codes, return_inverse=True)
+    table = np.zeros((int(codes.max()) + 1, int(labels.max()) + 1))
+    np.add.at(table, (codes, labels), 1)
+    table = table[:, table.sum(axis=0) > 0]
+    if min(table.shape) < 2:
+        return 0.0, 1.0
+    gain = (table.max(axis=1).sum() - table.sum(axis=0).max()) / len(labels)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(labels)
+    statistic = float(((table - expected) ** 2 / expected).sum())
+    return float(gain), float(stats.chi2.sf(statistic, (table.shape[0] - 1) * (table.shape[1] - 1)))
+
+
+def _repeating(linted: Linted) -> Issues:
+    """Columns that are the target's text in most rows."""
+    targets, found = linted.data.targets.comparable, []
+    for name, column in _columns(linted):
+        keys = column.comparable
+        same = {text: code for code, text in enumerate(targets.texts)}
+        as_target = np.array([same.get(text, -2) for text in keys.texts] + [-2])[keys.codes]
+        share = float((as_target == targets.codes).mean())
+        if share >= REPEATS:
+            found.append(f"column {shown(name)} is the target in {share:.1%} of the rows")
+    return Issues(np.full(len(found), WHOLE), found)
+
+
+def _named(linted: Linted) -> Issues:
+    """Rows whose image name or id contains the target, and no decoy."""
+    names = [*named(linted.own_columns, (*IMAGE_PATH, *IMAGE_ID, "image")), *named(linted.own_columns, QUESTION_ID)]
+    flat, of_rows = linted.choices.flat, linted.choices.rows
+    is_target = np.zeros(len(of_rows), bool)
+    is_target[linted.choices.starts + linted.labels] = True
+    rows, details = [np.zeros(0, np.int64)], list[str]()
+    for name, column in _columns(linted):
+        if name not in names or not matches("[A-Za-z]{3}", column).any():
+            continue
+        found = np.add.reduceat(
+            contained(flat, of_rows, column) * np.where(is_target, 1, 1 << 16), linted.choices.starts
+        )
+        of_target, of_decoys = found % (1 << 16) > 0, found >> 16
+        gain = of_target.mean() - (of_decoys / np.maximum(linted.choices.lengths - 1, 1)).mean()
+        if gain > NAMED_GAIN:
+            at = np.flatnonzero(of_target & (of_decoys == 0))
+            rows.append(at)
+            details += [f"{name} {shown(column.texts[code])}" for code in column.codes[at].tolist()]
+    return Issues(linted.rows[np.concatenate(rows)], details)
+
+
+def contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDArray[np.int64]:
+    """(choices,): 1 where the choice's comparable text, of `SHORTEST` letters or more, is in the row's name, else 0.
+
+    Names are compared in lower case, with single spaces instead of other signs; digits are removed.
+    """
+    plain = pc.utf8_lower(names.distinct)
+    for pattern, new in ((r"[^a-z]+", " "), (r"^ ?(.*?) ?$", r" \1 ")):
+        plain = pc.replace_substring_regex(plain, pattern, new)
+    spelled = [*plain.to_pylist(), ""]  # the last for rows without a name
+    keys = choices.comparable
+    texts = [
+        f" {text.replace('-', ' ')} " if len(text) >= SHORTEST and text.isascii() else "\0" for text in keys.texts
+    ]
+    texts.append("\0")  # for choices without words
+    codes = pairs(names.codes[of_rows], keys.codes)
+    distinct, inverse = np.unique(codes, return_inverse=True)
+    which = zip(*(numbers.tolist() for numbers in unpaired(distinct)), strict=True)
+    hits = [texts[key] in spelled[name] for name, key in which]
+    found: NDArray[np.int64] = np.array(hits, np.int64)[inverse]
+    return found
+
+
+LEAKS = (
+    Check("question_in_train", ERROR, "image and question are also in the training split", "remove the row from one",
+          _questions),
+    Check("image_in_train", WARNING, "the image is also in the training split", "split by image", _images),
+    Check("target_in_name", WARNING, "the file name or id contains the target, and no decoy",
+          "rename the images: names must not reach models", _named),
+    Check("predictive_columns", WARNING, "a column or the order of rows predicts the position of the target",
+          "shuffle the choices; do not give the column to models", _predictive),
+    Check("repeated_target", NOTE, "a column repeats the target", "do not give it to models", _repeating),
+)  # fmt: skip
+"""In the order of the table."""

@@ -1,0 +1,184 @@
+"""Checks of rows: targets and labels, repeated and contradictory rows, ids, images."""
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import as_text
+from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named
+from hf_vqa_mc.benchmarks.layouts.label_forms import hidden
+from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
+from hf_vqa_mc.descriptions.figures.choices import position_test
+from hf_vqa_mc.descriptions.linted import ROW, Linted, in_split
+from hf_vqa_mc.descriptions.texts import pairs, unpaired
+from hf_vqa_mc.errors import shown
+
+UNBALANCED_P = 0.001
+UNBALANCED_SHARE = 0.02
+"""Smallest difference of a position's share from the expected one that is reported, since in a million rows any
+difference is significant."""
+
+
+def _faulty(fault: str, linted: Linted) -> Issues:
+    """Rows that could not be read, without those of `_labels`."""
+    found = [one for one in linted.faulty if one.fault == fault]
+    rows = [one.rows for one in found]
+    return Issues(np.concatenate(rows), [""] * sum(map(len, rows))) if rows else NO_ISSUES
+
+
+def _labels(is_missing: bool, linted: Linted) -> Issues:
+    """Rows without a label, or with one that is none of the choices."""
+    rows, details = [], list[str]()
+    for one in linted.faulty:
+        if one.fault == "label":
+            of_kind = hidden(pa.array(one.cells, pa.string())) == is_missing
+            rows.append(one.rows[of_kind])
+            details += [shown(one.cells[index]) for index in np.flatnonzero(of_kind).tolist()]
+    return Issues(np.concatenate(rows), details) if rows else NO_ISSUES
+
+
+def _without_choices(linted: Linted) -> Issues:
+    """Rows without choices, in splits whose other rows have some."""
+    rows = []
+    for split in linted.splits:
+        every = linted.tables[split.name][ROW].to_numpy()
+        rows.append(np.setdiff1d(every, [*split.original[ROW].to_numpy(), *_all_faulty(linted)]))
+    found = np.concatenate(rows)
+    return Issues(found, [""] * len(found))
+
+
+def _all_faulty(linted: Linted) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(0, np.int64), *(one.rows for one in linted.faulty)])
+
+
+def _repeated_ids(linted: Linted) -> Issues:
+    """Rows whose id occurs in an earlier row of the split."""
+    rows, details = [], list[str]()
+    for table in linted.tables.values():
+        for name in named(table.column_names, QUESTION_ID)[:1]:
+            kind = table.schema.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+                continue
+            ids = as_text(table[name])
+            codes = pc.fill_null(ids.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False)
+            later = np.setdiff1d(np.arange(len(codes)), np.unique(codes, return_index=True)[1])
+            rows.append(table[ROW].to_numpy()[later])
+            details += [f"{name} {shown(ids[int(row)].as_py())}" for row in later]
+    return Issues(np.concatenate(rows), details) if rows else NO_ISSUES
+
+
+def _codes(linted: Linted) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A number for each image and comparable question, and whether the row has both."""
+    images, questions = linted.data.images, linted.data.questions.comparable
+    return pairs(images.codes, questions.codes), images.valid & questions.valid
+
+
+def _contradictory(linted: Linted) -> Issues:
+    """Rows of a split with the same image and question as another one, but another target."""
+    rows, details = [], list[str]()
+    codes, valid = _codes(linted)
+    targets = linted.data.targets
+    keys = targets.comparable.codes
+    for _, of_split in in_split(linted):
+        at = of_split[valid[of_split]]
+        _, group = np.unique(codes[at], return_inverse=True)
+        of_group, _ = unpaired(np.unique(pairs(group, keys[at])))
+        several = np.flatnonzero(np.bincount(of_group, minlength=len(group) and int(group.max()) + 1) > 1)
+        found = at[np.isin(group, several)]
+        rows.append(linted.rows[found])
+        details += [f"target {shown(targets.texts[code])}" for code in targets.codes[found].tolist()]
+    return Issues(np.concatenate(rows), details)
+
+
+def _repeated(linted: Linted) -> Issues:
+    """Rows that have image, question and target of an earlier row of the split."""
+    codes, valid = _codes(linted)
+    _, both = np.unique(codes, return_inverse=True)
+    keys = pairs(both, linted.data.targets.comparable.codes)
+    rows = []
+    for _, of_split in in_split(linted):
+        at = of_split[valid[of_split]]
+        rows.append(linted.rows[np.setdiff1d(at, at[np.unique(keys[at], return_index=True)[1]])])
+    found = np.concatenate(rows)
+    return Issues(found, [""] * len(found))
+
+
+def _untyped(linted: Linted) -> Issues:
+    """Rows without a question type, if others have one."""
+    types = linted.data.types
+    rows = np.flatnonzero(~types.valid) if types.valid.any() else np.zeros(0, np.int64)
+    return Issues(linted.rows[rows], [""] * len(rows))
+
+
+def _unbalanced(linted: Linted) -> Issues:
+    """Splits in which the target is not equally often at each position."""
+    found = []
+    for name, rows in in_split(linted) if linted.data.ordered else ():
+        sizes, labels = linted.choices.lengths[rows], linted.labels[rows]
+        expected, _, p = position_test(labels, sizes)
+        shares = np.bincount(labels, minlength=len(expected)) / len(rows)
+        apart = np.abs(shares - expected / len(rows))
+        if p < UNBALANCED_P and apart.max() > UNBALANCED_SHARE:
+            at = int(apart.argmax())
+            found.append(f"{name}: position {at + 1} has {shares[at]:.1%} of the targets instead of "
+                         f"{expected[at] / len(rows):.1%}")  # fmt: skip
+    return Issues(np.full(len(found), WHOLE), found)
+
+
+def _images(is_missing: bool, linted: Linted) -> Issues:
+    """Rows whose image is missing, or cannot be decoded."""
+    problems = {code: one.problem for code, one in linted.images.items()
+                if one.problem and one.is_missing == is_missing}  # fmt: skip
+    rows = np.flatnonzero(np.isin(linted.data.images.codes, list(problems)))
+    return Issues(linted.rows[rows], [problems[code] for code in linted.data.images.codes[rows].tolist()])
+
+
+def _named_only(linted: Linted) -> Issues:
+    """Splits whose rows only name images that are not there."""
+    found = [f"{split.name}: {split.images_missing}" for split in linted.splits if split.images_missing]
+    return Issues(np.full(len(found), WHOLE), found)
+
+
+def _repeated_images(linted: Linted) -> Issues:
+    """Rows whose image has the content of an image with another name."""
+    by_digest: dict[str, list[int]] = {}
+    for code, one in linted.images.items():
+        if one.digest:
+            by_digest.setdefault(one.digest, []).append(code)
+    first = {code: codes[0] for codes in by_digest.values() for code in codes[1:]}
+    names = linted.data.images.texts
+    rows = np.flatnonzero(np.isin(linted.data.images.codes, list(first)))
+    codes = linted.data.images.codes[rows].tolist()
+    return Issues(linted.rows[rows], [f"image {shown(names[one])} is {shown(names[first[one]])}" for one in codes])
+
+
+ROWS = (
+    Check("missing_target", ERROR, "the row has no label", "add it, or remove the row", partial(_labels, True)),
+    Check("invalid_label", ERROR, "the label is none of the row's choices", "correct the label",
+          partial(_labels, False)),
+    Check("missing_question", ERROR, "the question is missing", "add it, or remove the row",
+          partial(_faulty, "question")),
+    Check("one_choice", ERROR, "the row has one choice only", "add decoys, or remove the row",
+          partial(_faulty, "choices")),
+    Check("no_choices", WARNING, "the row has no choices, others have", "remove open questions", _without_choices),
+    Check("repeated_ids", WARNING, "the question id occurs in an earlier row of the split", "make the ids unique",
+          _repeated_ids),
+    Check("contradictory_targets", WARNING, "other rows have the same image and question, but another target",
+          "check these targets: one of them is wrong, or several are correct", _contradictory),
+    Check("repeated_rows", NOTE, "an earlier row of the split has the same image, question and target",
+          "remove the row", _repeated),
+    Check("untyped", NOTE, "the row has no question type, others have", "add the type", _untyped),
+    Check("unbalanced_positions", WARNING, "the target is not equally often at each position (chi-square, p < 0.001)",
+          "shuffle the choices; vqa-mc remedy does so", _unbalanced),
+    Check("missing_images", ERROR, "the image is missing or cannot be read", "add it, or remove the row",
+          partial(_images, True)),
+    Check("damaged_images", ERROR, "the image cannot be decoded", "replace it", partial(_images, False)),
+    Check("unread_images", NOTE, "the rows name images that were not read", "give their folder with --images",
+          _named_only),
+    Check("repeated_images", WARNING, "another image has the same content", "give both the same image id",
+          _repeated_images),
+)  # fmt: skip
+"""In the order of the table."""

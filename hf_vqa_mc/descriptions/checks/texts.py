@@ -1,0 +1,196 @@
+"""Checks of texts: empty, read as missing, marked up, damaged, lettered, equal to another choice."""
+
+import unicodedata
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
+from hf_vqa_mc.descriptions.linted import ROW, Linted, texts_where
+from hf_vqa_mc.descriptions.texts import Column, pairs
+from hf_vqa_mc.errors import shown
+from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, NUMBERS, normalised
+
+NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+                 "NA", "NULL", "NaN", "None", "n/a", "nan", "null")  # fmt: skip
+"""Texts that ``pandas.read_csv`` reads as missing by default."""
+PLAIN = "^[a-z0-9]+( [a-z0-9]+)*$"
+"""Texts that normalisation changes only by their words."""
+LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
+MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"
+IMAGE_MARK = r"<image[^<>]{0,20}>"
+"""Where the image belongs, as in MMMU; no HTML."""
+CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u009f\u200b\u202a-\u202e\u2066-\u2069\ufeff]"
+SPACES = r"^\s|\s$|\s\s"
+Hits = Callable[[Column], NDArray[np.bool_]]
+
+
+def matches(pattern: str, column: Column) -> NDArray[np.bool_]:
+    """(distinct,): whether a regular expression is found in each text."""
+    found: NDArray[np.bool_] = pc.match_substring_regex(column.distinct, pattern).to_numpy(zero_copy_only=False)
+    return found.astype(bool)
+
+
+def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
+    """The questions and choices whose text is hit."""
+    rows, details = [], list[str]()
+    for what, column, of_rows in (
+        ("question", linted.data.questions, np.arange(len(linted.data))),
+        ("choice", linted.choices.flat, linted.choices.rows),
+    ):
+        if what in where:
+            at = texts_where(column, hits(column))
+            rows.append(linted.rows[of_rows[at]])
+            names = {code: f"{what} {shown(column.texts[code])}" for code in np.unique(column.codes[at]).tolist()}
+            details += [names[code] for code in column.codes[at].tolist()]
+    return Issues(np.concatenate(rows), details)
+
+
+def _missing(column: Column) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.is_in(column.distinct, pa.array(NOT_AVAILABLE, pa.large_string())).to_numpy(
+        zero_copy_only=False
+    )
+    return found
+
+
+def _blank(column: Column) -> NDArray[np.bool_]:
+    return matches(r"^\s*$", column)
+
+
+def _marked_up(column: Column) -> NDArray[np.bool_]:
+    without = pc.replace_substring_regex(column.distinct, IMAGE_MARK, "")
+    found: NDArray[np.bool_] = pc.match_substring_regex(without, MARKUP).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _mojibake(column: Column) -> NDArray[np.bool_]:
+    """Texts that were UTF-8 and were read as Windows-1252, or with replacement characters."""
+    found = matches("\ufffd", column)
+    for index in np.flatnonzero(~pc.string_is_ascii(column.distinct).to_numpy(zero_copy_only=False)).tolist():
+        found[index] |= is_mojibake(column.texts[index])
+    return found
+
+
+def is_mojibake(text: str) -> bool:
+    """Whether a text is UTF-8 that was read as Windows-1252.
+
+    >>> is_mojibake("cafÃ©"), is_mojibake("café")
+    (True, False)
+    """
+    try:
+        return text.encode("cp1252").decode("utf-8") != text
+    except UnicodeError:
+        return False
+
+
+def _empty_cells(linted: Linted) -> Issues:
+    """Empty cells before a row's last choice."""
+    rows, details = [], list[str]()
+    for split in linted.splits:
+        cells = linted.benchmark.layout.cells(split.original, split.location)
+        empty = np.flatnonzero(~cells.valid)
+        position = empty - cells.starts[cells.rows[empty]]
+        inside = position < cells.ends[cells.rows[empty]]
+        rows.append(split.original[ROW].to_numpy()[cells.rows[empty[inside]]])
+        details += [f"choice {number}" for number in (position[inside] + 1).tolist()]
+    return Issues(np.concatenate(rows), details)
+
+
+def _letters(linted: Linted) -> Issues:
+    """Rows whose choices begin with their own letters."""
+    flat = linted.choices.flat
+    found = pc.struct_field(pc.extract_regex(flat.distinct, LETTER), "letter")
+    numbers = np.array([-1 if letter is None else ord(letter.upper()) - ord("A") for letter in found.to_pylist()], int)
+    position = np.arange(len(flat.codes)) - linted.choices.starts[linted.choices.rows]
+    lettered = np.add.reduceat(numbers[flat.codes] == position, linted.choices.starts)
+    rows = np.flatnonzero(lettered == linted.choices.lengths)
+    first = flat.codes[linted.choices.starts[rows]].tolist()
+    return Issues(linted.rows[rows], [shown(flat.texts[code]) for code in first])
+
+
+def _equal(linted: Linted) -> Issues:
+    """Rows with choices that the official VQA program counts as equal."""
+    flat, of_rows = linted.choices.flat, linted.choices.rows
+    keys = _normalised(flat).codes[np.arange(len(flat.distinct))]
+    both = pairs(of_rows, keys[flat.codes])
+    order = np.argsort(both, kind="stable")
+    again = np.flatnonzero(both[order][1:] == both[order][:-1]) + 1
+    first, later = order[again - 1], order[again]
+    texts = zip(flat.codes[first].tolist(), flat.codes[later].tolist(), strict=True)
+    details = [f"{shown(flat.texts[one])} and {shown(flat.texts[other])}" for one, other in texts]
+    return Issues(linted.rows[of_rows[later]], details) if len(again) else NO_ISSUES
+
+
+def _normalised(column: Column) -> Column:
+    """The distinct texts as the official VQA program compares them; a text of articles only is its own key."""
+    words = "|".join((*ARTICLES, *NUMBERS))
+    simple = matches(PLAIN, column) & ~matches(rf"\b({words})\b", column)
+    simple &= ~matches(r"\b(im|ive|id|oclock|maam|\w+nt|\w+ve|\w+re|\w+ll|\w+s|\w+d|yall|twas)\b", column)
+    texts = list(column.texts)
+    for index in np.flatnonzero(~simple).tolist():
+        text = unicodedata.normalize("NFC", texts[index])
+        texts[index] = normalised(text) or text.strip().lower()
+    encoded = pa.array(texts, pa.large_string()).dictionary_encode()
+    return Column(encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32))
+
+
+BOTH, CHOICE = ("question", "choice"), ("choice",)
+TEXTS = (
+    Check(
+        "equal_choices",
+        ERROR,
+        "two choices of a row are equal after the official VQA normalisation (case, punctuation, articles, numbers)",
+        "remove one; vqa-mc remedy replaces decoys",
+        _equal,
+    ),
+    Check(
+        "empty_choices",
+        WARNING,
+        "an empty cell lies between the choices of a row, so that later choices move up",
+        "write the choice, or remove the cell and correct the label",
+        _empty_cells,
+    ),
+    Check("blank_texts", ERROR, "a question or a choice is white space only", "write the text",
+          partial(in_texts, _blank, BOTH)),
+    Check(
+        "read_as_missing",
+        WARNING,
+        "pandas.read_csv reads this text as missing",
+        'read with keep_default_na=False, or write another word, such as "none"',
+        partial(in_texts, _missing, BOTH),
+    ),
+    Check(
+        "lettered_choices",
+        WARNING,
+        "choices contain their own letters, which prompts add again",
+        "remove the letters from the texts",
+        _letters,
+    ),
+    Check("markup", WARNING, "HTML tags or entities", "convert to plain text", partial(in_texts, _marked_up, BOTH)),
+    Check(
+        "mojibake",
+        WARNING,
+        "UTF-8 text that was read in another encoding",
+        'text.encode("cp1252").decode("utf-8") restores most',
+        partial(in_texts, _mojibake, BOTH),
+    ),
+    Check(
+        "control_characters",
+        WARNING,
+        "control characters, zero-width spaces or bidirectional overrides",
+        "remove them",
+        partial(in_texts, partial(matches, CONTROL), BOTH),
+    ),
+    Check(
+        "spaces",
+        NOTE,
+        "white space at the ends or doubled, by which choices can be told apart",
+        "strip the texts",
+        partial(in_texts, partial(matches, SPACES), CHOICE),
+    ),
+)  # fmt: skip
+"""In the order of the table."""

@@ -1,0 +1,205 @@
+"""The data that figures read: the rows of a benchmark, or of an open-ended dataset."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.benchmark import Benchmark
+from hf_vqa_mc.benchmarks.cells import as_array, as_text, is_list, is_text
+from hf_vqa_mc.benchmarks.columns import QUESTION_ID, human_answers, named
+from hf_vqa_mc.benchmarks.opening import open_tables
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.reading import limited
+from hf_vqa_mc.dataset.loading import NoChoices
+from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.redaction import public_name
+
+COLUMNS = ("split", "question", "answer", "image_id", "question_type", "answer_type")
+NESTED = {"structural type": ("types", "structural"), "semantic type": ("types", "semantic"),
+          "group": ("groups", "global"), "origin": ("ans_source",)}  # fmt: skip
+"""Name of other types to the columns and fields of ``gqa_balanced``, ``gqa_all`` and ``tdiuc``."""
+PROGRAM = "semantic"
+"""GQA's column of the steps of reasoning."""
+PAIRED = "complementary_"
+"""Prefix of the columns of the second question of a row of ``vqa2_pairs``."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Data:
+    """The rows of all described splits."""
+
+    name: str
+    short_name: str
+    """config and split only, if there is a config"""
+    splits: Column
+    questions: Column
+    targets: Column
+    """the correct choice, or the answer; missing where it is not published"""
+    images: Column
+    types: Column
+    """question types"""
+    answer_types: Column
+    answers: Lists | None = None
+    """all human answers, if rows have several"""
+    choices: Lists | None = None
+    labels: NDArray[np.int64] | None = None
+    """(rows,): index of the target in ``choices``"""
+    ordered: bool = True
+    """whether the benchmark defines the order of choices"""
+    choice_kinds: Lists | None = None
+    other_types: Mapping[str, Column] = field(default_factory=dict)
+    """see NESTED"""
+    steps: NDArray[np.int64] | None = None
+    """(rows,): number of steps of reasoning"""
+    captions: Column | None = None
+    """captions of the images"""
+    beginnings: tuple[str, ...] = ()
+    """given beginnings of questions"""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.questions.codes)
+
+    @cached_property
+    def all_answers(self) -> Column:
+        """All human answers, else the targets."""
+        return self.targets if self.answers is None else self.answers.flat
+
+
+def read_data(options: BenchmarkOptions, progress: Progress) -> Data:
+    """Read the rows of all splits, or of ``options.split``.
+
+    Raises:
+        InputError: the dataset cannot be read as a benchmark, nor has it open-ended questions with answers.
+    """
+    try:
+        benchmark = options.read(progress)
+    except NoChoices:
+        return _open_ended(options)
+    return of_benchmark(benchmark, options.split)
+
+
+def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
+    """The rows of a benchmark, of all splits or only of one."""
+    splits = [split for name, split in benchmark.splits.items() if only in (None, name)]
+    rows = pa.concat_tables(split.rows for split in splits)
+    choices = Lists.of(rows["choices"])
+    labels = rows["label"].to_numpy()
+    columns = {
+        "split": pa.chunked_array(_named(split.name, split.rows.num_rows) for split in splits),
+        "answer_type": pa.chunked_array(_texts(split.original, "answer_type") for split in splits),
+        **{name: rows[name] for name in ("question", "image_id", "question_type")},
+    }
+    left_out = (f"{name} is left out: {why}" for name, why in benchmark.left_out.items())
+    return replace(
+        _data(_names(benchmark.dataset, benchmark.config, only), columns, _several(rows["answers"])),
+        targets=choices.flat.take(choices.starts + labels),
+        choices=choices,
+        labels=labels,
+        ordered=benchmark.test.ordered,
+        choice_kinds=_filled(rows["choice_kinds"]),
+        notes=(*benchmark.notes, *left_out),
+    )
+
+
+def _open_ended(options: BenchmarkOptions) -> Data:
+    """The rows of a dataset with answers instead of choices."""
+    opened, notes = limited(open_tables(options.dataset, options.config, open_ended=True), options.limit)
+    tables = opened.tables
+    if options.split is not None:
+        if options.split not in tables:
+            raise unknown_name(f"split of {opened.name}", options.split, tables)
+        tables = {options.split: tables[options.split]}
+    halves = {name: _halves(table) for name, table in tables.items()}
+    parts = [(name, part) for name, of_split in halves.items() for part in of_split if part.num_rows]
+    if not parts:
+        raise InputError(f"{opened.name}: no rows")
+    columns = {
+        name: pa.chunked_array(_named(split, part.num_rows) if name == "split" else _texts(part, name)
+                               for split, part in parts)
+        for name in COLUMNS
+    }  # fmt: skip
+    nested = {name: pa.chunked_array(_inner(part, path) for _, part in parts) for name, path in NESTED.items()}
+    steps = [pc.list_value_length(part[PROGRAM]).to_numpy() for _, part in parts if _has_program(part)]
+    return replace(
+        _data(
+            _names(opened.name, opened.config, options.split),
+            columns,
+            _several(pa.chunked_array(human_answers(part) for _, part in parts)),
+        ),
+        other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
+        steps=np.concatenate(steps) if steps else None,
+        notes=(*notes, "open-ended questions: figures of choices do not apply"),
+    )
+
+
+def _data(names: tuple[str, str], columns: Mapping[str, pa.ChunkedArray], answers: Lists | None) -> Data:
+    missing = pa.chunked_array([pa.nulls(len(columns["question"]), pa.string())])
+    split, question, answer, image, kind, answer_type = (Column.of(columns.get(each, missing)) for each in COLUMNS)
+    return Data(*names, split, question, answer, image, kind, answer_type, answers)
+
+
+def _names(dataset: str, config: str | None, split: str | None) -> tuple[str, str]:
+    """The full and the short name."""
+    parts = [part for part in (public_name(dataset), config, split) if part]
+    return ", ".join(parts), ", ".join(parts[1:] if config else parts)
+
+
+def _named(name: str, rows: int) -> pa.Array:
+    return pa.repeat(pa.scalar(name, pa.string()), rows)
+
+
+def _texts(table: pa.Table, name: str) -> pa.Array:
+    """A column as text; null if there is none."""
+    is_known = name in table.column_names and (
+        is_text(table.schema.field(name).type) or pa.types.is_integer(table.schema.field(name).type)
+    )
+    return as_text(table[name]) if is_known else pa.nulls(table.num_rows, pa.string())
+
+
+def _inner(table: pa.Table, path: tuple[str, ...]) -> pa.Array:
+    """A text field of a column; null if there is none."""
+    name, *fields = path
+    if name in table.column_names and pa.types.is_struct(table.schema.field(name).type) == bool(fields):
+        column = as_array(table[name])
+        if not fields or fields[0] in {one.name for one in column.type}:
+            found = pc.struct_field(column, fields) if fields else column
+            return found.cast(pa.string()) if is_text(found.type) else pa.nulls(len(found), pa.string())
+    return pa.nulls(table.num_rows, pa.string())
+
+
+def _has_program(table: pa.Table) -> bool:
+    return PROGRAM in table.column_names and is_list(table.schema.field(PROGRAM).type)
+
+
+def _halves(table: pa.Table) -> list[pa.Table]:
+    """The questions of a table: itself, or both questions of each row of ``vqa2_pairs``, each question once."""
+    second = {name.removeprefix(PAIRED): name for name in table.column_names if name.startswith(PAIRED)}
+    if not second:
+        return [table]
+    shared = [name for name in table.column_names if not name.startswith(PAIRED) and name not in second]
+    other = table.select([*shared, *second.values()]).rename_columns([*shared, *second])
+    (ids,) = named(second, QUESTION_ID)[:1] or ("",)
+    if not ids:
+        return [table, other]
+    both = pa.concat_tables([table.select([*shared, *second]), other])
+    numbers = as_text(both[ids]).dictionary_encode().indices.to_numpy()
+    return [both.take(np.sort(np.unique(numbers, return_index=True)[1]))]
+
+
+def _several(lists: pa.ChunkedArray) -> Lists | None:
+    """Human answers, if a row has more than one."""
+    most = pc.max(pc.list_value_length(lists)).as_py() or 0
+    return Lists.of(lists) if most > 1 else None
+
+
+def _filled(lists: pa.ChunkedArray) -> Lists | None:
+    return Lists.of(lists) if pc.sum(pc.list_value_length(lists)).as_py() else None

@@ -1,0 +1,188 @@
+"""Figures of answers: lengths, agreement of annotators, yes and no, coverage."""
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.descriptions.charts import Bars, Lines
+from hf_vqa_mc.descriptions.data import Data
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, distribution, share, table
+from hf_vqa_mc.descriptions.figures.questions import lengths
+from hf_vqa_mc.descriptions.texts import pairs, unpaired
+from hf_vqa_mc.text.normalisation import YES_NO
+
+STEPS = (1, 2, 5)
+TOP = 1000
+"""Answers of the baselines (Antol et al. 2015, section 5)."""
+AGREE, DISAGREE = 7, 3
+"""Bounds of the groups of Antol et al. 2015, Figure 6."""
+NUMBER = r"^(\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten)$"
+
+
+def answer_lengths(data: Data) -> Found:
+    """The number of words of answers, separated by spaces."""
+    answers = data.all_answers
+    words = pc.count_substring_regex(answers.distinct, r"\S+").to_numpy(zero_copy_only=False).astype(np.int64)
+    found = lengths(words, answers.counts, "answers")
+    shares = dict(zip(found.table["words"], found.table["share"], strict=True))
+    names = {"one word": 1, "two words": 2, "three words": 3}
+    numbers: dict[str, Number] = {name: shares.get(count, Share(0)) for name, count in names.items()}
+    one_word = int(((words == 1) & (answers.counts > 0)).sum())
+    return Found({**numbers, "different one-word answers": one_word, **found.numbers}, found.table)
+
+
+def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """For each question with answers: number of different ones, of the most frequent one, and of all."""
+    answers = data.answers
+    assert answers is not None  # noqa: S101  see needs_annotators
+    valid = answers.flat.valid
+    codes, counts = np.unique(pairs(answers.rows[valid], answers.flat.codes[valid]), return_counts=True)
+    rows, _ = unpaired(codes)
+    different = np.bincount(rows, minlength=len(data))
+    most = np.zeros(len(data), np.int64)
+    np.maximum.at(most, rows, counts)
+    answered = different > 0
+    return different[answered], most[answered], np.bincount(rows, counts, len(data))[answered].astype(np.int64)
+
+
+def unique_answers(data: Data) -> Found:
+    """The number of different answers that annotators give to a question."""
+    different, _, given = _per_question(data)
+    values, counts = np.unique(different, return_counts=True)
+    return Found(
+        {"mean": float(different.mean()), "annotators per question": float(given.mean())},
+        distribution("different answers", values.tolist(), counts),
+    )
+
+
+def agreement(data: Data) -> Found:
+    """The number of annotators who give the most frequent answer."""
+    _, most, given = _per_question(data)
+    of = f" of {int(given.max())}"
+    numbers: dict[str, Number] = {
+        f"{AGREE} or more{of} agree": share((most >= AGREE).sum(), len(most)),
+        f"{DISAGREE} to {AGREE - 1} agree": share(((most >= DISAGREE) & (most < AGREE)).sum(), len(most)),
+        f"fewer than {DISAGREE} agree": share((most < DISAGREE).sum(), len(most)),
+        "mean": float(most.mean()),
+    }
+    values, counts = np.unique(most, return_counts=True)
+    return Found(numbers, distribution("annotators", values.tolist(), counts))
+
+
+def kinds(data: Data) -> Found:
+    """Questions whose answer is yes or no, a number, or something else."""
+    answers = data.targets.comparable
+    yes, no = (int(answers.counts[pc.equal(answers.distinct, word).to_numpy(zero_copy_only=False)].sum())
+               for word in YES_NO)  # fmt: skip
+    is_number = pc.match_substring_regex(answers.distinct, NUMBER).to_numpy(zero_copy_only=False)
+    numbers = np.where(is_number, answers.counts, 0)
+    total, n_numbers = int(answers.counts.sum()), int(numbers.sum())
+    counts = {"yes": yes, "no": no, "number": n_numbers, "other": total - yes - no - n_numbers}
+    found: dict[str, Number] = {"yes or no": share(yes + no, total)}
+    if yes + no:
+        found["yes, of yes or no"] = share(yes, yes + no)
+    found["number"] = share(n_numbers, total)
+    if n_numbers:
+        best = int(numbers.argmax())
+        found["most frequent number"] = answers.texts[best]
+        found["its share of the numbers"] = share(numbers[best], n_numbers)
+    return Found(found, distribution("answer", counts, counts.values()))
+
+
+def coverage(data: Data) -> Found:
+    """The share of questions, and of all human answers, that the most frequent answers cover."""
+    columns = {"questions": data.targets.counts}
+    if data.answers is not None:
+        columns["human answers"] = data.answers.flat.counts
+    sums = {name: np.cumsum(np.sort(counts)[::-1]) for name, counts in columns.items()}
+    most = max(int((counts > 0).sum()) for counts in columns.values())
+    ranks = [step * 10**power for power in range(8) for step in STEPS]
+    ranks = [*(rank for rank in ranks if rank < most), most]
+
+    def covered(name: str, rank: int) -> Share:
+        return share(sums[name][min(rank, len(sums[name])) - 1], sums[name][-1])
+
+    numbers: dict[str, Number] = {
+        f"{rank:,} most frequent, of {name}": covered(name, rank)
+        for name in sums
+        for rank in (10, TOP)
+        if rank <= most
+    }
+    return Found(numbers, {"answers": ranks, **{name: [covered(name, rank) for rank in ranks] for name in sums}})
+
+
+def most_frequent(data: Data) -> Found:
+    """The most frequent answers."""
+    top = data.targets.most_frequent(20)
+    counts = data.targets.counts
+    rows = ([data.targets.texts[index], int(counts[index]), share(counts[index], counts.sum())] for index in top)
+    return Found({}, table(["answer", "questions", "share"], rows))
+
+
+def needs_answers(data: Data) -> str:
+    """Why figures of answers do not apply."""
+    return "" if data.targets.different else "no row has an answer"
+
+
+def needs_annotators(data: Data) -> str:
+    """Why figures of several annotators do not apply."""
+    several = data.answers is not None and data.answers.flat.valid.any()
+    return "" if several else "questions do not have answers of several people"
+
+
+ANSWERS = (
+    Figure(
+        "answer_kinds",
+        "Yes, no and numbers",
+        "Antol et al. 2015, section 4.2",
+        "Questions by their correct answer, punctuation and case ignored.",
+        kinds,
+        Bars("answer", "share"),
+        needs_answers,
+    ),
+    Figure(
+        "answer_lengths",
+        "Words per answer",
+        "Antol et al. 2015, section 4.2",
+        "Share of all human answers, else of the correct ones, by their number of words.",
+        answer_lengths,
+        Bars("words", "share"),
+        needs_answers,
+    ),
+    Figure(
+        "most_frequent_answers",
+        "Most frequent answers",
+        "Antol et al. 2015, section 3",
+        "Share of the questions whose correct answer it is.",
+        most_frequent,
+        Bars("answer", "share"),
+        needs_answers,
+    ),
+    Figure(
+        "coverage",
+        "Coverage by the most frequent answers",
+        "Antol et al. 2015, section 5",
+        "Share of the correct answers, and of all human answers, that the K most frequent ones are.",
+        coverage,
+        Lines("answers", "questions", "K most frequent answers", logarithmic=True, until=float("inf")),
+        needs_answers,
+    ),
+    Figure(
+        "unique_answers",
+        "Different answers per question",
+        "Antol et al. 2015, section 4.2",
+        "Answers are different if their texts are.",
+        unique_answers,
+        Bars("different answers", "share"),
+        needs_annotators,
+    ),
+    Figure(
+        "agreement",
+        "Agreement of annotators",
+        "Antol et al. 2015, Figure 6",
+        "Number of annotators who give the most frequent answer; texts must be equal.",
+        agreement,
+        Bars("annotators", "share"),
+        needs_annotators,
+    ),
+)

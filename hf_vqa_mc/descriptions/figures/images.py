@@ -1,0 +1,103 @@
+"""Figures of rows and images: reuse of images, duplicates, overlap of splits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.descriptions.charts import Bars, table_only
+from hf_vqa_mc.descriptions.data import Data
+from hf_vqa_mc.descriptions.figure import Figure, Found, Number, distribution, share, table
+from hf_vqa_mc.descriptions.texts import pairs
+
+Keys = dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]
+"""What is compared to a number for each row, and whether the row has it."""
+
+
+def reuse(data: Data) -> Found:
+    """The number of questions per image."""
+    per_image = data.images.counts[data.images.counts > 0]
+    distinct, counts = np.unique(per_image, return_counts=True)
+    numbers: dict[str, Number] = {"mean": float(per_image.mean()), "most": int(per_image.max())}
+    return Found(numbers, distribution("questions per image", distinct.tolist(), counts, "images"))
+
+
+def _keys(data: Data) -> Keys:
+    """The comparable question, with answer, image, or both."""
+    questions, answers = data.questions.comparable, data.targets.comparable
+    images = data.images
+    with_answer = pairs(questions.codes, answers.codes)
+    _, both = np.unique(with_answer, return_inverse=True)
+    has_question, has_image = questions.valid, images.valid
+    return {
+        "question": (questions.codes.astype(np.int64), has_question),
+        "question and answer": (with_answer, has_question & answers.valid),
+        "image": (images.codes.astype(np.int64), has_image),
+        "image and question": (pairs(questions.codes, images.codes), has_question & has_image),
+        "image, question and answer": (pairs(both, images.codes), has_question & has_image & answers.valid),
+    }
+
+
+def duplicates(data: Data) -> Found:
+    """Rows that repeat an earlier row."""
+    rows: list[list[Any]] = []
+    for name, (keys, valid) in _keys(data).items():
+        if name != "image" and valid.any():
+            repeated = int(valid.sum()) - len(np.unique(keys[valid]))
+            rows.append([name, repeated, share(repeated, len(data))])
+    return Found({f"same {name}": part for name, _, part in rows}, table(["same", "rows", "share"], rows))
+
+
+def overlap(data: Data) -> Found:
+    """The share of each split's rows whose question, answer or image also occurs in another split."""
+    keys, rows = _keys(data), list[list[Any]]()
+    numbers: dict[str, Number] = {}
+    for number, name in enumerate(data.splits.texts):
+        for other, other_name in enumerate(data.splits.texts):
+            if number == other:
+                continue
+            cells: list[Any] = [name, other_name]
+            mine, others = (data.splits.codes == one for one in (number, other))
+            for what, (codes, valid) in keys.items():
+                found = np.isin(codes[mine & valid], codes[others & valid])
+                cells.append(share(found.sum(), mine.sum()) if valid.any() else None)
+                if other_name == "train" and valid.any():
+                    numbers[f"{what} of {name} also in train"] = cells[-1]
+            rows.append(cells)
+    return Found(numbers, table(["split", "also in", *keys], rows))
+
+
+def _when(applies: Callable[[Data], bool], otherwise: str) -> Callable[[Data], str]:
+    return lambda data: "" if applies(data) else otherwise
+
+
+IMAGES = (
+    Figure(
+        "image_reuse",
+        "Questions per image",
+        "Chao et al. 2018, Table 2",
+        "Share of the images by their number of questions.",
+        reuse,
+        Bars("questions per image", "share"),
+        _when(lambda data: data.images.different > 0, "rows have no images"),
+    ),
+    Figure(
+        "duplicates",
+        "Repeated rows",
+        "Kafle and Kanan 2017, section 3 (post processing)",
+        "Rows that repeat an earlier row of any split; case and punctuation are ignored.",
+        duplicates,
+        Bars("same", "share"),
+        _when(lambda data: data.questions.different > 0, "all questions are empty"),
+    ),
+    Figure(
+        "overlap",
+        "Overlap of splits",
+        "Kafle and Kanan 2017, appendix (train and test split)",
+        "Share of a split's rows that have the same in another split; case and punctuation are ignored.",
+        overlap,
+        table_only,
+        _when(lambda data: data.splits.different > 1, "there is one split"),
+    ),
+)

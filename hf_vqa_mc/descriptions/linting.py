@@ -1,0 +1,148 @@
+"""Run all checks on a benchmark; leave out known issues."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.benchmarks.cells import as_text
+from hf_vqa_mc.benchmarks.files import file_form, read_file
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.descriptions.check import DETAIL, SEVERITIES, Check
+from hf_vqa_mc.descriptions.checks import CHECKS
+from hf_vqa_mc.descriptions.linted import read_linted
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.progress import Progress
+
+COLUMNS = ("check", "severity", "split", "row", "question_id", "detail")
+GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+"""Beginnings of cells that `text.tables.csv_bytes` marked, as spreadsheets would take them for formulas."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linting:
+    """The issues of a benchmark."""
+
+    dataset: str
+    rows: int
+    """number of checked rows, those that cannot be read included"""
+    read_as: str
+    notes: list[str]
+    issues: pa.Table
+    """``COLUMNS``, the most severe first; split, row and question_id are null for issues of the whole benchmark"""
+    ignored: int
+    """number of issues that the list of known ones has"""
+    stale: list[str]
+    """entries of the list of known issues that were not found again"""
+
+    def counts(self) -> dict[Check, int]:
+        """Number of issues of each check that has some, the most severe checks first."""
+        found = dict(zip(*(part.to_pylist() for part in pc.value_counts(self.issues["check"]).flatten()), strict=True))
+        return {check: found[check.name] for check in _ordered() if check.name in found}
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A list of known issues."""
+
+    keys: pa.Array
+    """check, split and question id, joined; the split is left out if the list has no splits"""
+    has_splits: bool
+
+    def of(self, issues: pa.Table) -> pa.Array:
+        """The key of each issue."""
+        names = ("check", "split", "question_id") if self.has_splits else ("check", "question_id")
+        columns = [pc.fill_null(issues[name].cast(pa.string()), "") for name in names]
+        return pc.binary_join_element_wise(*columns, "\0").combine_chunks()
+
+
+def read_known(path: Path) -> Known:
+    """Read a list of known issues: a file that the linter wrote, or any table with check and question_id.
+
+    Raises:
+        InputError: it cannot be read, or lacks a column.
+    """
+    if file_form(path) == "json" and path.is_file():
+        content = read_json(path)
+        if content == [] or (isinstance(content, dict) and content.get("issues") == []):
+            return Known(pa.array([], pa.string()), has_splits=False)
+    if not path.is_file():
+        raise InputError(f"--ignore {path}: no such file")
+    table = read_file(path)
+    missing = [name for name in ("check", "question_id") if name not in table.column_names]
+    if missing and table.num_rows:
+        raise InputError(
+            f"--ignore {path}: no column {missing[0]!r}; expected check, question_id and, optionally, split"
+        )
+    if not table.num_rows:
+        return Known(pa.array([], pa.string()), has_splits=False)
+    columns = {
+        name: _unguarded(table[name]) for name in ("check", "split", "question_id") if name in table.column_names
+    }
+    for name in columns["check"].unique().to_pylist():
+        CHECKS.find(name)
+    known = Known(pa.array([], pa.string()), "split" in columns)
+    return Known(known.of(pa.table(columns)), known.has_splits)
+
+
+def _unguarded(column: pa.ChunkedArray) -> pa.Array:
+    """The texts as they were before `text.tables.csv_bytes`."""
+    texts = pc.fill_null(as_text(column), "")
+    guarded = pc.is_in(pc.utf8_slice_codeunits(texts, 0, 2), pa.array(GUARDED))
+    return pc.if_else(guarded, pc.utf8_slice_codeunits(texts, 1), texts)
+
+
+def lint_benchmark(options: BenchmarkOptions, known: Known | None, skip_images: bool, progress: Progress) -> Linting:
+    """Run all checks.
+
+    Args:
+        options: the benchmark; all splits are checked unless ``split`` is given.
+        known: issues that are left out.
+        skip_images: do not read images.
+        progress: called with (step, done, total).
+
+    Raises:
+        InputError: it is no benchmark, or most rows of a split cannot be read.
+    """
+    linted, ids = read_linted(options, progress, skip_images)
+    parts = []
+    for done, check in enumerate(_ordered()):
+        progress("checks", done, len(CHECKS))
+        found = check.find(linted)
+        rows = np.asarray(found.rows, np.int64)
+        if len(rows):
+            order = np.argsort(rows, kind="stable")
+            details = [found.details[index][:DETAIL] for index in order.tolist()]
+            named = {"check": pa.repeat(check.name, len(rows)), "severity": pa.repeat(check.severity, len(rows))}
+            where = linted.locations(rows[order], ids)
+            parts.append(pa.table({**named, **where, "detail": pa.array(details, pa.string())}))
+    progress("checks", len(CHECKS), len(CHECKS))
+    issues = pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
+    if options.split is not None and len(issues):
+        issues = issues.filter(pc.fill_null(pc.equal(issues["split"], options.split), True))
+    kept, ignored, stale = _without_known(issues, known)
+    benchmark = linted.benchmark
+    left_out = [f"split {name} was left out: {why}" for name, why in benchmark.left_out.items() if "(" not in name]
+    rows_checked = sum(table.num_rows for name, table in linted.tables.items() if options.split in (None, name))
+    return Linting(
+        benchmark.dataset, rows_checked, benchmark.read_as, [*benchmark.notes, *left_out], kept, ignored, stale
+    )
+
+
+def _ordered() -> Sequence[Check]:
+    """The checks, the most severe first."""
+    return sorted(CHECKS.values(), key=lambda check: SEVERITIES.index(check.severity))
+
+
+def _without_known(issues: pa.Table, known: Known | None) -> tuple[pa.Table, int, list[str]]:
+    if known is None or not len(known.keys):
+        return issues, 0, []
+    keys = known.of(issues)
+    is_known = pc.is_in(keys, known.keys)
+    stale = pc.unique(known.keys.filter(pc.invert(pc.is_in(known.keys, keys)))).to_pylist()
+    shown = [", ".join(filter(None, key.split("\0"))) for key in stale]
+    return issues.filter(pc.invert(is_known)), int(pc.sum(is_known).as_py() or 0), shown

@@ -1,0 +1,147 @@
+"""Columns of texts with each distinct text once, so that figures are computed per distinct text."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import as_lists
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Words:
+    """The words of each distinct text, see `text.normalisation.words`."""
+
+    numbers: Codes
+    """(all words,): number of each word, concatenated"""
+    starts: NDArray[np.int64]
+    """(texts + 1,): start of each text's words"""
+    vocabulary: list[str]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(texts,): number of words."""
+        return np.diff(self.starts)
+
+    @property
+    def texts(self) -> NDArray[np.int64]:
+        """(all words,): index of each word's text."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    def at(self, position: int) -> Codes:
+        """(texts,): number of the word at a position; MISSING in shorter texts."""
+        longer = self.lengths > position
+        found = np.full(len(longer), MISSING, np.int32)
+        found[longer] = self.numbers[self.starts[:-1][longer] + position]
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """Texts by number; empty texts are missing."""
+
+    distinct: pa.Array
+    """large_string: distinct texts; some may occur in no row"""
+    codes: Codes
+    """(rows,): index of each row's text, MISSING without one"""
+
+    @classmethod
+    def of(cls, texts: pa.Array | pa.ChunkedArray) -> Self:
+        """Number texts; null and "" are missing."""
+        parts = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
+        joined = parts.cast(pa.large_string()).combine_chunks()
+        encoded = pc.if_else(pc.equal(joined, ""), None, joined).dictionary_encode()
+        codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
+        return cls(encoded.dictionary, codes.astype(np.int32))
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Column":
+        """Some of the rows."""
+        return Column(self.distinct, self.codes[rows])
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """(rows,): whether the row has a text."""
+        valid: NDArray[np.bool_] = self.codes != MISSING
+        return valid
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """(distinct,): number of rows with each text."""
+        return np.bincount(self.codes[self.valid], minlength=len(self.distinct))
+
+    @property
+    def different(self) -> int:
+        """Number of distinct texts in the rows."""
+        return int((self.counts > 0).sum())
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """(distinct,): the texts."""
+        return texts_of(self.distinct)
+
+    @cached_property
+    def comparable(self) -> "Column":
+        """The texts in the form in which they count as equal: lower case, no punctuation, numbers as words."""
+        found = Column.of(comparable_texts(self.distinct)[0])
+        return Column(found.distinct, np.append(found.codes, MISSING)[self.codes].astype(np.int32))
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the distinct texts."""
+        numbers, starts, vocabulary = numbered_words(*comparable_texts(self.distinct))
+        return Words(numbers, starts, texts_of(vocabulary))
+
+    def most_frequent(self, most: int) -> list[int]:
+        """Indices of the most frequent texts; ties by text."""
+        counts = self.counts
+        least = np.sort(counts)[-most:][:1]
+        candidates = np.flatnonzero((counts > 0) & (counts >= (least[0] if len(least) else 0)))
+        return sorted(candidates.tolist(), key=lambda index: (-counts[index], self.distinct[index].as_py()))[:most]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lists:
+    """Several texts per row."""
+
+    flat: Column
+    """the texts of all rows, concatenated"""
+    lengths: NDArray[np.int64]
+    """(rows,)"""
+
+    @classmethod
+    def of(cls, lists: pa.Array | pa.ChunkedArray) -> Self:
+        """Number the texts of a column of lists of text."""
+        texts, lengths = as_lists(lists)
+        return cls(Column.of(texts), lengths)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """(rows,): index of each row's first text."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(texts,): row of each text."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A number for each pair of numbers in [-1, 2**31)."""
+    return (one.astype(np.int64) + 1) * 2**32 + other + 1
+
+
+def unpaired(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both numbers of each pair.
+
+    >>> [numbers.tolist() for numbers in unpaired(pairs(np.array([-1, 7]), np.array([5, -1])))]
+    [[-1, 7], [5, -1]]
+    """
+    return codes // 2**32 - 1, codes % 2**32 - 1

@@ -1,0 +1,191 @@
+"""``hf_vqa_mc.describe`` and ``vqa-mc describe``: a dataset by the figures of the papers, or two side by side."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.descriptions.data import Data
+    from hf_vqa_mc.descriptions.describing import Description
+
+COMPARED = "Second dataset"
+
+
+@settings
+class DescribeSettings(BenchmarkOptions):
+    """Describe a dataset by the figures of the VQA papers: question types, lengths, answers, choices, images.
+
+    DATASET is any benchmark that vqa-mc audit reads, or an open-ended config of vqa-mc build. All splits are described
+    together unless --split is given. With --against, two datasets are shown side by side.
+    """
+
+    against: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame | None" = option(
+        "Second dataset, such as the balanced or remedied one; options of columns apply to it, too.",
+        default=None,
+        panel=COMPARED,
+    )
+    against_config: str | None = option("Config of the second dataset.", default=None, panel=COMPARED)
+    against_split: str | None = option(
+        "Split of the second dataset; by default as --split.", default=None, panel=COMPARED
+    )
+    figures: tuple[str, ...] = option(
+        "Figures to compute, such as first_words,question_lengths; by default all.", default=(), separator=","
+    )
+    beginnings: Path | None = option(
+        "Text file with beginnings of questions, one per line, such as VQA's mscoco_question_types.txt; by default "
+        "they are counted.",
+        default=None,
+    )
+    captions: Path | None = option(
+        "File of COCO captions, whose words are compared with those of questions and answers.", default=None
+    )
+    output: Path | None = option(
+        "Folder for report.html, describe.json, and each figure as SVG and CSV.", default=None, panel=RUNNING
+    )
+    png: bool = option("Also write each figure as PNG (extra report).", default=False, panel=RUNNING)
+    overwrite: bool = overwrite_option(RUNNING)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        for flag, value in (("--against-config", self.against_config), ("--against-split", self.against_split)):
+            if value is not None and self.against is None:
+                raise InputError(f"{flag} {value}: give the second dataset with --against")
+        if self.png and self.output is None:
+            raise InputError("--png: give a folder with --output")
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The input files and folders, which the output must not overwrite."""
+        other = [Path(self.against)] if isinstance(self.against, str | Path) and Path(self.against).exists() else []
+        return [*self.paths, *other, *filter(None, [self.beginnings, self.captions])]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DescribeResult(Result):
+    """The figures of one dataset, or of two."""
+
+    description: "Description"
+    settings: DescribeSettings
+    written: tuple[Path, ...] = ()
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The headline numbers of each figure, notes, and the written files."""
+        from hf_vqa_mc.report.description import number_table
+
+        yield from self.description.notes
+        yield number_table(self.description)
+        if self.written:
+            yield f"wrote {self.written[0]} and {len(self.written) - 1} other files"
+        else:
+            yield "Tables and pictures: --output FOLDER (in Python output=FOLDER)."
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers and tables, as in describe.json; fractions."""
+        return {**self.description.as_json(), "written": [str(path) for path in self.written]}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per headline number: figure, number, and the value of each dataset; fractions."""
+        import pandas as pd
+
+        from hf_vqa_mc.report.description import headline_numbers
+
+        rows = [[one.figure.name, name, *values] for one, name, values in headline_numbers(self.description)]
+        return pd.DataFrame(rows, columns=["figure", "number", *self.description.names], dtype=object)
+
+    def table(self, figure: str, dataset: int = 0) -> "pd.DataFrame":
+        """The table of a figure, of the first (0) or second (1) dataset; empty where it does not apply."""
+        import pandas as pd
+
+        from hf_vqa_mc.errors import unknown_name
+
+        found = {one.figure.name: one.found[dataset] for one in self.description.figures}
+        if figure not in found:
+            raise unknown_name("figure", figure, found)
+        one = found[figure]
+        return pd.DataFrame({} if one is None else one.table)
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write report.html, describe.json, and each figure as SVG and CSV to a folder."""
+        from hf_vqa_mc.report.description import check_description_folder, write_description
+
+        check_description_folder(Path(path), "path", self.settings.inputs, overwrite)
+        return write_description(Path(path), self.description, self.settings.png, overwrite)
+
+
+@verb(
+    DescribeSettings,
+    "vqa-mc describe vqa_mc cocoqa_iou_qou --output description",
+    "vqa-mc describe vqa_mc vqa_open --against vqa_mc --against-config vqa2_open",
+)
+def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
+    """Describe a dataset.
+
+    Returns:
+        The figures; written to ``output`` if given.
+
+    Raises:
+        InputError: a dataset, captions or beginnings cannot be read, or no figure applies.
+    """
+    from hf_vqa_mc.descriptions.describing import describe_data
+    from hf_vqa_mc.descriptions.figures import FIGURES
+    from hf_vqa_mc.report.description import check_description_folder
+    from hf_vqa_mc.report.drawings import check_matplotlib
+
+    for name in settings.figures:
+        FIGURES.find(name)
+    if settings.output is not None:
+        check_description_folder(settings.output, "--output", settings.inputs, settings.overwrite)
+    if settings.png:
+        check_matplotlib()
+    datasets = _read(settings, progress)
+    done = DescribeResult(describe_data(datasets, settings.figures, progress), settings)
+    if settings.output is None:
+        return done
+    return replace(done, written=tuple(done.save(settings.output, settings.overwrite)))
+
+
+def _read(settings: DescribeSettings, progress: Progress) -> "list[Data]":
+    """The data of both datasets, with beginnings and captions."""
+    from hf_vqa_mc.descriptions.data import read_data
+    from hf_vqa_mc.descriptions.figures.words import of_images
+    from hf_vqa_mc.training.captions import captions_in
+
+    beginnings = () if settings.beginnings is None else _beginnings(settings.beginnings)
+    captions = None if settings.captions is None else list(captions_in(settings.captions))
+    read = [read_data(settings, progress)]
+    if settings.against is not None:
+        split = settings.against_split or settings.split
+        other = replace(settings, dataset=settings.against, config=settings.against_config, split=split)
+        read.append(read_data(other, progress))
+    return [
+        replace(data, beginnings=beginnings, captions=None if captions is None else of_images(data.images, captions))
+        for data in read
+    ]
+
+
+def _beginnings(path: Path) -> tuple[str, ...]:
+    from hf_vqa_mc.text.normalisation import words
+
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        raise InputError(f"--beginnings {path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"--beginnings {path}: cannot be read ({error}); expected text, one beginning per line"
+        ) from error
+    found = tuple(dict.fromkeys(line.strip() for line in lines if words(line) and line.strip() != "none of the above"))
+    if not found:
+        raise InputError(f"--beginnings {path}: no beginnings; expected one per line, such as 'what color'")
+    return found
