@@ -16,7 +16,11 @@ _FOR_TOOLS = re.compile(r"  # (?:type: ignore|noqa)\b.*")
 
 
 def flattened(
-    roots: Sequence[type], packages: Collection[str], parts: str, optional: Mapping[str, str]
+    roots: Sequence[type],
+    packages: Collection[str],
+    parts: str,
+    replaced: Mapping[tuple[str, str], str],
+    optional: Mapping[str, str],
 ) -> tuple[str, str]:
     """The imports and the definitions that classes need, each as source text.
 
@@ -27,12 +31,13 @@ def flattened(
         roots: classes.
         packages: top-level packages whose definitions are copied; others are imported.
         parts: name of a module whose definitions replace those of the same name.
+        replaced: module and name of other definitions, to their source text.
         optional: top-level package that need not be installed, to what replaces a name imported from it.
 
     Raises:
         InputError: the source of a class is not in a file, or two definitions have the same name.
     """
-    found = _Flattened(packages, parts)
+    found = _Flattened(packages, parts, replaced)
     for root in roots:
         found.follow(root.__module__, root.__name__)
     return found.imports(optional), found.definitions()
@@ -63,9 +68,9 @@ class _Source:
 class _Flattened:
     """The definitions needed so far."""
 
-    def __init__(self, packages: Collection[str], parts: str) -> None:
-        self._packages, self._parts = packages, parts
-        self._needed: dict[str, set[int]] = defaultdict(set)  # module to indices of statements
+    def __init__(self, packages: Collection[str], parts: str, replaced: Mapping[tuple[str, str], str]) -> None:
+        self._packages, self._parts, self._replaced = packages, parts, replaced
+        self._needed: dict[str, dict[int, str]] = defaultdict(dict)  # module to indices of statements and their text
         self._after: dict[str, dict[str, None]] = defaultdict(dict)  # module to those that it needs
         self._aliases: dict[str, dict[str, str]] = defaultdict(dict)  # module to alias to name
         self._external: dict[str, tuple[str, str | None]] = {}
@@ -84,13 +89,15 @@ class _Flattened:
         index = source.defined[name]
         if index not in self._needed[module]:
             self._claim(name, (module, name))
-            self._needed[module].add(index)
-            for used in _names(source.statements[index]):
+            text = self._replaced.get((module, name))
+            self._needed[module][index] = source.text(index) if text is None else text
+            statement = source.statements[index] if text is None else ast.parse(text)
+            for used in _names(statement):
                 if used in source.defined:
                     self._use(module, module, used, used)
                 elif used in source.imported:
                     self._use(module, *source.imported[used], used)
-            for home, original in _imports_inside(source.statements[index]):
+            for home, original in _imports_inside(statement):
                 if self._is_copied(home):
                     raise InputError(f"{module}.{name} imports {home}.{original}; import it at the top of the file")
         return module
@@ -140,7 +147,7 @@ class _Flattened:
         graph = {module: tuple(self._after[module]) for module in sorted(self._needed)}
         for module in TopologicalSorter(graph).static_order():
             texts += [f"{alias} = {name}" for alias, name in self._aliases[module].items()]
-            texts += [_source(module).text(index) for index in sorted(self._needed[module])]
+            texts += [text for _, text in sorted(self._needed[module].items())]
         return "\n\n\n".join(texts)
 
 
@@ -175,12 +182,12 @@ def _defined_by(statement: ast.stmt) -> list[str]:
     return [one.id for of in targets if of is not None for one in ast.walk(of) if isinstance(one, ast.Name)]
 
 
-def _names(statement: ast.stmt) -> list[str]:
+def _names(statement: ast.AST) -> list[str]:
     """The names in a statement, some of which may be local."""
     return list(dict.fromkeys(one.id for one in ast.walk(statement) if isinstance(one, ast.Name)))
 
 
-def _imports_inside(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+def _imports_inside(statement: ast.AST) -> Iterator[tuple[str, str]]:
     for one in ast.walk(statement):
         if isinstance(one, ast.ImportFrom):
             yield from ((one.module or "", of.name) for of in one.names)
