@@ -18,8 +18,8 @@ from hf_vqa_mc.text.markdown import one_line
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
-"""Files of a checkpoint other than the card (word vectors only of models that read them). In addition to these only our
-own code is uploaded, in particular no pickle."""
+"""Files of a checkpoint other than the card (word vectors only of models that read them). With these only our own code
+is uploaded, in particular no pickle."""
 BEST = "best"
 """The folder of a run's best checkpoint."""
 

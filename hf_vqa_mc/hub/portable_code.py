@@ -1,7 +1,7 @@
 """Code of a model and of its processor that runs where transformers and torch are installed, but not hf_vqa_mc.
 
-It is our own code, see `flattened`; ``auto_map`` in the two config files tells transformers' Auto classes which classes
-to load from it if the user passes ``trust_remote_code=True``.
+It is our own code, see `flattened`. ``auto_map`` in both config files tells transformers' Auto classes which classes
+to load from it if users pass ``trust_remote_code=True``.
 """
 
 import json

@@ -30,7 +30,9 @@ print(json.dumps([sorted(loaded - set(sys.stdlib_module_names)), found]))
 """
 
 
-def run_without_package(program: str, *arguments: object, **environment: str) -> tuple[set[str], Any]:
+def run_without_package(
+    program: str, *arguments: object, folder: Path = Path(sys.executable).parent, **environment: str
+) -> tuple[set[str], Any]:
     """The packages that a program imports in addition to transformers' and torch's, and the value of its ``found``."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
@@ -39,7 +41,7 @@ def run_without_package(program: str, *arguments: object, **environment: str) ->
         capture_output=True,
         text=True,
         timeout=300,
-        cwd=Path(sys.executable).parent,
+        cwd=folder,
     )
     assert done.returncode == 0, done.stderr
     loaded, found = json.loads(done.stdout.splitlines()[-1])

@@ -12,7 +12,6 @@ from transformers import AutoModel, AutoModelForMultipleChoice, AutoProcessor, p
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.hub.flattened import flattened
 from hf_vqa_mc.hub.portable_code import portable_files
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
