@@ -24,7 +24,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.question_words import PADDING, QuestionWords
+from hf_vqa_mc.models.question_words import PADDING, QuestionWords, sparse_bags
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -160,7 +160,7 @@ def step_rows(name: str, plain_class: type[PlainBow | PlainLstm], required: str)
     for batch in batches:
         labels = torch.from_numpy(chance.integers(ANSWERS, size=500))
         if name == "bow-q":
-            bags = words.bags(batch)
+            bags = sparse_bags(words, batch)
             inputs = {"question_bags": torch.from_numpy(bags.toarray())}
             same = [torch.from_numpy(one) for one in (bags.indices, bags.indptr[:-1], bags.data)]
         else:

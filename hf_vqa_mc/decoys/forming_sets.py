@@ -102,7 +102,7 @@ def _propensities(material: Material, rows: Rows, report: Report) -> Propensitie
 
     def encode(questions: pa.Array) -> Vectors | None:
         if material.settings.question_encoder is not None:
-            return TextEncoder(material.settings.question_encoder).encode(questions)
+            return TextEncoder(material.settings.question_encoder).encode(questions.to_pylist())
         return None if material.vectors is None else averaged(questions, material.vectors)
 
     questions = comparable_texts(material.table["question"].combine_chunks())[0]

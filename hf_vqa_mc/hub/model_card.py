@@ -188,6 +188,9 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         not_in_table |= {"momentum"}
     question = _EXAMPLES.get(record.get("settings", {}).get("questions"), "What is on the table?")
     example = {**image, "question": question, **choices}
+    model = MODELS[record["model"]] if record.get("model") in MODELS else None
+    listed = [[question], *([one] for one in choices.values()), *([one] for one in image.values())]
+    captions = ['captions=["a man on a horse"]'] if model and "caption_bags" in model.inputs else []
     return {
         "record": record,
         "source": record.get("source", {}),
@@ -199,13 +202,14 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "title": name.split("/")[1],
         "repository": name,
         "dataset": dataset_name(record),
-        "model": MODELS[record["model"]] if record.get("model") in MODELS else None,
+        "model": model,
         "variant": VARIANTS.get(variant),
         "kinds": dict.fromkeys(methods()[one][0] for one in (VARIANTS[variant].sets if variant else ())),
         "rows": [(split, count) for split, count in _in_order(rows) if count],
         "chosen_on": "" if record.get("steps") == 0 else chosen_on,
         **({} if started is None else {"initialised_from": started}),
         "example": json.dumps(example),
+        "arguments": ", ".join([*map(json.dumps, listed), *captions]),
         "reads_files": record.get("image_features", {}).get("revision") == IMPORTED,
         "held_out": HELD_OUT,
         "measured": [*measured[::-1], *_also_tested(record, figures)],

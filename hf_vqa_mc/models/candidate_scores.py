@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.candidate_head import in_threads
+from hf_vqa_mc.models.candidate_kernels import in_threads
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 
 ROWS = 4096

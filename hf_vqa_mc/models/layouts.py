@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.vocabulary import read_vocabulary
@@ -183,7 +182,7 @@ def layouts(questions: Sequence[str], form: QuestionForm) -> list[Layout]:
     """The layout of each question; raises InputError as `program_layout`."""
     if form == "programs":
         return [program_layout(text) for text in questions]
-    return [question_layout(words) for words in word_lists(pa.array(questions, pa.large_string()))]
+    return [question_layout(words) for words in word_lists(questions)]
 
 
 class _Nodes(list[Node]):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForMultipleChoice,
     AutoModelForVisualQuestionAnswering,
     AutoProcessor,
@@ -119,7 +120,8 @@ class Model:
     def register(self) -> None:
         """Register its classes with transformers' Auto classes."""
         AutoConfig.register(self.config_class.model_type, self.config_class, exist_ok=True)
-        self.auto_class.register(self.config_class, self.model_class, exist_ok=True)
+        for auto_class in (AutoModel, self.auto_class):
+            auto_class.register(self.config_class, self.model_class, exist_ok=True)
         AutoProcessor.register(self.config_class, self.processor_class, exist_ok=True)  # type: ignore[no-untyped-call]
 
     @property

@@ -139,7 +139,7 @@ def _layouts(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:
 def _captions(of: OpenEndedTexts, captions: Sequence[str]) -> Tensor:
     if of.captions is None:
         raise InputError("the processor has no words of captions; use that of the same checkpoint")
-    return torch.from_numpy(of.captions.bags(captions).toarray())
+    return torch.from_numpy(of.captions.bags(captions))
 
 
 def _groups(of: OpenEndedTexts, groups: Sequence[str]) -> Tensor:
@@ -149,7 +149,7 @@ def _groups(of: OpenEndedTexts, groups: Sequence[str]) -> Tensor:
 
 _CONVERTED: Mapping[str, Callable[[OpenEndedTexts, Sequence[str]], Tensor]] = {
     "question_indices": lambda of, questions: torch.from_numpy(of.words.indices(questions)),
-    "question_bags": lambda of, questions: torch.from_numpy(of.words.bags(questions).toarray()),
+    "question_bags": lambda of, questions: torch.from_numpy(of.words.bags(questions)),
     "question_vectors": _vectors,
     "question_layouts": _layouts,
     "caption_bags": _captions,

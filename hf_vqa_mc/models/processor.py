@@ -110,7 +110,7 @@ class VqaMcProcessor(VqaProcessor):
         """
         text = replace(self.text, new_words=new_words)
         if word_vectors is not None:
-            loaded = word_vectors if isinstance(word_vectors, WordVectors) else load_word_vectors(str(word_vectors))
+            loaded = load_word_vectors(str(word_vectors)) if isinstance(word_vectors, str | Path) else word_vectors
             text = text.with_file(loaded)
         made = type(self)(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
         made.word_changes = self.word_changes

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
@@ -74,12 +73,18 @@ class QuestionWords:
         padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.fromiter(chain.from_iterable(found), np.int64)
         return padded
 
-    def bags(self, questions: Sequence[str]) -> sparse.csr_array:
+    def bags(self, questions: Sequence[str]) -> NDArray[np.float32]:
         """Counts of the most frequent words, and whether a question begins with each of ``starts``.
 
         Returns:
             float32 (questions, bag_size).
         """
+        found = np.zeros((len(questions), self.bag_size), np.float32)
+        np.add.at(found, self.bag_positions(questions), 1)
+        return found
+
+    def bag_positions(self, questions: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The rows and columns of `bags` that count 1 each."""
         indices = self.indices(questions)
         most = min(BAG_WORDS, len(self.words))
         rows, columns = (found.tolist() for found in np.nonzero((indices > UNKNOWN) & (indices < most + 2)))
@@ -91,8 +96,7 @@ class QuestionWords:
                 rows += found.tolist()
                 columns += [offset + number] * len(found)
             offset += len(starts)
-        ones = np.ones(len(rows), np.float32)
-        return sparse.coo_array((ones, (rows, columns)), shape=(len(questions), self.bag_size)).tocsr()
+        return rows, columns
 
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""
@@ -110,6 +114,13 @@ class QuestionWords:
         return cls(words, tuple(starts))
 
 
+def sparse_bags(words: QuestionWords, questions: Sequence[str]) -> sparse.csr_array:
+    """`QuestionWords.bags` of many questions, of which most counts are 0."""
+    rows, columns = words.bag_positions(questions)
+    shape = (len(questions), words.bag_size)
+    return sparse.coo_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape).tocsr()
+
+
 def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:
     """Vectors of the words of questions for recurrent networks: (batch, words, size), whose ``indices`` are padded."""
     lengths = (indices != PADDING).sum(1).cpu()
@@ -117,7 +128,7 @@ def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:
 
 
 def _words(questions: Sequence[str]) -> list[list[str]]:
-    return list(word_lists(pa.array(questions, pa.large_string())))
+    return list(word_lists(questions))
 
 
 def _most_frequent(counts: dict[str, int]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
@@ -32,13 +31,13 @@ class SentenceEncoder:
     @classmethod
     def of(cls, name: str) -> Self:
         """The encoder of a name; errors are those of `TextEncoder`."""
-        vector = TextEncoder(name).encode(pa.array([SAMPLE], pa.large_string()))[0]
+        vector = TextEncoder(name).encode([SAMPLE])[0]
         return cls(name, len(vector), tuple(vector[:COMPARED].tolist()))
 
     @cached_property
     def _encoder(self) -> TextEncoder:
         encoder = TextEncoder(self.name)
-        vector = encoder.encode(pa.array([SAMPLE], pa.large_string()))[0]
+        vector = encoder.encode([SAMPLE])[0]
         if len(vector) != self.dim or not np.allclose(vector[:COMPARED], self.sample, atol=TOLERANCE):
             raise InputError(
                 f"--question-encoder {self.name} is not the encoder that the model was trained with: it gives other "
@@ -48,7 +47,7 @@ class SentenceEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """float32 (texts, dim), with mean square 1 in each row; errors are those of `TextEncoder`."""
-        return self._encoder.encode(pa.array(texts, pa.large_string()))
+        return self._encoder.encode(texts)
 
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json; without the folders of a path."""

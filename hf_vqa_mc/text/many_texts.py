@@ -73,14 +73,15 @@ def numbered_words(
     return encoded.indices.to_numpy(), starts, encoded.dictionary
 
 
-def word_lists(texts: pa.Array) -> Iterator[list[str]]:
+def word_lists(texts: Sequence[str] | pa.Array) -> Iterator[list[str]]:
     """Iterate over the words of each text, see `normalisation.words`; no nulls.
 
-    >>> list(word_lists(pa.array(["The cat's toy", "?"])))
+    >>> list(word_lists(["The cat's toy", "?"]))
     [['the', 'cat', 'toy'], []]
     """
-    for first in range(0, len(texts), _BATCH):
-        numbers, starts, distinct = numbered_words(*comparable_texts(texts.slice(first, _BATCH)))
+    given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
+    for first in range(0, len(given), _BATCH):
+        numbers, starts, distinct = numbered_words(*comparable_texts(given.slice(first, _BATCH)))
         every = np.array(texts_of(distinct), object)[numbers].tolist()
         yield from (every[start:end] for start, end in pairwise(starts.tolist()))
 

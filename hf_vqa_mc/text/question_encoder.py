@@ -1,6 +1,6 @@
 """Vectors of questions: by a text encoder of transformers, or the average of word vectors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,22 +29,22 @@ class TextEncoder:
     def __init__(self, name: str) -> None:
         self._tokenizer, self._model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
 
-    def encode(self, texts: pa.Array, report: Callable[[int], None] = lambda done: None) -> Vectors:
+    def encode(self, texts: Sequence[str], report: Callable[[int], None] = lambda done: None) -> Vectors:
         """float32 (texts, dimensions), with mean square 1 in each row.
 
         Args:
-            texts: large_string (texts,).
+            texts: a list or another sequence.
             report: called with the number of texts done.
         """
         import torch
 
-        lengths = np.argsort(np.array([len(text) for text in texts.to_pylist()]), kind="stable")  # for little padding
+        lengths = np.argsort(np.array([len(text) for text in texts]), kind="stable")  # for little padding
         vectors = np.zeros((len(texts), self._model.config.hidden_size), np.float32)
         with torch.inference_mode():
             for first in range(0, len(texts), BATCH):
                 rows = lengths[first : first + BATCH]
                 batch = self._tokenizer(
-                    texts.take(pa.array(rows)).to_pylist(),
+                    [texts[row] for row in rows.tolist()],
                     padding=True,
                     truncation=True,
                     max_length=MOST_TOKENS,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from hf_vqa_mc.errors import InputError, shown
 
-_WORD = re.compile(r"\w(?:\S*\w)?")
+_TOKEN = re.compile(r"\w(?:\S*\w)?")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class WordChanges:
         """
         if not self:
             return question
-        words = _WORD.findall(question)[: self.first_words]
+        words = _TOKEN.findall(question)[: self.first_words]
         if self.shuffle_words:
             words = random.Random(f"{self.seed} {question}").sample(words, len(words))
         return " ".join(words)

@@ -14,7 +14,7 @@ from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import PADDING, UNKNOWN
+from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, sparse_bags
 from hf_vqa_mc.training.answered import Answered, cell_maps, region_maps
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.questions import Order
@@ -43,7 +43,7 @@ class AnswerInputs:
         self._texts, self._images, self._needed = texts, images, frozenset(needed)
         self._indices = texts.words.indices(questions) if "question_indices" in needed else None
         self._lengths = None if self._indices is None else (self._indices != PADDING).sum(1)
-        self._bags = texts.words.bags(questions) if "question_bags" in needed else None
+        self._bags = sparse_bags(texts.words, questions) if "question_bags" in needed else None
         self._vectors = None
         if "question_vectors" in needed:
             self._vectors = texts.tensors(["question_vectors"], questions=questions)["question_vectors"]

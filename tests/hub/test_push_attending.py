@@ -9,6 +9,7 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForVisualQuestionAnswering, AutoProcessor, pipeline
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.hub.portable_code import portable_files
 from hf_vqa_mc.model_listing import MODELS
 from tests.hub.test_model_card import page
 from tests.models.checkpoints import picture
@@ -74,7 +75,7 @@ def test_a_pushed_model_answers_as_the_folder_does(hub_here, run, name):
     task = "vqa-counterexample" if name == EXPLAINING else "open-ended-vqa"
     assert f'transformers.pipeline("{task}", model="{repository}")' in list(pushed.report())[-1]
     sent = hub_here.repositories["model", repository].files
-    own = {path.name: path.read_bytes() for path in folder.iterdir()}
+    own = {path.name: path.read_bytes() for path in folder.iterdir()} | portable_files(folder, MODELS[name])
     assert {path: sent[path] for path in own} == own
     assert answers(repository, task) == answers(str(folder), task)
 
@@ -119,7 +120,7 @@ def shown(value):
 def test_the_examples_of_the_card_run(run, name, monkeypatch, tmp_path):
     folder = run(name).model_folder
     (readme, *_) = vm.push("model", f"ada/{name}", folder=folder, dry_run=True).shipment.files
-    (code,) = re.findall(r"```python\n(.*?)```", readme.content.decode(), re.S)
+    code = "".join(re.findall(r"```python\n(.*?)```", readme.content.decode(), re.S))
     monkeypatch.chdir(tmp_path)
     for file in ("photo.jpg", "similar1.jpg", "similar2.jpg"):
         picture(0).save(file)

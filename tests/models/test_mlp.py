@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_head import UNITS, CandidateHead, _Blocks, _dropout_mask
+from hf_vqa_mc.models.candidate_head import CandidateHead
+from hf_vqa_mc.models.candidate_kernels import UNITS, _Blocks, _dropout_mask
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
 from tests.models import plain_mlp
 from tests.models.checkpoints import AUTO_CLASS, REGISTRATION, assert_loaded_in_a_new_process
@@ -70,7 +71,7 @@ def test_a_model_that_sees_less_has_no_weights_for_the_rest():
 @pytest.mark.parametrize("kernels", [False, True])
 def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, kernels, monkeypatch):
     if not kernels:
-        monkeypatch.setattr("hf_vqa_mc.models.candidate_head._fits_kernels", lambda *_: False)
+        monkeypatch.setattr("hf_vqa_mc.models.candidate_kernels._fits_kernels", lambda *_: False)
     model, plain = made(inputs, hidden), made(inputs, hidden)
     given, mask, labels = drawn(model)
     different, row_indices = given.pop("choice_vectors").flatten(0, 1)[:6], indices_for(6)
