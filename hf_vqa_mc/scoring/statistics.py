@@ -86,7 +86,7 @@ def mean_interval(
 
     >>> low, high = mean_interval(np.ones(10))
     >>> round(low, 3), high
-    (0.662, 1.0)
+    (0.661, 1.0)
     """
     if clusters is None:
         clusters = np.arange(len(scores))

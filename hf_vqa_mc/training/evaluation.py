@@ -78,7 +78,8 @@ class PredictResult(Result):
         if "multiple_choice" in results:
             yield best_of_the_choices(results["multiple_choice"])
         if self.output and not self.skipped:
-            words = f"{self.output} {self.dataset} {self.config} --split {self.split}"
+            config = "" if Path(self.dataset).is_file() else f" {self.config}"
+            words = f"{self.output} {self.dataset}{config} --split {self.split}"
             is_open = "multiple_choice" not in results and "answerable" in results
             seen = "the score in detail" if is_open else "which decoys were chosen"
             yield f"to see {seen}: vqa-mc score {words}"

@@ -21,7 +21,7 @@ from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.questions import NONE, Inputs, Questions, Sample, Sampler
+from hf_vqa_mc.training.questions import NONE, ONE_KIND, Inputs, Questions, Sample, Sampler
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
 
@@ -82,6 +82,8 @@ class Picked:
         )
         kept = ("accuracy", "stderr", "interval", "chance", "chosen_kinds", "offered_kinds", "per_question_type")
         found = {"metric": ACCURACY, **{name: scored[name] for name in kept}, "questions": len(given)}
+        if not (given.kinds > ONE_KIND).any():  # the dataset has none
+            found |= {"chosen_kinds": None, "offered_kinds": None}
         if self.consensus is None:
             return found
         scores, figures = consensus_of_picked(self.consensus, self.labels, given.image_ids)

@@ -70,8 +70,13 @@ class TrainingSettings(ReadOptions):
     launch) each computes its share of a batch, and batch normalisation sees that share.
     """
 
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
-    config: str = option("Config to train and test on, such as cocoqa_iou_qou.", kw_only=False)
+    dataset: str = option(
+        "Folder written by vqa-mc build or remedy, dataset on the Hub, or any benchmark that vqa-mc audit reads.",
+        kw_only=False,
+    )
+    config: str = option(
+        "Config of a dataset with several, such as cocoqa_iou_qou, to train and test on.", default="", kw_only=False
+    )
     output: Path = option("Folder of the run, created or resumed.")
     model: str = option(f"{', '.join(MODELS)}.", default="mlp-iqa")
     features: Path | None = option(

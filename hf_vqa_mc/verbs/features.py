@@ -1,7 +1,7 @@
 """``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -23,8 +23,15 @@ class FeaturesSettings(ReadOptions):
     no time.
     """
 
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
-    config: str = option("Config such as cocoqa_iou_qou; the images of all its splits are encoded.", kw_only=False)
+    dataset: str = option(
+        "Folder written by vqa-mc build or remedy, dataset on the Hub, or any benchmark that vqa-mc audit reads.",
+        kw_only=False,
+    )
+    config: str = option(
+        "Config of a dataset with several, such as cocoqa_iou_qou; the images of all its splits are encoded.",
+        default="",
+        kw_only=False,
+    )
     images: Path | None = option(
         "Folder with the image files; by default the images built into the dataset.", default=None
     )
@@ -91,7 +98,13 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
-    given = arguments(settings)
+    from hf_vqa_mc.benchmarks.training_rows import readable_rows
+
+    with readable_rows(settings.dataset, settings.config) as config:
+        return _features({**arguments(settings), "config": config}, progress)
+
+
+def _features(given: dict[str, Any], progress: Progress) -> "FeaturesResult":
     if (path := given.pop("regions")) is not None:
         from hf_vqa_mc.extraction.region_import import import_regions
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def default_output(given: Mapping[str, Any]) -> Path:
-    """The command's file: ``CONFIG-predictions.json``."""
+    """The command's file: ``CONFIG-predictions.json``, or ``DATASET-predictions.json``."""
     from hf_vqa_mc.extraction.backbones import file_name
 
-    return Path(f"{file_name(given['config'])}-predictions.json")
+    return Path(f"{file_name(given.get('config') or Path(given['dataset']).stem)}-predictions.json")
 
 
 @settings
@@ -26,8 +26,11 @@ class PredictSettings(ReadOptions):
     """
 
     checkpoint: str = option("Folder written by vqa-mc train, or name on the Hub.", kw_only=False)
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
-    config: str = option("Config such as cocoqa_iou_qou.", kw_only=False)
+    dataset: str = option(
+        "Folder written by vqa-mc build or remedy, dataset on the Hub, or any benchmark that vqa-mc audit reads.",
+        kw_only=False,
+    )
+    config: str = option("Config of a dataset with several, such as cocoqa_iou_qou.", default="", kw_only=False)
     split: str | None = option("Split to answer; by default test, else validation, else the only one.", default=None)
     features: Path | None = option("Folder of image features of the same kind as in training.", default=None)
     word_vectors: str | None = option(
@@ -72,6 +75,8 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
         InputError: the checkpoint, dataset, features or word vectors cannot be used, or do not fit each other.
         ConnectionError: the Hub cannot be reached.
     """
+    from hf_vqa_mc.benchmarks.training_rows import readable_rows
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
-    return predict_split(**arguments(settings), progress=progress)
+    with readable_rows(settings.dataset, settings.config) as config:
+        return predict_split(**{**arguments(settings), "config": config}, progress=progress)

@@ -32,11 +32,13 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; earlier checkpoints are kept.
     """
+    from hf_vqa_mc.benchmarks.training_rows import readable_rows
     from hf_vqa_mc.training.loop import train as train_model
     from hf_vqa_mc.training.result import draw_curve
 
     try:
-        done = train_model(settings, progress)
+        with readable_rows(settings.dataset, settings.config) as config:
+            done = train_model(replace(settings, config=config), progress)
     except KeyboardInterrupt:
         logger.info("stopped; the same call resumes from the last validation")
         raise
