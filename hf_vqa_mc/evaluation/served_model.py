@@ -12,6 +12,7 @@ from hf_vqa_mc.benchmarks.questions import LETTERS
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.redaction import redacted
 
 KEY = "OPENAI_API_KEY"
 """Environment variable of the server's key."""
@@ -23,6 +24,10 @@ MALFORMED = 3
 """Attempts after replies that cannot be read."""
 COMPLETION = "max_completion_tokens"
 """Parameter of models that reject ``max_tokens``."""
+NO_MODEL = "no-model-has-this-name"
+"""Name that only servers answer to that ignore names."""
+MOST_SIGNS = 300
+"""Maximum length of a server's reason in messages."""
 REFUSED = (401, 403, 404)
 """Status codes that end a run: no other request can succeed."""
 
@@ -96,6 +101,8 @@ class ServedModel:
                     model=self.name, messages=_messages(prompt), **limits, **options
                 )
                 return read(answer, prompt)
+            except InputError:
+                raise
             except self._errors.APIStatusError as error:
                 reason = self._line(error)
                 if error.status_code in REFUSED:
@@ -147,22 +154,52 @@ class ServedModel:
         return Reply(scores=tuple(scores), tokens=_usage(answer))
 
     def _check_served(self) -> None:
-        """Raise InputError unless the server lists the model; servers without a list are trusted."""
+        """Raise InputError unless the server serves the model.
+
+        Lists of models may lack some, such as folders that `transformers serve` has loaded, so a short request decides
+        for those, unless the server answers to any name.
+        """
+        served = self._listed()
+        if self.name in served:
+            return
+        refusal = self._refusal(self.name)
+        if refusal is None and served and self._refusal(NO_MODEL) is None:
+            refusal = "it answers to any name"
+        if refusal is not None:
+            others = f"serves other models: {', '.join(served[:10])}" if served else "does not answer"
+            raise InputError(f"--model {self.name}: the server at {self._url} {others} ({refusal})")
+
+    def _listed(self) -> list[str]:
+        """The models that the server lists; empty if it has no list."""
         try:
-            served = [one.id for one in self._client.with_options(max_retries=1).models.list().data]
+            return [str(one.id) for one in self._client.with_options(max_retries=1).models.list().data]
         except self._errors.APIConnectionError as error:
-            raise ConnectionError(
-                f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?"
-            ) from None
+            raise self._unreachable(error) from None
         except self._errors.APIStatusError as error:
             if error.status_code in (401, 403):
                 raise InputError(f"--base-url {self._url}: {self._line(error)}; {self._remedy(error)}") from None
-            return
         except (ValueError, TypeError, AttributeError):
-            return
-        if served and self.name not in served:
-            names = ", ".join(map(str, served[:10]))
-            raise InputError(f"--model {self.name}: the server at {self._url} serves other models: {names}")
+            pass
+        return []
+
+    def _refusal(self, name: str) -> str | None:
+        """Why the server rejects a request to a model; None if it answers."""
+        client = self._client.with_options(max_retries=1)
+        while True:
+            limits = {parameter: 1 if value is None else value for parameter, value in self._limits.items()}
+            try:
+                client.chat.completions.create(model=name, messages=[{"role": "user", "content": "Hello"}], **limits)
+                return None
+            except self._errors.APIConnectionError as error:
+                raise self._unreachable(error) from None
+            except self._errors.APIStatusError as error:
+                if not self._changed_limits(str(error)):
+                    return self._line(error)
+            except (ValueError, TypeError, AttributeError):
+                return None  # the run's own requests are read and tried again
+
+    def _unreachable(self, error: Exception) -> ConnectionError:
+        return ConnectionError(f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?")
 
     def _remedy(self, error: Any) -> str:  # noqa: ANN401  an APIStatusError
         if error.status_code == 404:
@@ -170,8 +207,11 @@ class ServedModel:
         return f"set the environment variable {KEY} to a valid key" if not self._key else f"check the key in {KEY}"
 
     def _line(self, error: Exception) -> str:
-        """The first line of an error's message, without the key."""
-        line = first_line(error)
+        """The first line of an error's message, with the server's reason and without the key."""
+        line, body = first_line(error), getattr(error, "body", None)
+        reason = body.get("detail", body.get("error")) if isinstance(body, dict) else body
+        if isinstance(reason, str) and reason and reason not in line:  # as servers with FastAPI give it
+            line += f" - {redacted(reason.splitlines()[0][:MOST_SIGNS])}"
         return line.replace(self._key, "[key]") if self._key else line
 
 

@@ -21,6 +21,7 @@ class Served:
         self.answer, self.fault, self.key, self.models, self.delay = answer, fault, key, list(models), delay
         self.asked, self.answered, self.requests, self.lock = 0, Counter(), [], threading.Lock()
         self.refused_by = lambda body: None
+        self.unlisted = None  # a model that the list lacks
         self.finish = lambda number: "stop"
         self.logprobs, self.failed, self.most_failures = True, Counter(), 1000
 
@@ -72,6 +73,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.refused():
             return
         served = self.served
+        if served.models and body["model"] not in [*served.models, served.unlisted]:
+            self.reply({"detail": f"there is no model {body['model']}"}, 404)
+            return
         with served.lock:
             number, served.asked = served.asked, served.asked + 1
             served.requests.append(body)

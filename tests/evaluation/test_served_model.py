@@ -52,8 +52,10 @@ def test_letters_are_read_from_top_logprobs(served, evaluate):
     assert served.requests[0]["top_logprobs"] == 20 and served.requests[0]["max_tokens"] == 1
     assert set(result.evaluation.figures.of("full").shown.ravel()) == {1}  # "B" and " B" together beat "A"
     served.logprobs = False
+    before = served.asked
     with pytest.raises(vm.InputError, match=r"returns no log-probabilities .*; use --method generate"):
-        evaluate(method="letter")
+        evaluate(method="letter", concurrency=1)
+    assert served.asked == before + 1
 
 
 def test_a_thousand_requests_with_faults_are_all_answered_once(served, evaluate, monkeypatch):
@@ -161,13 +163,23 @@ def test_the_key_is_used_and_never_shown(tmp_path, monkeypatch, capfd):
 
 
 def test_what_no_server_can_answer_is_found_before_the_run(served, evaluate):
-    with pytest.raises(vm.InputError, match=r"--model other: the server at .* serves other models: tiny"):
+    no_model = r"--model other: the server at .* serves other models: tiny \(.*there is no model other\)"
+    with pytest.raises(vm.InputError, match=no_model):
         evaluate(model="other")
     with pytest.raises(ConnectionError, match=r"cannot be reached: .*; is it running"):
         evaluate(base_url="http://127.0.0.1:9/v1")
     with pytest.raises(vm.InputError, match="cannot do this; expected letter or generate"):
         evaluate(method="likelihood")
     assert served.asked == 0
+
+
+def test_a_model_that_the_list_lacks_is_asked_whether_it_answers(served, evaluate):
+    served.unlisted = "folder/tiny"
+    assert evaluate(model="folder/tiny", inputs=["full"], sample=4).to_pandas().replies.tolist() == [4]
+    assert served.asked == 4 + 1
+    served.models, served.unlisted = ["tiny", served_model.NO_MODEL], "other"  # answers to any name
+    with pytest.raises(vm.InputError, match=r"serves other models: tiny, .* \(it answers to any name\)"):
+        evaluate(model="other")
 
 
 def test_the_command_prints_and_writes_to_a_folder_of_its_own(served, tmp_path, monkeypatch):
