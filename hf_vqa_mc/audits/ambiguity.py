@@ -12,7 +12,9 @@ from hf_vqa_mc.audits.similar_choices import MOST_WORDS
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
-from hf_vqa_mc.text.many_texts import texts_of
+from hf_vqa_mc.text.many_texts import squeezed_texts, texts_of
+from hf_vqa_mc.text.normalisation import unaccented
+from hf_vqa_mc.text.relations import Relations, exclusive, related
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -22,17 +24,14 @@ WUP_THRESHOLD = 0.9
 """Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected."""
 NEAR = 0.8
 """Minimum cosine of average word vectors."""
-LEAST_DEPTH = 3
-"""Minimum WordNet depth of a hypernym: person has 3; object, thing and group have 2 and fit anything."""
-
 _AT_A_TIME = 100_000
 """Words per lookup of vectors, which limits memory if most words have none."""
 
 SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
-    "same after VQA normalisation",
+    "same after normalisation",
     "named by an annotator",
     f"WordNet similarity {WUP_THRESHOLD} or more",
-    "a more general or more special word",
+    "the same, a more general or more special word",
     "near in word vectors",
 )
 
@@ -42,11 +41,13 @@ def possibly_correct(
 ) -> dict[str, NDArray[np.bool_]]:
     """Find possibly correct decoys by five heuristics; a decoy may have several reasons.
 
-    - SAME: the official VQA evaluation normalises target and decoy to the same answer.
+    - SAME: the official VQA evaluation normalises target and decoy to the same answer, or they differ in spaces,
+      hyphens and accents only.
     - NAMED: it normalises the decoy to an answer of an annotator.
     - WUP: the phrase similarity of target and decoy (Chao et al. 2018, eq. 4), of their first MOST_WORDS words, is at
-      least WUP_THRESHOLD (for example, two and three).
-    - GENERAL: one of them, in any sense, is a WordNet hypernym of the most frequent sense of the other (dog, animal).
+      least WUP_THRESHOLD (for example, cap and hat), and they do not exclude one another as two numbers do.
+    - GENERAL: one of them, in any sense, is the most frequent sense of the other in WordNet, a hypernym (dog, animal)
+      or an adjective of its cluster (cloudless, clear).
     - VECTORS: the cosine of their average word vectors is at least NEAR.
 
     Args:
@@ -62,12 +63,15 @@ def possibly_correct(
     tokens, token_starts, words = _words_of_keys(rows.vocabulary)
     similar = np.zeros(len(pairs[0]), np.bool_)
     _fill_similar(*pairs, tokens, token_starts, _scores(words), similar)
-    found = {WUP: similar, GENERAL: _general(rows.vocabulary, *pairs)}
+    general = np.zeros(len(pairs[0]), np.bool_)
+    _compare(*pairs, Relations.of(rows.vocabulary.key_texts), similar, general)
+    found = {WUP: similar, GENERAL: general}
     if vectors is not None:
         worded = rows.vocabulary.worded
         number, table = _known_vectors(worded.words, vectors)
         found[VECTORS] = _near(*pairs, number[worded.tokens], worded.starts, table)
     same, named = _official(rows, answers)
+    same[decoys] |= _same_letters(rows.vocabulary, *pairs)
     masks = {SAME: same & decoys, NAMED: named & decoys}
     for reason, flags in found.items():
         masks[reason] = np.zeros(decoys.shape, np.bool_)
@@ -92,6 +96,13 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
         answered = numbers[len(choices) :][of_rows.indices.to_numpy()]
         _fill_named(by_choice, answered, starts(given.value_lengths().to_numpy()), named)
     return same, named
+
+
+def _same_letters(vocabulary: Vocabulary, *pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(pairs,): whether both texts are the same without spaces, hyphens and accents."""
+    letters = squeezed_texts(list(map(unaccented, vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
+    same: NDArray[np.bool_] = letters[pairs[0]] == letters[pairs[1]]
+    return same
 
 
 def _normalised(texts: pa.Array) -> pa.Array:
@@ -171,43 +182,19 @@ def _fill_similar(
             similar[pair] = phrase_score(tokens, start, end, other, other_end, scores) >= WUP_THRESHOLD
 
 
-def _general(vocabulary: Vocabulary, targets: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """(pairs,): whether one of both texts is a WordNet hypernym of the other."""
-    wordnet = load_wordnet()
-    keys = pa.array(vocabulary.key_texts, pa.large_string())
-    forms = texts_of(pc.replace_substring(keys, " ", "_"))
-    senses, counts = [], np.zeros(len(forms), np.int64)
-    for key in np.flatnonzero(_may_be_in_wordnet(forms)).tolist():
-        of_text = wordnet.nouns.senses(forms[key])
-        counts[key] = len(of_text)
-        senses += of_text
-    ancestors = wordnet.ancestor_starts, wordnet.ancestors, wordnet.distances, wordnet.min_depths
-    return _above(targets, others, np.array(senses, np.int32), starts(counts), *ancestors)
-
-
-@njit(cache=True)
-def _above(
+@reading
+def _compare(
     targets: NDArray[np.int32],
     others: NDArray[np.int32],
-    senses: NDArray[np.int32],
-    sense_starts: NDArray[np.int64],
-    ancestor_starts: NDArray[np.int32],
-    ancestors: NDArray[np.int32],
-    distances: NDArray[np.uint8],
-    min_depths: NDArray[np.uint8],
-) -> NDArray[np.bool_]:
-    above = np.zeros(len(targets), np.bool_)
+    relations: Relations,
+    similar: NDArray[np.bool_],
+    general: NDArray[np.bool_],
+) -> None:
+    """Set ``general`` for related pairs, and unset ``similar`` for those that exclude one another."""
     for pair in range(len(targets)):
-        for special, general in ((targets[pair], others[pair]), (others[pair], targets[pair])):
-            first, last = sense_starts[general], sense_starts[general + 1]
-            if first == last or sense_starts[special] == sense_starts[special + 1]:
-                continue
-            synset = senses[sense_starts[special]]
-            for a in range(ancestor_starts[synset], ancestor_starts[synset + 1]):
-                if distances[a] > 0 and min_depths[ancestors[a]] >= LEAST_DEPTH:
-                    for i in range(first, last):
-                        above[pair] |= senses[i] == ancestors[a]
-    return above
+        if targets[pair] != others[pair]:
+            general[pair] = related(targets[pair], others[pair], relations)
+            similar[pair] &= not exclusive(targets[pair], others[pair], relations)
 
 
 def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of, word_lists
+from hf_vqa_mc.text.normalisation import unaccented
+from hf_vqa_mc.text.relations import Relations, exclusive, related
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers
 from hf_vqa_mc.text.wu_palmer import reading_inline
@@ -36,7 +38,8 @@ class FilterTables(NamedTuple):
     scores: WordScores
     threshold: float
     reject_at_threshold: bool
-    all_pairs: bool  # whether decoys of a row, of all sets, are filtered like target and decoy
+    all_pairs: bool  # whether decoys of a row, of all sets, are filtered like target and decoy; and relations are used
+    relations: Relations  # of all keys; of none unless all_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +97,13 @@ class Candidates(NumberedTexts):
     def of(
         cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
     ) -> "Candidates":
-        """Numbered texts with the filters' tables; with ``all_pairs``, fillers do not count in what contains what."""
+        """Numbered texts with the filters' tables.
+
+        With ``all_pairs``, fillers and accents do not count in what contains what.
+        """
         tokens, token_starts, vocabulary = numbered_words(*comparable_texts(found.key_texts))
-        letters = squeezed_texts(without_fillers(found.key_texts) if all_pairs else found.key_texts)
+        texts = list(map(unaccented, without_fillers(found.key_texts))) if all_pairs else found.key_texts
+        letters = squeezed_texts(texts)
         tables = FilterTables(
             letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
             letter_starts=starts(pc.binary_length(letters).to_numpy()),
@@ -106,6 +113,7 @@ class Candidates(NumberedTexts):
             threshold=wup_threshold,
             reject_at_threshold=reject_at_threshold,
             all_pairs=all_pairs,
+            relations=Relations.of(found.key_texts if all_pairs else []),
         )
         return cls(found.texts, found.keys, found.key_texts, tables)
 
@@ -157,6 +165,8 @@ class Reason(IntEnum):
     """an annotator gave it as an answer to the question (``preset="plausible"``)"""
     VERDICT = 6
     """people or a model judged that it is correct, too (``vqa-mc remedy --reject``)"""
+    RELATED = 7
+    """it and the target, or a decoy already taken, are related in WordNet, see `related` (``all_pairs``)"""
 
     @property
     def in_paper(self) -> bool:
@@ -168,6 +178,7 @@ REASONS = tuple(reason.name.lower() for reason in Reason)
 ACCEPTED = -1
 
 _SAME_TEXT, _CONTAINS, _WUP_TARGET, _WUP_TAKEN = (int(reason) for reason in list(Reason)[:4])
+_RELATED = int(Reason.RELATED)
 
 
 @reading_inline
@@ -189,7 +200,10 @@ def contains(key: int, other: int, tables: FilterTables) -> bool:
 
 @reading_inline
 def too_similar(key: int, other: int, tables: FilterTables) -> bool:
-    """Whether the WUP score of two texts reaches the threshold (exceeds it for ``wup_boundary="accept"``)."""
+    """Whether the WUP score of two texts reaches the threshold (exceeds it for ``wup_boundary="accept"``).
+
+    With ``all_pairs``, texts that exclude one another, such as two numbers, are never too similar.
+    """
     score = phrase_score(
         tables.tokens,
         tables.token_starts[key],
@@ -198,13 +212,20 @@ def too_similar(key: int, other: int, tables: FilterTables) -> bool:
         tables.token_starts[other + 1],
         tables.scores,
     )
-    return score > tables.threshold or (tables.reject_at_threshold and score == tables.threshold)
+    reached = score > tables.threshold or (tables.reject_at_threshold and score == tables.threshold)
+    return reached and not (tables.all_pairs and exclusive(key, other, tables.relations))
 
 
 @reading_inline
 def ambiguous(key: int, other: int, tables: FilterTables) -> bool:
     """Whether two different texts may mean the same."""
-    return contains(key, other, tables) or too_similar(key, other, tables)
+    return contains(key, other, tables) or too_similar(key, other, tables) or includes(key, other, tables)
+
+
+@reading_inline
+def includes(key: int, other: int, tables: FilterTables) -> bool:
+    """Whether one text includes the other in WordNet; only with ``all_pairs``."""
+    return tables.all_pairs and related(key, other, tables.relations)
 
 
 @reading_inline
@@ -236,4 +257,9 @@ def _reason_of_wup(key: int, target: int, taken: NDArray[np.int32], n_taken: int
     for i in range(n_taken):
         if too_similar(key, taken[i], tables):
             return _WUP_TAKEN
+    if includes(key, target, tables):
+        return _RELATED
+    for i in range(n_taken):
+        if includes(key, taken[i], tables):
+            return _RELATED
     return ACCEPTED

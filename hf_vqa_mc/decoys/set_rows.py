@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, contains, too_similar
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, ambiguous
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_set import DecoySet
 from hf_vqa_mc.decoys.key_lists import KeyLists, holds
@@ -51,7 +51,7 @@ def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
     for lists in (rows.answers, rows.rejected):
         if holds(lists, row, candidate) or holds(lists, other, target):
             return False
-    return not (contains(candidate, target, tables) or too_similar(candidate, target, tables))
+    return not ambiguous(candidate, target, tables)
 
 
 def fill(

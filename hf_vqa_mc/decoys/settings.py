@@ -20,7 +20,7 @@ def preset_option(default: Preset) -> Any:  # noqa: ANN401  as `option`
     return option(
         "paper (Chao et al. 2018), or plausible: decoys that a person would consider. Fallbacks are answers to "
         "questions with the same beginning, IoU decoys of the target's type come first, yes and no are both offered, "
-        "and all choices of a row pass the filters with one another.",
+        "human answers are no decoys, and all choices of a row pass the filters with one another.",
         default=default,
         panel=PANEL,
     )
@@ -86,10 +86,10 @@ class Settings(SetSettings):
         check=FRACTION,
         panel=PANEL,
     )
-    wup_boundary: WupBoundary | None = option(
+    wup_boundary: WupBoundary = option(
         "A similarity of exactly the threshold: reject, as in the paper's text, or accept, as in the authors' "
-        "released decoys (two and three, white and black); by default accept with --preset plausible, else reject.",
-        default=None,
+        "released decoys (two and three, white and black, which --preset plausible always accepts).",
+        default="reject",
         panel=PANEL,
     )
     decoys_from: Pool = option(
@@ -121,5 +121,3 @@ class Settings(SetSettings):
     def __post_init__(self) -> None:
         """Convert and validate."""
         check_options(self)
-        if self.wup_boundary is None:
-            object.__setattr__(self, "wup_boundary", "accept" if self.preset == "plausible" else "reject")

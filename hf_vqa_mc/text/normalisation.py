@@ -37,6 +37,17 @@ def comparable(text: str) -> str:
     return " ".join(words(text)) or unicodedata.normalize("NFC", text).lower().strip()
 
 
+def unaccented(text: str) -> str:
+    """The text without accents.
+
+    >>> unaccented("café")
+    'cafe'
+    """
+    if text.isascii():
+        return text
+    return "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+
+
 def squeezed(text: str) -> str:
     """The comparable text without spaces, hyphens and apostrophes: "pony tail" and "ponytail" become one.
 

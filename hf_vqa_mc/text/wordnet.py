@@ -63,6 +63,8 @@ class WordNet:
     ancestor_starts: NDArray[np.int32]  # (synsets + 1,)
     ancestors: NDArray[np.int32]  # (all rows, concatenated)
     distances: NDArray[np.uint8]  # links on the shortest path to the ancestor, over any common ancestor
+    similar_starts: NDArray[np.int32]  # (synsets + 1,)
+    similar: NDArray[np.int32]  # the adjectives of a synset's cluster: of a head all, of the others the head
 
     def senses(self, word: str, *, nouns_only: bool = False) -> list[int]:
         """The numbers of NLTK's synsets: wn.synsets(word, "n") and, unless `nouns_only`, wn.synsets(word, "a").
@@ -103,6 +105,8 @@ def load_wordnet() -> WordNet:
             ancestor_starts=starts_of(tables["ancestor_counts"]),
             ancestors=tables["ancestors"],
             distances=tables["distances"],
+            similar_starts=starts_of(tables["similar_counts"]),
+            similar=tables["similar"],
         )
 
 

@@ -150,10 +150,28 @@ def test_all_choices_of_a_row_pass_the_filters_with_one_another():
     assert clashes(Settings(wup_boundary="accept")) > 0
 
 
-def test_wup_boundary_is_accept_by_default_only_for_plausible_decoys():
-    assert Settings().wup_boundary == "reject"
-    assert PLAUSIBLE.wup_boundary == "accept"
-    assert Settings(preset="plausible", wup_boundary="reject").wup_boundary == "reject"
+@pytest.mark.parametrize(
+    ("target", "decoy", "excluded"),
+    [
+        ("motorcycle", "vehicle", True), ("mice", "mouse", True), ("gray", "grey", True), ("clear", "cloudless", True),
+        ("café", "cafe", True), ("two dogs", "2 dogs", True), ("12", "twelve", True), ("hat", "cap", True),
+        ("two", "three", False), ("five", "six", False), ("white", "black", False), ("horse", "zebra", False),
+        ("red", "green", False), ("cat", "table", False),
+    ],
+)  # fmt: skip
+def test_related_texts_are_no_decoys_of_one_another_but_texts_that_exclude_one_another_are(target, decoy, excluded):
+    rows = [triplet(n, f"what is it {n}", [target, decoy][n % 2]) for n in range(4)]
+    (row, *_) = rows_of(rows, "qou", PLAUSIBLE)
+    assert (decoy in row["choices"]) is not excluded
+
+
+def test_answers_of_annotators_are_no_decoys_but_the_opposite_of_yes_is():
+    rows = [triplet(n, f"is it on {n}", "yes", answers=["yes", "no", "maybe"]) for n in range(2)]
+    rows += [triplet(n, f"is it on {n}", text) for n, text in enumerate(["maybe", "no", "red", "green"], 2)]
+    for row in rows_of(rows, "qou", PLAUSIBLE)[:2]:
+        assert {"yes", "no"} <= set(row["choices"])
+        assert "maybe" not in row["choices"]
+    assert any("maybe" in row["choices"] for row in rows_of(rows, "qou", Settings())[:2])
 
 
 def test_the_result_depends_on_the_seed_alone():

@@ -107,6 +107,8 @@ def make_tables(reader: "WordNetCorpusReader") -> Tables:
         "ancestors": np.array(list(chain(*rows)), np.int32),
         "distances": _small(chain(*(row.values() for row in rows))),
     }
+    similar = [sorted(ids[other.name()] for other in synset.similar_tos()) for synset in synsets]
+    tables |= {"similar_counts": _small(map(len, similar)), "similar": np.array(list(chain(*similar)), np.int32)}
     for part in PARTS_OF_SPEECH:
         tables |= lemma_tables(reader, part, ids)
     return tables
