@@ -18,6 +18,7 @@ from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes, published
 from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.report.badge import badge_svg
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
@@ -25,7 +26,7 @@ MOST_BYTES = 255
 """Maximum length of a file name."""
 AUDITS = Path("vqa_mc_audit")
 AUDITED = FolderKind("vqa-mc audit", remedy="choose another folder")
-REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
+REPORT, FIGURES, ROWS, BADGE = "report.html", "audit.json", "rows.parquet", "badge.svg"
 OF_EACH = 20
 """Maximum number of example rows per reason."""
 BIASED = "high bias: question and choices predict the target"
@@ -40,7 +41,7 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
     ('vqa_mc-cocoqa_iou', 'mine-dev')
     """
     path = Path(dataset)
-    is_local = path.exists() or path.suffix  # otherwise it is a name on the Hub
+    is_local = path.exists() or (path.suffix and "@" not in dataset)  # otherwise it is a name on the Hub
     local = path.resolve().name.split(".")[0] if is_local else dataset
     return file_name("-".join(part for part in (local or dataset, config, split) if part))
 
@@ -82,7 +83,7 @@ def staged_audit(
         sets: statistics of the closed answer sets of the remedied split, if there are some.
 
     Returns:
-        The staged folder and its files: report.html, audit.json, rows.parquet (of ``after`` if given).
+        The staged folder and its files: report.html, audit.json, rows.parquet and badge.svg (of ``after`` if given).
 
     Raises:
         OSError: they cannot be written; an earlier audit is unchanged.
@@ -101,6 +102,7 @@ def staged_audit(
     folder.parent.mkdir(exist_ok=True)
     with new_folder(folder, AUDITED, overwrite) as new:
         contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}
+        contents |= {BADGE: badge_svg(later or before).encode()}
         for name, content in contents.items():
             (new.tree / name).write_bytes(content)
         yield new, [folder / name for name in contents]

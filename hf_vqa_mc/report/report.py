@@ -72,7 +72,7 @@ def report_values(sides: Sides) -> dict[str, Any]:
         "sides": list(sides),
         "verdicts": texts["verdict"],
         "caveats": list(dict.fromkeys(texts["caveat"].values())),
-        "headlines": {side: headline for side, found in sides.items() if (headline := _headline(found))},
+        "headlines": {side: shown for side, found in sides.items() if (shown := headline(found))},
         "tiles": tiles(sides),
         "chart": chart(sides),
         "types": per_type(sides),
@@ -87,7 +87,7 @@ def report_values(sides: Sides) -> dict[str, Any]:
     }
 
 
-def _headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
+def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     """The accuracy of the strongest shortcut, and its missing inputs."""
     best = strongest(found.get("shortcuts") or ())
     if best is None:

@@ -7,6 +7,7 @@ VERBS = (
     "quickstart",
     "build",
     "audit",
+    "verify",
     "remedy",
     "evaluate",
     "compare",

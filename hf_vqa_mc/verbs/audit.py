@@ -44,7 +44,7 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "Folder for report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
+        "Folder of report.html, audit.json, rows.parquet and badge.svg; by default vqa_mc_audit/NAME for the command.",
         default=None,
         panel=RUNNING,
         cli_default=default_folder,
@@ -124,7 +124,7 @@ class AuditResult(Result):
         return in_html(self.report(), table)
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
-        """Write report.html, audit.json and rows.parquet to a folder."""
+        """Write report.html, audit.json, rows.parquet and badge.svg to a folder."""
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 

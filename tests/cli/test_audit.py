@@ -43,7 +43,13 @@ def test_a_planted_shortcut_is_found_and_the_report_written(run, tmp_path):
     assert strongest["name"].startswith("choice ")
     assert strongest["low"] <= 0.4 * 0.75 <= strongest["high"]
     folder = tmp_path / "vqa_mc_audit" / "b"
-    assert {path.name for path in folder.iterdir()} == {"audit.json", "report.html", "rows.parquet", MANIFEST}
+    assert {path.name for path in folder.iterdir()} == {
+        "audit.json",
+        "badge.svg",
+        "report.html",
+        "rows.parquet",
+        MANIFEST,
+    }
     kept = json.loads((folder / "audit.json").read_text("utf-8"))
     assert kept == {name: value for name, value in json.loads(result.stdout).items() if name != "written"}
     scores = pq.read_table(folder / "rows.parquet")
