@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
+from hf_vqa_mc.audits.releases import Releases
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
@@ -70,6 +71,7 @@ def staged_audit(
     remedy: str = "",
     overwrite: bool = False,
     sets: Mapping[str, Any] | None = None,
+    changes: Releases | None = None,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
@@ -81,6 +83,7 @@ def staged_audit(
         remedy: command that replaces the decoys, for the report.
         overwrite: replace changed files of an earlier audit.
         sets: statistics of the closed answer sets of the remedied split, if there are some.
+        changes: from ``done`` to ``after`` if these are releases of a benchmark.
 
     Returns:
         The staged folder and its files: report.html, audit.json, rows.parquet and badge.svg (of ``after`` if given).
@@ -93,12 +96,13 @@ def staged_audit(
     figures, later, later_examples = before, None, []
     if after is not None:
         later = after.as_json() | ({"closed_sets": sets} if sets else {})
-        figures = {"before": before, "after": later}
+        figures = {"before": before, "after": later} | ({"changes": changes.as_json()} if changes else {})
         ids, later_ids = (one.benchmark.test.rows["question_id"].to_pylist() for one in (done, after))
         same = {name: row for row, name in enumerate(later_ids)}
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
-    page = report_html(before, _examples(done, notes), later, later_examples, remedy)
+    sentences = list(changes.sentences()) if changes else []
+    page = report_html(before, _examples(done, notes), later, later_examples, remedy, sentences)
     folder.parent.mkdir(exist_ok=True)
     with new_folder(folder, AUDITED, overwrite) as new:
         contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}
