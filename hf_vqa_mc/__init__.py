@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.score import score as score
     from hf_vqa_mc.verbs.train import train as train
     from hf_vqa_mc.verbs.transfer import transfer as transfer
+    from hf_vqa_mc.verbs.verify import verify as verify
     from hf_vqa_mc.version import __version__ as __version__
 
 _PUBLIC = {

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
+from hf_vqa_mc.audits.certificate import certificate
 from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, exact_sets
 from hf_vqa_mc.audits.combined import combined, mean_probabilities
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
@@ -54,6 +55,8 @@ class Audit:
     not_run: list[NotRun]
     exact: dict[Sees, ExactSets] = field(default_factory=dict)
     """the closed sets by inputs with which every strategy has exactly the accuracy of chance"""
+    settings: ProbeSettings = field(default_factory=ProbeSettings)
+    word_vectors_sha256: str | None = None
 
     def __repr__(self) -> str:
         return f"Audit of {self.benchmark!r}\n{len(self.gains)} shortcuts, {len(self.findings)} findings"
@@ -135,6 +138,7 @@ class Audit:
             "calibration": [] if self.probabilities is None else calibration(self.probabilities),
             "bias": None if self.bias is None else _histogram(self.bias),
             "not_run": [vars(one) for one in self.not_run],
+            "certificate": certificate(self),
         }
         public: dict[str, Any] = without_folders(figures, self.benchmark.dataset)
         return public
@@ -269,7 +273,8 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     exact = exact_sets(rows, split.clusters if with_images else None, sets)
     groups = {sees: found.groups for sees, found in exact.items()}
     by_gain = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
-    return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run + not_again, exact)
+    about = found, ambiguous, predictive, not_run + not_again, exact, settings, vectors.sha256 if vectors else None
+    return Audit(benchmark, rows, by_gain, *about)
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:

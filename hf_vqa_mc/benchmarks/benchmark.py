@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.layouts.layout import Choices, Layout
 from hf_vqa_mc.dataset.allowed_images import AllowedImages
+from hf_vqa_mc.dataset.row_hashes import RowHashes, row_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,11 @@ class Split:
         rows = zip(images, self.rows["question"].to_pylist(), self.rows["choices"].to_pylist(), strict=True)
         return [image or "\0".join(["", question, *sorted(choices)]) for image, question, choices in rows]
 
+    @cached_property
+    def hashes(self) -> RowHashes:
+        """The hashes of the rows' questions, choices and labels."""
+        return row_hashes(self.rows)
+
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""
         images = None if self.images is None else SomeImages(self.images, rows)
@@ -130,6 +136,10 @@ class Benchmark:
     """sentences about rows that ``limit`` leaves out, and about images that are not read, with the remedy"""
     allowed: AllowedImages = field(default_factory=AllowedImages)
     """the images that cells may name"""
+    revision: str | None = None
+    """commit of the dataset on the Hub"""
+    read_with: Mapping[str, Any] = field(default_factory=dict)
+    """`BenchmarkOptions.how_to_read`"""
 
     @property
     def test(self) -> Split:

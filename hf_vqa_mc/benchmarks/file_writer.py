@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
-from hf_vqa_mc.dataset.shards import GROUP_BYTES, readable_by_all
+from hf_vqa_mc.dataset.shards import FOR_HUB, GROUP_BYTES, readable_by_all
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import parsed
 
@@ -46,7 +46,7 @@ def _parquet(table: pa.Table) -> bytes:
     table = table.replace_schema_metadata({**metadata, **about, MARK: b"benchmark"})
     sink = pa.BufferOutputStream()
     rows = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
-    pq.write_table(table, sink, compression="zstd", row_group_size=rows)
+    pq.write_table(table, sink, compression="zstd", row_group_size=rows, **FOR_HUB)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.files import EXPECTED, file_form, frame_table, read_file, split_of, splits_of
-from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
+from hf_vqa_mc.dataset.loading import check_has_choices, load_splits, revision_of
 from hf_vqa_mc.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Opened:
     """the first split; None for a file or a data frame"""
     location: str | None = None
     """argument of ``load_dataset``; None for files and objects in memory"""
+    revision: str | None = None
+    """commit of a dataset on the Hub"""
 
     @property
     def base(self) -> Path | None:
@@ -59,7 +61,9 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         raise InputError(f"{dataset}: no such file or folder; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
     folder = path.absolute() if path.is_dir() else None
-    return _opened(dataset, config, f"{dataset}, {config}", splits, open_ended, path=folder, location=dataset)
+    revision = None if folder else revision_of(splits)
+    location = f"{dataset}, {config}"
+    return _opened(dataset, config, location, splits, open_ended, path=folder, location=dataset, revision=revision)
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:

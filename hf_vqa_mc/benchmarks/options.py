@@ -1,8 +1,9 @@
 """Options that name a multiple-choice benchmark and its columns; shared by all verbs that read one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
@@ -30,8 +31,8 @@ class BenchmarkOptions(ReadOptions):
     """
 
     dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
-        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub; in Python also a Dataset, a "
-        "DatasetDict or a data frame.",
+        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, branch "
+        "or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
         kw_only=False,
     )
     config: str | None = option(
@@ -79,6 +80,12 @@ class BenchmarkOptions(ReadOptions):
 
         benchmark: Benchmark = read_benchmark.verb.run(self, progress)
         return benchmark
+
+    @property
+    def how_to_read(self) -> dict[str, Any]:
+        """The options that decide which rows and columns are read, without paths; for certificates."""
+        paths = ("dataset", "config", "images", "allow_remote_images", "max_unpacked")
+        return {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.name not in paths}
 
     @property
     def paths(self) -> list[Path]:

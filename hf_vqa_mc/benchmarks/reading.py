@@ -25,7 +25,7 @@ from hf_vqa_mc.benchmarks.opening import Opened, check_text, open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.row_images import Pictures, find_pictures
 from hf_vqa_mc.dataset.allowed_images import allowed_images
-from hf_vqa_mc.dataset.loading import chosen_split
+from hf_vqa_mc.dataset.loading import at_revision, chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
@@ -65,7 +65,7 @@ def read_opened(
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")
     opened, notes = limited(opened, options.limit)
-    hub = opened.location if opened.base is None else None
+    hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.rows, opened.base, hub, options.images, remote=options.allow_remote_images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
@@ -91,7 +91,7 @@ def read_opened(
                 raise
             left_out[name] = str(error)
     progress("reading", len(tables), len(tables))
-    about = opened.path, read_as[evaluated], notes, allowed
+    about = opened.path, read_as[evaluated], notes, allowed, opened.revision, options.how_to_read
     return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, *about)
 
 

@@ -17,7 +17,7 @@ from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
-    from datasets import DatasetBuilder, DatasetDict
+    from datasets import Dataset, DatasetBuilder, DatasetDict
 
 BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
 """Expected names of a dataset, for messages."""
@@ -40,9 +40,9 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     if config is not None and (dataset, config) in (given := _GIVEN.get()):
         return config, given[dataset, config]
     config = _config(dataset, config, config_names(dataset, expected))
-    dataset = _name(dataset)
+    dataset, revision = at_revision(dataset)
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
-        builder = load_dataset_builder(dataset, config)
+        builder = load_dataset_builder(dataset, config, revision=revision)
         _check_files(dataset, builder)
         if Path(dataset).is_dir():
             builder = load_dataset_builder(dataset, config, cache_dir=_cache_of(builder))
@@ -64,21 +64,37 @@ def config_names(dataset: str, expected: str = BUILT) -> list[str]:
     """The names of a dataset's configs; raises as `load_splits`."""
     from datasets import get_dataset_config_names
 
-    dataset = _name(dataset)
+    dataset, revision = at_revision(dataset)
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
-        _check_card(dataset)
-        return [str(name) for name in get_dataset_config_names(dataset)]
+        _check_card(dataset, revision)
+        return [str(name) for name in get_dataset_config_names(dataset, revision=revision)]
 
 
-def _name(dataset: str) -> str:
-    return dataset if Path(dataset).name else str(Path(dataset).resolve())  # load_dataset rejects "."
+def at_revision(dataset: str) -> tuple[str, str | None]:
+    """A dataset's name for ``datasets``, and its tag, branch or commit on the Hub if one is given.
+
+    >>> at_revision("NAMESPACE/vqa_mc@v1.0"), at_revision("NAMESPACE/vqa_mc")
+    (('NAMESPACE/vqa_mc', 'v1.0'), ('NAMESPACE/vqa_mc', None))
+    """
+    if not Path(dataset).name:
+        return str(Path(dataset).resolve()), None  # load_dataset rejects "."
+    name, _, revision = ("" if Path(dataset).exists() else dataset).partition("@")
+    return (name, revision) if revision else (dataset, None)
 
 
-def _check_card(dataset: str) -> None:
+def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
+    """The commit from which splits were loaded from the Hub, as the name of their cache folder has it."""
+    files = [file["filename"] for rows in splits.values() for file in rows.cache_files]
+    names = {Path(file).parent.name for file in files}
+    found = names.pop() if len(names) == 1 else ""
+    return found if re.fullmatch("[0-9a-f]{40}", found) else None
+
+
+def _check_card(dataset: str, revision: str | None) -> None:
     """Raise InputError if the card names data outside of the dataset, which ``datasets`` would read or fetch."""
-    for card in _card_files(dataset):
+    for card in _card_files(dataset, revision):
         configs = (_yaml(card, f"{dataset}, {card.name}") or {}).get("configs")
         for one in configs if isinstance(configs, list) else ():
             for name in _texts([one.get("data_files"), one.get("data_dir")] if isinstance(one, dict) else None):
@@ -89,7 +105,7 @@ def _check_card(dataset: str) -> None:
                     )
 
 
-def _card_files(dataset: str) -> Iterator[Path]:
+def _card_files(dataset: str, revision: str | None) -> Iterator[Path]:
     """The files that tell ``datasets`` which data files a dataset has."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
@@ -102,7 +118,7 @@ def _card_files(dataset: str) -> Iterator[Path]:
             continue
         # What cannot be downloaded here cannot be by datasets, which reports it
         with contextlib.suppress(EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError, OSError):
-            yield Path(hf_hub_download(dataset, name, repo_type="dataset"))
+            yield Path(hf_hub_download(dataset, name, repo_type="dataset", revision=revision))
 
 
 def _yaml(file: Path, location: str) -> Any:  # noqa: ANN401  any YAML value

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SHARD_BYTES = 500_000_000
 """Approximate size of a file in bytes of Arrow data, as in ``push_to_hub``."""
 GROUP_BYTES = 30_000_000
+"""Largest row group, approximately; the Hub's viewer reads groups of at most 300 MB."""
+FOR_HUB: dict[str, Any] = {"use_content_defined_chunking": True, "write_page_index": True}
+"""Options of parquet: a changed file shares most chunks with the old one, and the viewer reads single pages."""
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
 
 
@@ -150,8 +153,7 @@ def _options(schema: pa.Schema) -> dict[str, Any]:
     return {
         "compression": dict.fromkeys(text, "ZSTD") | dict.fromkeys(files, "NONE"),
         "use_dictionary": text,
-        "use_content_defined_chunking": True,  # on the Hub a changed dataset shares most chunks with the old one
-        "write_page_index": True,
+        **FOR_HUB,
     }
 
 

@@ -52,6 +52,8 @@ class Evaluation:
     """the settings of the run, as in run.json"""
     notes: tuple[str, ...] = ()
     """sentences about rows and images of the benchmark"""
+    revision: str | None = None
+    """commit of the dataset on the Hub"""
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
@@ -61,6 +63,7 @@ class Evaluation:
             "dataset": public_name(self.dataset),
             "config": self.config,
             "split": self.split,
+            "dataset_revision": self.revision,
             "method": self.method,
             "questions_sha256": self.run["questions_sha256"],
             **self.figures.as_json(),
@@ -123,7 +126,7 @@ def _evaluated(
     dataset = settings.dataset_name
     return Evaluation(
         name_of(model), method.name, split.location, dataset, benchmark.config, split.name, figures, prompts, run,
-        benchmark.notes,
+        benchmark.notes, benchmark.revision,
     )  # fmt: skip
 
 

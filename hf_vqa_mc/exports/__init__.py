@@ -12,6 +12,7 @@ HARNESSES: "Listing[Harness]" = Listing(
     lazy={
         "lm-eval": "hf_vqa_mc.exports.task_folders:LM_EVAL",
         "lmms-eval": "hf_vqa_mc.exports.task_folders:LMMS_EVAL",
+        "inspect": "hf_vqa_mc.exports.hub_benchmark:INSPECT",
         "vlmevalkit": "hf_vqa_mc.exports.vlmevalkit:VLMEVALKIT",
     },
 )

@@ -18,6 +18,8 @@ FEWEST_BYTES = 49
 """Fewer bytes give at most 64 base64 characters, which VLMEvalKit parses as the index of another row."""
 SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tif"}
 """Formats that are copied unchanged; others are converted to PNG."""
+MEDIA_TYPES = {"jpg": "jpeg", "tif": "tiff"}
+"""Media types of `SUFFIXES` that are named otherwise."""
 NAMED = 5
 """Number of broken images that an error names."""
 
@@ -56,6 +58,7 @@ class Base64Images:
     file: IO[bytes]
     spans: dict[int, tuple[int, int]]
     """start and size in the file"""
+    suffixes: dict[int, str]
 
     def __contains__(self, image: object) -> bool:
         return image in self.spans
@@ -64,6 +67,11 @@ class Base64Images:
         start, size = self.spans[image]
         self.file.seek(start)
         return self.file.read(size).decode("ascii")
+
+    def data_uri(self, image: int) -> str:
+        """An image as an address that holds it."""
+        suffix = self.suffixes[image]
+        return f"data:image/{MEDIA_TYPES.get(suffix, suffix)};base64,{self[image]}"
 
 
 @contextmanager
@@ -75,10 +83,11 @@ def base64_images(questions: Questions, folder: Path, progress: Progress) -> Ite
         OSError: the disk is full or not writable.
     """
     with in_plain_words(folder), tempfile.TemporaryFile(dir=folder) as file:
-        images = Base64Images(file, {})
+        images = Base64Images(file, {}, {})
         for image, found in enumerate(exported_images(questions, "reading images", progress)):
             if found is not None:
                 text = base64.b64encode(found[0])
                 images.spans[image] = file.seek(0, 2), len(text)
+                images.suffixes[image] = found[1]
                 file.write(text)
         yield images

@@ -1,4 +1,4 @@
-"""Pushing to the Hub: a built dataset folder, a checkpoint, or a metric as a Space."""
+"""Pushing to the Hub: a built dataset folder, a checkpoint, a metric as a Space, or the results of an evaluation."""
 
 from typing import TYPE_CHECKING
 
@@ -13,5 +13,6 @@ PUSHABLES: "Listing[Pushable]" = Listing(
         "dataset": "hf_vqa_mc.hub.dataset_folder:DATASET",
         "model": "hf_vqa_mc.hub.model_folder:MODEL",
         "metric": "hf_vqa_mc.hub.metric_space:METRIC",
+        "results": "hf_vqa_mc.hub.eval_results:RESULTS",
     },
 )

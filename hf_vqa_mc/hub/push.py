@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.dataset_folder import outdated_files
-from hf_vqa_mc.hub.shipment import Shipment
+from hf_vqa_mc.hub.shipment import Shipment, ShippedFile
 from hf_vqa_mc.io.redaction import redacted
 from hf_vqa_mc.version import __version__
 
@@ -42,6 +42,8 @@ class Pushed:
     """whether the repository is new"""
     removed: tuple[str, ...]
     """files of an earlier push that were removed"""
+    pull_request: str | None = None
+    """URL of the pull request, new or open already; None if the commit is on the main branch"""
 
 
 def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
@@ -64,6 +66,8 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
     folder = "" if shipment.kind == "model" else f"{shipment.kind}s/"
     url = f"{api.endpoint}/{folder}{shipment.name}"
     with hub_errors(shipment, api), _quiet_hub():
+        if shipment.pull_request:
+            return _proposed(api, shipment, url)
         head, private, created = _opened(api, shipment)
         if shipment.private and not private:
             raise InputError(
@@ -79,6 +83,44 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
             parent_commit=head,
         )
     return Pushed(url, commit.oid, commit.oid != head, private, created, tuple(outdated))
+
+
+def _proposed(api: "HfApi", shipment: Shipment, url: str) -> Pushed:
+    """Propose the files in a pull request, unless the repository has them, or such a request is open already."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        info = api.repo_info(shipment.name, repo_type=shipment.kind)
+    except RepositoryNotFoundError:
+        raise InputError(f"{shipment.name}: no such {shipment.kind} on the Hub, or it is private") from None
+    head = info.sha
+    existing = set(api.list_repo_files(shipment.name, repo_type=shipment.kind, revision=head))
+    about = url, str(head), False, bool(info.private), False, ()
+    if all(file.path in existing and _is_stored(api, shipment, file, head) for file in shipment.files):
+        return Pushed(*about)
+    found = api.get_repo_discussions(
+        shipment.name, repo_type=shipment.kind, discussion_type="pull_request", discussion_status="open"
+    )
+    for one in found:
+        if one.title == shipment.message:
+            return Pushed(*about, one.url)
+    commit = api.create_commit(
+        shipment.name,
+        list(_additions(shipment)),
+        commit_message=shipment.message,
+        repo_type=shipment.kind,
+        parent_commit=head,
+        create_pr=True,
+    )
+    return Pushed(url, commit.oid, True, bool(info.private), False, (), commit.pr_url)
+
+
+def _is_stored(api: "HfApi", shipment: Shipment, file: ShippedFile, head: str | None) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        stored = api.hf_hub_download(
+            shipment.name, file.path, repo_type=shipment.kind, revision=head, local_dir=folder
+        )
+        return Path(stored).read_bytes() == file.content
 
 
 def _opened(api: "HfApi", shipment: Shipment) -> tuple[str | None, bool, bool]:

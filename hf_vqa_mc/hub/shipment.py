@@ -49,6 +49,8 @@ class Shipment:
     """SDK of a Space"""
     inventory: Inventory | None = None
     """inventory of a dataset; names the files of an earlier push that it replaces"""
+    pull_request: bool = False
+    """whether it is proposed to the owner of an existing repository, as a pull request"""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ class Request:
     folder: Path | None = None
     metric: str | None = None
     private: bool = False
+    benchmark: str | None = None
+    """NAMESPACE/NAME of an evaluated dataset"""
+    task: str | None = None
+    """id of its task"""
 
 
 @dataclass(frozen=True)

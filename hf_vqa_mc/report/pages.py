@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.report import drawings, plain_text
@@ -12,6 +12,9 @@ from hf_vqa_mc.report.counterexamples import BEST, Explained
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends, letter
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 PREVIEW_SIDE, SIDE, SMALL_SIDE = 480, 400, 240
@@ -37,10 +40,32 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
         script: file name in ``templates`` of the page's script.
         data: JSON value for the script.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
+    style, code = _part("page.css") + _kind_styles() + drawings.styles(), _part(script) if script else ""
+    allowed = _checksum(code) if code else "'none'"
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
+        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **values,
+            policy=policy,
+            style=Markup(style),  # our own files
+            script=Markup(code),
+            data=as_data(data),
+        )
+    )
+
+
+def environment() -> "Environment":
+    """The templates; all texts are escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    found = Environment(
         loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -48,21 +73,9 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
         lstrip_blocks=True,
     )
     for name in ("percent", "points", "interval", "count", "plain"):
-        environment.filters[name] = getattr(plain_text, name)
-    environment.filters["letter"] = letter
-    style, code = _part("page.css") + _kind_styles() + drawings.styles(), _part(script) if script else ""
-    allowed = _checksum(code) if code else "'none'"
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
-        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
-    )
-    return environment.get_template(template).render(
-        **values,
-        policy=policy,
-        style=Markup(style),  # our own files
-        script=Markup(code),
-        data=as_data(data),
-    )
+        found.filters[name] = getattr(plain_text, name)
+    found.filters["letter"] = letter
+    return found
 
 
 def as_data(value: object) -> str:

@@ -32,8 +32,9 @@ def report_html(
     after: Mapping[str, Any] | None = None,
     after_examples: Sequence[Example] = (),
     remedy: str = "",
+    changes: Sequence[str] = (),
 ) -> str:
-    """The report of an audit, or of the audits before and after a remedy.
+    """The report of an audit, or of the audits before and after a remedy or another change.
 
     The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
     without figures are omitted. The result is deterministic.
@@ -44,35 +45,37 @@ def report_html(
         after: the same for the remedied benchmark.
         after_examples: example questions of the remedied benchmark.
         remedy: command that replaces the decoys, shown at the end if not empty.
+        changes: sentences about what changed from one release to the next; empty for a remedy.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
     later = {(example.question_id, example.question): example for example in after_examples}
     pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
     shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
     shown += [_card(one) | {"before": None, "after": _choices(one)} for one in later.values()]
-    values = {**report_values(sides), "has_examples": bool(shown), "remedy": remedy}
+    values = {**report_values(sides, changes), "has_examples": bool(shown), "remedy": remedy}
     data = {"examples": shown, "sides": 2 if after_examples else 1, "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
 
 
-def report_values(sides: Sides) -> dict[str, Any]:
-    """The values of the report's template."""
-    before = sides["before"]
+def report_values(sides: Sides, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """The values of the report's template; ``changes`` as in `report_html`."""
+    event = "new release" if changes else "remedy"
+    named = sides["after" if changes else "before"]
     texts = {
         name: {side: plain(audit[name], most) for side, audit in sides.items() if audit.get(name)}
         for name, most in (("read_as", 600), ("caveat", 600), ("verdict", 1000))
     }
     return {
-        "title": plain(public_name(before.get("dataset") or ""), 120) or "benchmark",
-        "config": before.get("config"),
-        "split": before.get("split"),
-        "version": before.get("version"),
+        "title": plain(public_name(named.get("dataset") or ""), 120) or "benchmark",
+        "config": named.get("config"),
+        "split": named.get("split"),
+        "version": named.get("version"),
         "facts": _facts(sides),
         "read_as": list(dict.fromkeys(texts["read_as"].values())),
         "sides": list(sides),
         "verdicts": texts["verdict"],
         "caveats": list(dict.fromkeys(texts["caveat"].values())),
-        "headlines": {side: headline for side, found in sides.items() if (headline := _headline(found))},
+        "headlines": {side: shown for side, found in sides.items() if (shown := headline(found))},
         "tiles": tiles(sides),
         "chart": chart(sides),
         "types": per_type(sides),
@@ -83,11 +86,13 @@ def report_values(sides: Sides) -> dict[str, Any]:
         "histogram": histogram(sides),
         "leaks": leak_plot(sides),
         "square": SQUARE,
-        "not_run": _not_run(sides),
+        "not_run": _not_run(sides, event),
+        "event": event,
+        "changes": changes,
     }
 
 
-def _headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
+def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     """The accuracy of the strongest shortcut, and its missing inputs."""
     best = strongest(found.get("shortcuts") or ())
     if best is None:
@@ -140,7 +145,7 @@ def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _not_run(sides: Sides) -> list[tuple[str, str]]:
+def _not_run(sides: Sides, event: str) -> list[tuple[str, str]]:
     """Probes that were not run and splits that were skipped, with the reasons, and the side if only one."""
     of_sides: dict[tuple[str, str], list[str]] = {}
     for side, audit in sides.items():
@@ -149,7 +154,7 @@ def _not_run(sides: Sides) -> list[tuple[str, str]]:
         for name, reason in probes + splits:
             of_sides.setdefault((name, plain(reason, 400)), []).append(side)
     return [
-        (name if len(found) == len(sides) else f"{name} ({found[0]} the remedy)", reason)
+        (name if len(found) == len(sides) else f"{name} ({found[0]} the {event})", reason)
         for (name, reason), found in of_sides.items()
     ]
 

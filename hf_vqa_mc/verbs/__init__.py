@@ -9,6 +9,7 @@ VERBS = (
     "describe",
     "lint",
     "audit",
+    "verify",
     "remedy",
     "evaluate",
     "compare",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.options import RUNNING, flag_of, option, overwrite_option, settings, spec_of, subset, verb
 from hf_vqa_mc.result import Result, in_html
 from hf_vqa_mc.text.counted import counted
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.gains import Gain
+    from hf_vqa_mc.audits.releases import GainChange, Releases
     from hf_vqa_mc.benchmarks import Benchmark
 
 FAILED = 3
-"""Exit code if a shortcut exceeds ``fail_above``."""
+"""Exit code if a shortcut exceeds ``fail_above`` or ``fail_on_regression``."""
+RELEASES = "Two releases"
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -44,7 +46,7 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "Folder for report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
+        "Folder of report.html, audit.json, rows.parquet and badge.svg; by default vqa_mc_audit/NAME for the command.",
         default=None,
         panel=RUNNING,
         cli_default=default_folder,
@@ -57,6 +59,35 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel=RUNNING,
     )
+    against: str | None = option(
+        "An earlier release of the benchmark, such as NAMESPACE/NAME@v1.0: audit both, and report what changed.",
+        default=None,
+        panel=RELEASES,
+    )
+    against_config: str | None = option(
+        "Config of the earlier release, if it has another name.", default=None, panel=RELEASES
+    )
+    fail_on_regression: float | None = option(
+        "With --against: exit with code 3 if the gain of a shortcut rose significantly, with its 95% interval by more "
+        "than this fraction, such as 0 or 0.02.",
+        default=None,
+        check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
+        panel=RELEASES,
+    )
+
+    def __post_init__(self) -> None:
+        ProbeSettings.__post_init__(self)
+        for name in ("against_config", "fail_on_regression"):
+            if getattr(self, name) is not None and self.against is None:
+                raise InputError(f"--{name.replace('_', '-')} needs --against DATASET, an earlier release")
+
+    @property
+    def earlier(self) -> BenchmarkOptions | None:
+        """How the earlier release is read."""
+        if self.against is None:
+            return None
+        config = self.against_config or (None if Path(self.against).is_file() else self.config)
+        return replace(subset(self, BenchmarkOptions), dataset=self.against, config=config)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +97,16 @@ class AuditResult(Result):
     audit: "Audit"
     settings: AuditSettings
     written: tuple[Path, ...] = ()
+    releases: "Releases | None" = None
+    """what changed since ``against``"""
+
+    @property
+    def regressions(self) -> "list[GainChange]":
+        """The shortcuts whose gain rose by more than ``fail_on_regression`` since ``against``."""
+        from hf_vqa_mc.audits.releases import regressions
+
+        most = self.settings.fail_on_regression
+        return [] if self.releases is None or most is None else regressions(self.releases.gains, most)
 
     @property
     def exceeding(self) -> "list[Gain]":
@@ -76,8 +117,8 @@ class AuditResult(Result):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """3 if a shortcut exceeds ``fail_above``."""
-        return FAILED if self.exceeding else 0
+        """3 if a shortcut exceeds ``fail_above`` or ``fail_on_regression``."""
+        return FAILED if self.exceeding or self.regressions else 0
 
     def report(self) -> "Iterator[RenderableType]":
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
@@ -85,8 +126,9 @@ class AuditResult(Result):
 
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
-        yield shortcut_table([self.audit])
+        yield shortcut_table([*([self.releases.old] if self.releases else []), self.audit])
         yield " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(self.audit) else "", self.audit.sampled]))
+        yield from self.releases.sentences() if self.releases else ()
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
         lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]
@@ -97,13 +139,17 @@ class AuditResult(Result):
         if self.exceeding:
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
+        if self.regressions:
+            worse = (f"{one.name} ({100 * one.change:+.1f} points)" for one in self.regressions)
+            yield f"regressions since {self.settings.against}: {', '.join(worse)}"
         if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
             yield "\nTo replace the decoys:"
             yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
-        return {**self.audit.as_json(), "written": [str(path) for path in self.written]}
+        changes = {"changes": self.releases.as_json()} if self.releases else {}
+        return {**self.audit.as_json(), **changes, "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per shortcut: name, accuracy, gain over random guessing and its 95% interval.
@@ -124,17 +170,24 @@ class AuditResult(Result):
         return in_html(self.report(), table)
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
-        """Write report.html, audit.json and rows.parquet to a folder."""
+        """Write report.html, audit.json, rows.parquet and badge.svg to a folder."""
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
         # without folders of absolute paths
         command = "" if self.audit.exact else remedy_command(self.settings, self.audit.benchmark, public_name)
+        if (both := self.releases) is not None:
+            return write_audit(Path(path), both.old, both.new, progress, command, overwrite, changes=both)
         return write_audit(Path(path), self.audit, None, progress, command, overwrite)
 
 
-@verb(AuditSettings, "vqa-mc audit vqa_mc easyvqa_iou_qou", "vqa-mc audit benchmark.tsv --fail-above 0.05")
+@verb(
+    AuditSettings,
+    "vqa-mc audit vqa_mc easyvqa_iou_qou",
+    "vqa-mc audit benchmark.tsv --fail-above 0.05",
+    "vqa-mc audit new.jsonl --against old.jsonl --fail-on-regression 0",
+)
 def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     """Audit a benchmark.
 
@@ -145,11 +198,20 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
     from hf_vqa_mc.audits.auditing import audit as audit_benchmark
+    from hf_vqa_mc.audits.releases import releases
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
-        check_audit_folder(settings.output, "--output", settings.paths, settings.overwrite)
-    done = AuditResult(audit_benchmark(settings.read(progress), subset(settings, ProbeSettings), progress), settings)
+        others = settings.earlier.paths if settings.earlier else []
+        check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
+    probes = subset(settings, ProbeSettings)
+    if settings.earlier is None:
+        done = AuditResult(audit_benchmark(settings.read(progress), probes, progress), settings)
+    else:
+        both = [one.read(progress) for one in (settings.earlier, settings)]  # before anything is trained
+        steps = [prefixed(progress, name) for name in ("before", "after")]
+        old, new = (audit_benchmark(one, probes, step) for one, step in zip(both, steps, strict=True))
+        done = AuditResult(new, settings, releases=releases(old, new))
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))

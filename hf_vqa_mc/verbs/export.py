@@ -29,14 +29,17 @@ class HarnessOption:
 
 @settings
 class ExportSettings(BenchmarkOptions, HarnessOption):
-    """Export a benchmark as tasks for lm-eval, lmms-eval or VLMEvalKit.
+    """Export a benchmark as tasks for lm-eval, lmms-eval, inspect-ai or VLMEvalKit.
 
     lm-eval tests language models without the image; the others test with and without it, VLMEvalKit also with rotated
     choices. A column hint, context or passage precedes the question; other columns are omitted and listed. Kinds of
     choices and human answers are never written.
     """
 
-    output: Path = option("Folder to write: --include_path of lm-eval and lmms-eval, LMUData of VLMEvalKit.")
+    output: Path = option(
+        "Folder to write: --include_path of lm-eval and lmms-eval, LMUData of VLMEvalKit; for "
+        "inspect, the folder NAME in it is a dataset repository for the Hub."
+    )
     overwrite: bool = overwrite_option()
     hide_answers: bool = option("Do not write labels; the harness then saves predictions only.", default=False)
     name: str | None = option("Name of the task; by default of the dataset, config and split.", default=None)
@@ -96,6 +99,7 @@ class ExportResult(Result):
     ExportSettings,
     "vqa-mc export lm-eval vqa_mc cocoqa_iou_qou --output tasks",
     "vqa-mc export vlmevalkit vqa_mc cocoqa_iou_qou --output LMUData --hide-answers",
+    "vqa-mc export inspect vqa_mc cocoqa_iou_qou --output benchmarks",
 )
 def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     """Export a benchmark.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @settings
 class PushSettings:
-    """Push a built dataset, a trained model or a metric to the Hub, in one commit.
+    """Push a built dataset, a trained model or a metric to the Hub, in one commit; or results as a pull request.
 
     Uses the token of hf auth login or HF_TOKEN. Repeat an interrupted push to resume it.
     """
@@ -32,10 +32,17 @@ class PushSettings:
         kw_only=False,
     )
     folder: Path | None = option(
-        "Dataset: folder of vqa-mc build, by default ./vqa_mc. Model: checkpoint of vqa-mc train, such as RUN/best.",
+        "Dataset: folder of vqa-mc build, by default ./vqa_mc. Model: checkpoint of vqa-mc train, such as RUN/best. "
+        "Results: folder of vqa-mc evaluate.",
         default=None,
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
+    benchmark: str | None = option(
+        "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.", default=None
+    )
+    task: str | None = option(
+        "Results: id of the task in the benchmark's eval.yaml; by default its config.", default=None
+    )
     private: bool = option("Create a new repository as private.", default=False)
     replace: bool = option("Dataset: remove configs from the Hub that are not in the folder.", default=False)
     dry_run: bool = option("Show what would be uploaded, without network access.", default=False)
@@ -43,7 +50,7 @@ class PushSettings:
     def __post_init__(self) -> None:
         check_options(self)
         kind = PUSHABLES.find(self.what)
-        for name in ("folder", "metric", "replace"):
+        for name in ("folder", "metric", "replace", "benchmark", "task"):
             value = getattr(self, name)
             if value and name not in kind.options:
                 kinds = " and ".join(one.name for one in PUSHABLES.values() if name in one.options)
@@ -68,10 +75,14 @@ class PushResult(Result):
         if done is None:
             sizes = [_size(file.size) for file in shipment.files]
             width = max(map(len, sizes))
-            yield f"{shipment.kind} {shipment.name}, {visibility} if new"
+            how = "as a pull request" if shipment.pull_request else f"{visibility} if new"
+            yield f"{shipment.kind} {shipment.name}, {how}"
             yield f"commit message: {shipment.message}"
             yield from (f"{size:>{width}}  {file.path}" for size, file in zip(sizes, shipment.files, strict=True))
             yield f"{_files(shipment)}; nothing was sent"
+        elif done.pull_request is not None:
+            yield f"{'opened' if done.changed else 'already open, nothing was sent:'} {done.pull_request}"
+            return
         elif done.changed:
             verb = "created" if done.created else "updated"
             yield f"{verb} {done.url} ({visibility}), commit {done.commit[:8]}"
@@ -127,6 +138,7 @@ class PushResult(Result):
     "vqa-mc push dataset NAMESPACE/vqa_mc --dry-run",
     "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
     "vqa-mc push metric NAMESPACE/mc_accuracy",
+    "vqa-mc push results NAMESPACE/mlp-iqa --folder vqa_mc_evaluations/iqa --benchmark NAMESPACE/vqa_mc",
 )
 def push(settings: PushSettings, progress: Progress) -> PushResult:
     """Push to the Hub.
@@ -142,7 +154,9 @@ def push(settings: PushSettings, progress: Progress) -> PushResult:
     from hf_vqa_mc.hub.push import push as send
     from hf_vqa_mc.hub.shipment import Request
 
-    request = Request(settings.repo_id, settings.folder, settings.metric, settings.private)
+    request = Request(
+        settings.repo_id, settings.folder, settings.metric, settings.private, settings.benchmark, settings.task
+    )
     shipment = PUSHABLES[settings.what].prepare(request, progress)
     if settings.dry_run:
         return PushResult(shipment, settings)

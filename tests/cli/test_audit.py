@@ -43,7 +43,13 @@ def test_a_planted_shortcut_is_found_and_the_report_written(run, tmp_path):
     assert strongest["name"].startswith("choice ")
     assert strongest["low"] <= 0.4 * 0.75 <= strongest["high"]
     folder = tmp_path / "vqa_mc_audit" / "b"
-    assert {path.name for path in folder.iterdir()} == {"audit.json", "report.html", "rows.parquet", MANIFEST}
+    assert {path.name for path in folder.iterdir()} == {
+        "audit.json",
+        "badge.svg",
+        "report.html",
+        "rows.parquet",
+        MANIFEST,
+    }
     kept = json.loads((folder / "audit.json").read_text("utf-8"))
     assert kept == {name: value for name, value in json.loads(result.stdout).items() if name != "written"}
     scores = pq.read_table(folder / "rows.parquet")
@@ -216,3 +222,28 @@ def test_the_representations_of_an_audit_and_its_parts_are_short(tmp_path):
     parts += [result.audit.rows.vocabulary, result.audit.gains[0], *result.audit.findings]
     assert len(repr(result)) < 4000
     assert max(len(repr(part)) for part in parts) < 600
+
+
+def test_against_an_earlier_release_it_shows_what_changed_and_fails_on_regressions(run, tmp_path):
+    old, new = (lines(tmp_path / f"{name}.jsonl", "length", share) for name, share in (("old", 0.1), ("new", 0.6)))
+    new.write_text("".join(new.read_text("utf-8").splitlines(keepends=True)[:-5]), "utf-8")
+    result = run("audit", new, "--against", old, "--no-probes", "--fail-on-regression", "0", "--output", "both")
+    assert result.exit_code == 3, result.output
+    assert "5 removed" in result.stdout
+    assert f"regressions since {old}: longest choice (+" in result.stdout
+    written = json.loads((tmp_path / "both" / "audit.json").read_text("utf-8"))
+    assert written["changes"]["rows"]["removed"] == 5
+    assert (written["before"]["rows"], written["after"]["rows"]) == (400, 395)
+    page = (tmp_path / "both" / "report.html").read_text("utf-8")
+    assert "before the new release" in page and "the remedy" not in page.partition("<script")[0]
+    assert run("audit", old, "--against", new, "--no-probes", "--fail-on-regression", "0").exit_code == 0
+    assert run("verify", "both/audit.json", new).exit_code == 0
+
+
+def test_options_of_two_releases_need_the_earlier_one(run, tmp_path):
+    alone = run("audit", lines(tmp_path / "b.jsonl"), "--fail-on-regression", "0")
+    assert alone.exit_code == 2
+    assert "--fail-on-regression needs --against DATASET" in alone.stderr
+    missing = run("audit", tmp_path / "b.jsonl", "--against", tmp_path / "none.jsonl")
+    assert missing.exit_code == 2
+    assert "none.jsonl: no such file" in missing.stderr

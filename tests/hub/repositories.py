@@ -87,6 +87,8 @@ class Repository:
     tags: dict[str, str] = field(default_factory=dict)
     objects: dict[str, bytes] = field(default_factory=dict)
     """large files that were sent, by sha256, committed or not"""
+    pull_requests: list[str] = field(default_factory=list)
+    """the titles of open ones; the branch of the first is refs/pr/1"""
 
     def __post_init__(self) -> None:
         attributes = "".join(f"*{suffix} filter=lfs diff=lfs merge=lfs -text\n" for suffix in LARGE)

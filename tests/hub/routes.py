@@ -162,7 +162,7 @@ def reference(request: "HubHandler", kind: str, name: str, what: str, given: str
 
 @route("POST", rf"/api/{REPOSITORY}/preupload/(?P<revision>[^/]+)")
 def preupload(request: "HubHandler", kind: str, name: str, revision: str) -> None:
-    commit = request.find(kind, name, write=True).at(revision)
+    commit = _writable(request, kind, name).at(revision)
     body = []
     for file in request.json()["files"]:
         path, blob = file["path"], commit.files.get(file["path"])
@@ -213,7 +213,7 @@ def verify(request: "HubHandler", kind: str | None, name: str) -> None:
 
 @route("POST", rf"/api/{REPOSITORY}/commit/(?P<branch>[^/]+)")
 def commit(request: "HubHandler", kind: str, name: str, branch: str) -> None:
-    repository = request.find(kind, name, write=True)
+    repository = _writable(request, kind, name)
     head = repository.at(branch)
     lines = [json.loads(line) for line in request.body.splitlines()]
     values = {key: [line["value"] for line in lines if line["key"] == key] for key in {line["key"] for line in lines}}
@@ -229,6 +229,10 @@ def commit(request: "HubHandler", kind: str, name: str, branch: str) -> None:
     folders = tuple(one["path"].rstrip("/") + "/" for one in values.pop("deletedFolder", []))
     if values or not gone <= head.files.keys():
         raise Refused(400, f"not understood, or there is no such file: {[*values, *gone]}")
+    number = len(repository.pull_requests) + 1
+    if proposed := _is_proposed(request):
+        branch = f"refs/pr/{number}"
+        repository.branches[branch] = head.oid
     new = repository.write(
         branch,
         files,
@@ -238,7 +242,29 @@ def commit(request: "HubHandler", kind: str, name: str, branch: str) -> None:
         author=request.account.name if request.account else "",
     )
     url = f"{_url(request.hub, kind, name)}/commit/{new.oid}"
-    request.answer({"success": True, "commitOid": new.oid, "commitUrl": url, "hookOutput": ""})
+    link = {}
+    if proposed:
+        repository.pull_requests.append(new.title)
+        link = {"pullRequestUrl": f"{_url(request.hub, kind, name)}/discussions/{number}"}
+    request.answer({"success": True, "commitOid": new.oid, "commitUrl": url, "hookOutput": "", **link})
+
+
+@route("GET", rf"/api/{REPOSITORY}/discussions")
+def discussions(request: "HubHandler", kind: str, name: str) -> None:
+    repository = request.find(kind, name)
+    found = [
+        {
+            "title": title,
+            "num": number,
+            "author": {"name": repository.at(f"refs/pr/{number}").author},
+            "createdAt": repository.at(f"refs/pr/{number}").date,
+            "status": "open",
+            "repo": {"name": name, "type": kind},
+            "isPullRequest": True,
+        }
+        for number, title in enumerate(repository.pull_requests, 1)
+    ]
+    request.answer({"discussions": found, "count": len(found), "start": 0})
 
 
 @route("GET HEAD", rf"{PAGE}/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
@@ -256,6 +282,19 @@ def resolve(request: "HubHandler", kind: str | None, name: str, revision: str, p
     linked = {"X-Linked-Size": str(len(blob.content)), "X-Linked-Etag": f'"{blob.sha256}"', "Location": where}
     repository.objects.setdefault(blob.sha256, blob.content)
     request.answer(b"", 302, {**headers, **linked})
+
+
+def _is_proposed(request: "HubHandler") -> bool:
+    return request.query.get("create_pr") == ["1"]
+
+
+def _writable(request: "HubHandler", kind: str, name: str) -> Repository:
+    """A repository for a commit; for a pull request, which anyone may open, one that the account may read."""
+    if not _is_proposed(request):
+        return request.find(kind, name, write=True)
+    if request.account is None or request.account.role != "write":
+        raise Refused(403, "Forbidden: a pull request needs a token with write access")
+    return request.find(kind, name)
 
 
 def _url(hub: Hub, kind: str, name: str) -> str:

@@ -5,10 +5,12 @@ commits, branches and tags, uploads (preupload, LFS batch, PUT, verify, commit) 
 redirects to a storage on a port of its own). Private repositories exist for their owners only; a commit whose parent
 is not the branch's head is refused with 412.
 
-Not covered: Xet, multipart uploads, pull requests, gated repositories, copies within commits, .gitignore, pages of
-long lists, search, settings, discussions, the running of Spaces, the dataset viewer and its parquet exports, rate
-limits. ``lastCommit`` is the requested commit, not the one that changed the file. validate-yaml knows YAML
-and a Space's sdk, none of the Hub's own lists (licences, tasks, colours).
+Pull requests are opened by commits and listed; all stay open.
+
+Not covered: Xet, multipart uploads, merging and closing of pull requests, gated repositories, copies within commits,
+.gitignore, pages of long lists, search, settings, other discussions, the running of Spaces, the dataset viewer and its
+parquet exports, rate limits. ``lastCommit`` is the requested commit, not the one that changed the file. validate-yaml
+knows YAML and a Space's sdk, none of the Hub's own lists (licences, tasks, colours).
 """
 
 import json

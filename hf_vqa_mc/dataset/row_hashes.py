@@ -1,0 +1,48 @@
+"""Hashes of multiple-choice rows: of their content in any order, and of their order."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+HASHED = ("question", "choices", "label")
+"""The columns of a row's hash."""
+_AT_A_TIME = 10_000
+"""Rows per batch, which limits memory."""
+
+
+@dataclass(frozen=True)
+class RowHashes:
+    """The hashes of a split, as hexadecimal digits."""
+
+    rows: int
+    content: str
+    """sha256 of the sorted hashes of the rows: the same in any order"""
+    order: str
+    """sha256 of the hashes of the rows in their order"""
+
+
+def row_hashes(table: pa.Table) -> RowHashes:
+    """Hash the rows of a split.
+
+    Args:
+        table: with the columns of `HASHED`; others are ignored.
+
+    >>> rows = pa.table({"question": ["a?", "b?"], "choices": [["c", "d"]] * 2, "label": [0, 1]})
+    >>> first, second = row_hashes(rows), row_hashes(rows.take([1, 0]))
+    >>> first.content == second.content, first.order == second.order
+    (True, False)
+    """
+    hashes = list(hashes_of_rows(table))
+    content, order = (hashlib.sha256(b"".join(one)).hexdigest() for one in (sorted(hashes), hashes))
+    return RowHashes(len(hashes), content, order)
+
+
+def hashes_of_rows(table: pa.Table) -> Iterator[bytes]:
+    """The sha256 of each row: of the JSON list [question, choices, label], UTF-8, without spaces."""
+    for batch in table.select(HASHED).to_batches(_AT_A_TIME):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+            yield hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,89 @@
+"""The results of ``vqa-mc evaluate`` as files ``.eval_results/*.yaml`` of a model repository, for leaderboards.
+
+Format: https://huggingface.co/docs/hub/eval-results; one file per input, as each is a result of its own.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.inputs import FULL, INPUTS
+from hf_vqa_mc.extraction.backbones import file_name
+from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name
+from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.progress import Progress, silent
+
+FOLDER = ".eval_results"
+FIGURES = "results.json"
+DEFAULT_TASK = "default"
+
+
+def results_shipment(request: Request, progress: Progress = silent) -> Shipment:
+    """A file per input of an evaluation: dataset, commit, task, and accuracy in percent.
+
+    Raises:
+        InputError: the folder is no finished evaluation, or its dataset is not on the Hub.
+    """
+    from yaml import safe_dump
+
+    name = check_name(request.name)
+    if request.folder is None:
+        raise InputError("no evaluation given; add --folder RUN, a folder of vqa-mc evaluate")
+    found = _results(request.folder)
+    dataset, task = _dataset(found, request), request.task or found.get("config") or DEFAULT_TASK
+    files = []
+    for shown, figures in found["inputs"].items():
+        accuracy = figures["accuracy"]
+        entry: dict[str, Any] = {
+            "dataset": {"id": dataset, "task_id": task},
+            "value": round(100 * accuracy["mean"], 2),
+        }
+        if revision := found.get("dataset_revision"):
+            entry["dataset"]["revision"] = revision
+        about = f"{INPUTS.find(shown).sentence}; {accuracy['rows']:,} questions"
+        entry["notes"] = "; ".join(filter(None, [about, found.get("method"), f"vqa-mc {found.get('version')}"]))
+        parts = [dataset.split("/")[1], task, *([] if shown == FULL.name else [shown])]
+        path = f"{FOLDER}/{file_name('-'.join(parts))}.yaml"
+        files.append(ShippedFile(path, safe_dump([entry], sort_keys=False, allow_unicode=True).encode()))
+    return Shipment("model", name, tuple(files), f"Evaluation results: {dataset}, {task}", pull_request=True)
+
+
+def _results(folder: Path) -> dict[str, Any]:
+    """The figures of a finished evaluation."""
+    path = folder / FIGURES
+    if not path.is_file():
+        raise InputError(f"{folder}: {FIGURES} is missing; expected a finished evaluation of vqa-mc evaluate")
+    try:
+        found = read_json(path)
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); evaluate again") from error
+    inputs = found.get("inputs") if isinstance(found, dict) else None
+    if not isinstance(inputs, dict) or not inputs:
+        raise InputError(f"{path}: field 'inputs' is missing; expected the results of vqa-mc evaluate")
+    for name, figures in inputs.items():
+        INPUTS.find(name)
+        accuracy = figures.get("accuracy") if isinstance(figures, dict) else None
+        mean, rows = (accuracy.get(key) if isinstance(accuracy, dict) else None for key in ("mean", "rows"))
+        if not isinstance(mean, float | int) or not 0 <= mean <= 1 or not isinstance(rows, int):
+            raise InputError(f"{path}: inputs, {name}, accuracy: expected a mean from 0 to 1, and a number of rows")
+    return dict(found)
+
+
+def _dataset(found: Mapping[str, Any], request: Request) -> str:
+    """The benchmark's name on the Hub: that of the evaluation, else the given one."""
+    evaluated = str(found.get("dataset")).partition("@")[0]
+    on_hub = bool(found.get("dataset_revision"))
+    if on_hub and request.benchmark not in (None, evaluated):
+        raise InputError(f"--benchmark {request.benchmark}: the evaluation is of {evaluated}; remove the option")
+    if not on_hub and request.benchmark is None:
+        raise InputError(f"{request.folder}: {evaluated} was not read from the Hub; add --benchmark NAMESPACE/NAME")
+    return check_name(evaluated if on_hub else str(request.benchmark))
+
+
+RESULTS = Pushable(
+    "results",
+    results_shipment,
+    lambda sent: f"huggingface_hub.model_info({sent.name!r}).eval_results",
+    ("folder", "benchmark", "task"),
+)

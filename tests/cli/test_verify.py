@@ -1,0 +1,94 @@
+"""``vqa-mc verify``: an audit recomputed."""
+
+import json
+import random
+
+import pytest
+
+from tests.cli.test_audit import lines, run  # noqa: F401  a fixture
+
+
+@pytest.fixture
+def audited(run, tmp_path):  # noqa: F811
+    data = lines(tmp_path / "b.jsonl", "length", 0.3)
+    assert run("audit", data, "--no-probes", "--output", tmp_path / "done").exit_code == 0
+    return data, tmp_path / "done" / "audit.json"
+
+
+def test_an_audit_is_verified_line_by_line(run, audited):  # noqa: F811
+    data, certificate = audited
+    result = run("verify", certificate, data)
+    assert result.exit_code == 0, result.output
+    first, *checks, last = result.stdout.splitlines()
+    assert first == "note         settings: probes=False"
+    assert all(line.startswith("ok  ") for line in checks)
+    assert last == f"verified: {len(checks)} checks"
+
+
+@pytest.mark.parametrize(
+    ("change", "failed"),
+    [
+        (lambda rows: rows[7].update(label=(rows[7]["label"] + 1) % 4), ["rows of test"]),
+        (lambda rows: rows.pop(), ["rows of test"]),
+        (lambda rows: random.Random(0).shuffle(rows), ["order of test"]),
+    ],
+)
+def test_other_rows_or_another_order_fail(run, audited, change, failed):  # noqa: F811
+    data, certificate = audited
+    rows = [json.loads(line) for line in data.read_text().splitlines()]
+    change(rows)
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("verify", certificate, data, "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["verified"]) == (3, False)
+    assert [one["what"] for one in found["checks"] if one["status"] == "FAILED"][:1] == failed
+
+
+def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not_matter(run, audited, tmp_path):  # noqa: F811
+    data, _ = audited
+    other = tmp_path / "other.jsonl"
+    other.write_text(data.read_text().replace('"label"', '"right"').replace('"choices"', '"options_here"'))
+    columns = ("--label", "right", "--choices", "options_here", "--limit", "100")
+    assert run("audit", other, "--no-probes", *columns, "--output", tmp_path / "second").exit_code == 0
+    data.write_bytes(other.read_bytes())
+    result = run("verify", tmp_path / "second" / "audit.json", data)
+    assert result.exit_code == 0, result.output
+    assert "limit=100" in result.stdout
+
+
+def test_the_report_of_a_remedy_certifies_the_remedied_file(run, audited, tmp_path):  # noqa: F811
+    data, _ = audited
+    fixed = ("remedy", data, "--guarantee", "choices", "--output", "fixed.jsonl", "--report", "both")
+    done = run(*fixed, "--probe-rows", "50", "--word-vectors", "corpus")
+    assert done.exit_code == 0, done.output
+    result = run("verify", "both/audit.json", "fixed.jsonl", "--no-probes")
+    assert result.exit_code == 0, result.output
+    assert "not recomputed" in result.stdout
+    assert run("verify", "both/audit.json", data, "--no-probes").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": -1}, "--seed -1: expected"),
+        ({"outputs": "x"}, "unknown setting 'outputs'"),
+        ({"dataset": "x"}, "unknown setting 'dataset'"),
+        ({"features": "regions"}, "the audit used features regions; give its path with --features"),
+    ],
+)
+def test_settings_of_a_certificate_are_checked_like_those_of_a_user(run, audited, change, message):  # noqa: F811
+    data, certificate = audited
+    content = json.loads(certificate.read_text())
+    content["certificate"]["settings"] |= change
+    certificate.write_text(json.dumps(content))
+    result = run("verify", certificate, data)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_missing_or_damaged_certificate_is_an_error(run, audited, tmp_path):  # noqa: F811
+    data, certificate = audited
+    assert "no such file" in run("verify", tmp_path / "none.json", data).stderr
+    certificate.write_text("{")
+    assert "not JSON" in run("verify", certificate, data).stderr
