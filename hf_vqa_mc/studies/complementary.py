@@ -183,9 +183,7 @@ def _pairs(answered: Sequence[Answered]) -> Outcome:
         if complete:
             _write_vqa2(folder, complete)
 
-    return Outcome(
-        {"conditions": [row]}, [row], items, write, ["the reader of VQA2's files: vqa-mc build vqa2 --data-dir FOLDER"]
-    )
+    return Outcome({"conditions": [row]}, [row], items, write, ["vqa-mc build vqa2 --data-dir FOLDER"])
 
 
 def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:
@@ -248,8 +246,8 @@ PICKER = StudyKind(
     (
         Condition(
             "full",
-            "Pick an image for which the question makes sense too, and the answer is different. What the question takes "
-            "for granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so.",
+            "Pick an image for which the question makes sense too, and the answer is different. What the question "
+            "takes for granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so.",
             frozenset((IMAGE, QUESTION, ANSWER)),
         ),
     ),

@@ -21,6 +21,8 @@ from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import Answered, Item, StudyKind
 from hf_vqa_mc.studies.study_file import APPLICATION, LAYOUT, Settings
 
+LARGEST = 2**63 - 1
+"""Largest integer of SQLite."""
 WAIT = 30
 """Seconds that a transaction waits for another process."""
 
@@ -202,6 +204,8 @@ class Study:
 
     def task(self, annotator: int, task: int) -> tuple[Item, str] | None:
         """The item and condition of a task; None if it is not one of this annotator's."""
+        if task > LARGEST:
+            return None
         found = self._rows("SELECT item, condition FROM assignment WHERE id = ? AND annotator = ?", task, annotator)
         return (self.items[found[0][0]], found[0][1]) if found else None
 

@@ -22,7 +22,7 @@ MANY, SOME = 7, 3
 
 
 def score(text: str, known: Sequence[str]) -> float:
-    """The accuracy of an answer in [0, 1]: VQA's consensus, or equality if fewer than `CONSENSUS` answers are known."""
+    """The accuracy of an answer in [0, 1]: VQA's consensus, or equality with one of fewer than `CONSENSUS` answers."""
     if len(known) < CONSENSUS:
         return float(normalised(text) in {normalised(one) for one in known})
     return float(vqa_accuracy([text], [list(known)])["accuracy"])
