@@ -33,6 +33,13 @@ REMOVED = {
 """Options of earlier versions: (command, option) to what to do now."""
 
 
+GROUPS = {
+    "generate": "Generate questions as the makers of TDIUC, GQA and VQA2 did, for your own images.",
+    "study": "Study a benchmark with people: a web page asks, answers become scores, verdicts and annotations.",
+}
+"""Verbs of these names have commands of two words: ``generate_gqa`` is ``generate gqa``."""
+
+
 class PlainFlags:
     """Show flags without a value in the help, where typer shows ``<bool>``."""
 
@@ -62,11 +69,12 @@ class Commands(UserDict[str, Any]):
 
 
 class Group(PlainFlags, TyperGroup):
-    """A group of commands: ``generate``, or ``vqa-mc`` itself."""
+    """A group of commands: one of `GROUPS`, or ``vqa-mc`` itself."""
 
     def __init__(self, *, name: str, commands: dict[str, Any], **given: Any) -> None:  # noqa: ANN401  as in typer
-        prefix = "generate_" if name == "generate" else ""
-        verbs = [verb for verb in VERBS if verb.startswith("generate_") == bool(prefix)]
+        prefix = f"{name}_" if name in GROUPS else ""
+        in_groups = tuple(f"{group}_" for group in GROUPS)
+        verbs = [verb for verb in VERBS if verb.startswith(prefix or in_groups) == bool(prefix)]
         known = Commands({verb.removeprefix(prefix): verb for verb in verbs} | commands)
         super().__init__(name=name, commands=known, **given)  # type: ignore[arg-type]
 
@@ -84,14 +92,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-generate = typer.Typer(
-    name="generate",
-    cls=Group,
-    help="Generate questions as the makers of TDIUC, GQA and VQA2 did, for your own images.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
-)
-app.add_typer(generate)
+for _name, _help in GROUPS.items():
+    _settings = {"help_option_names": ["-h", "--help"]}
+    app.add_typer(typer.Typer(name=_name, cls=Group, help=_help, context_settings=_settings, no_args_is_help=True))
 
 
 def _print_version(wanted: bool) -> None:

@@ -28,7 +28,15 @@ PREMISES = {
 }
 
 
-def rendered(template: str, values: dict[str, Any], script: str | None = None, data: object = None) -> str:
+def rendered(
+    template: str,
+    values: dict[str, Any],
+    script: str | None = None,
+    data: object = None,
+    *,
+    style: str | None = None,
+    source: str = "",
+) -> str:
     """Render a page; deterministic.
 
     Its Content-Security-Policy allows only ``data:`` images, and only the script and the style with the given
@@ -39,14 +47,18 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
         values: of the template.
         script: file name in ``templates`` of the page's script.
         data: JSON value for the script.
+        style: file name in ``templates`` of more style rules.
+        source: ``'self'`` if the page is served, and may load images from its server and send answers to it.
     """
     from markupsafe import Markup
 
-    style, code = _part("page.css") + _kind_styles() + drawings.styles(), _part(script) if script else ""
-    allowed = _checksum(code) if code else "'none'"
+    rules = _part("page.css") + _kind_styles() + drawings.styles() + (_part(style) if style else "")
+    code = _part(script) if script else ""
+    none = "'none'"
+    allowed = _checksum(code) if code else none
     policy = (
-        f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
-        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; img-src data: {source}; style-src {_checksum(rules)}; script-src {allowed}; "
+        f"connect-src {source or none}; base-uri 'none'; form-action {source or none}"
     )
     return (
         environment()
@@ -54,7 +66,7 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
         .render(
             **values,
             policy=policy,
-            style=Markup(style),  # our own files
+            style=Markup(rules),  # our own files
             script=Markup(code),
             data=as_data(data),
         )

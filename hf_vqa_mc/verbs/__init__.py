@@ -25,5 +25,8 @@ VERBS = (
     "generate_tdiuc",
     "generate_complementary",
     "generate_gqa",
+    "study_create",
+    "study_serve",
+    "study_results",
 )
 """In the order of ``vqa-mc -h``."""

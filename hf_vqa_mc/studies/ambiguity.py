@@ -1,0 +1,103 @@
+"""Review of ambiguous questions: people mark every choice that is correct, without being shown the label."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.benchmarks.verdicts import BAD_QUESTION, CORRECT, UNSURE, WRONG, Verdict, write_verdicts
+from hf_vqa_mc.studies.forms import BAD, MARK
+from hf_vqa_mc.studies.items import read_choices
+from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.measures import agreement, by_item, counts, share
+
+VERDICTS = "verdicts.parquet"
+
+
+def _outcome(answered: Sequence[Answered]) -> Outcome:
+    items = [_votes(answers) for answers in by_item(answered).values()]
+    items.sort(key=lambda row: (-row["doubt"], row["question_id"]))
+    usable = [one for one in answered if one.value != BAD]
+    ratings: dict[tuple[str, int], list[str]] = {}
+    for one in usable:
+        for index, verdict in enumerate(_verdicts(one)):
+            if verdict != UNSURE:
+                ratings.setdefault((one.item.question_id, index), []).append(verdict)
+    row = {"condition": "full", **counts(answered), **agreement(list(ratings.values()))}
+    if usable:
+        row |= share(usable, lambda one: one.item.known["label"] in one.value["correct"], "label_correct")
+    shares = {
+        name: sum(bool(item[name]) for item in items) / len(items)
+        for name in ("label_rejected", "ambiguous", "bad_question")
+    }
+
+    def write(folder: Path) -> None:
+        write_verdicts(folder / VERDICTS, [verdict for one in answered for verdict in _exported(one)])
+
+    usage = [f"vqa-mc remedy DATASET --reject FOLDER/{VERDICTS}"]
+    return Outcome({"conditions": [row], **shares}, [{**row, **shares}], items, write, usage)
+
+
+def _verdicts(one: Answered) -> list[str]:
+    """The verdict on each choice of a question that is not bad."""
+    correct, unsure = one.value["correct"], one.value["unsure"]
+    return [
+        CORRECT if index in correct else UNSURE if index in unsure else WRONG for index in range(len(one.item.choices))
+    ]
+
+
+def _exported(one: Answered) -> Iterator[Verdict]:
+    judge = f"annotator {one.annotator}"
+    if one.value == BAD:
+        yield Verdict(one.item.question_id, "", BAD_QUESTION, judge)
+        return
+    for choice, verdict in zip(one.item.choices, _verdicts(one), strict=True):
+        yield Verdict(one.item.question_id, choice, verdict, judge)
+
+
+def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
+    """The verdicts on a question; rejected is what at least half of the annotators reject, unsure ones left out."""
+    item, label = answers[0].item, answers[0].item.known["label"]
+    usable = [_verdicts(one) for one in answers if one.value != BAD]
+    votes = [Counter(verdicts[index] for verdicts in usable) for index in range(len(item.choices))]
+    also = [
+        text
+        for index, text in enumerate(item.choices)
+        if index != label and votes[index][CORRECT] and votes[index][CORRECT] >= votes[index][WRONG]
+    ]
+    bad = len(answers) - len(usable)
+    return {
+        "question_id": item.question_id,
+        "question": item.question,
+        "choices": item.choices,
+        "label": item.choices[label],
+        "correct_votes": [count[CORRECT] for count in votes],
+        "unsure_votes": [count[UNSURE] for count in votes],
+        "bad_votes": bad,
+        "answers": len(answers),
+        "also_correct": also,
+        "ambiguous": bool(also),
+        "label_rejected": votes[label][WRONG] > votes[label][CORRECT],
+        "bad_question": 2 * bad >= len(answers),
+        "doubt": max([bad, votes[label][WRONG], *(votes[i][CORRECT] for i in range(len(votes)) if i != label)])
+        / len(answers),
+    }
+
+
+AMBIGUITY = StudyKind(
+    "ambiguity",
+    "Which answers are correct?",
+    "people mark every choice that is correct; the label is not shown",
+    "after the validations of Chao et al. 2018, Sect. 5.2",
+    MARK,
+    (
+        Condition(
+            "full",
+            "Mark every choice that is a correct answer: none, one or several. Mark “unsure” if it may be correct.",
+            frozenset((IMAGE, QUESTION, CHOICES)),
+            annotators=2,
+        ),
+    ),
+    results=_outcome,
+    reads=read_choices,
+)

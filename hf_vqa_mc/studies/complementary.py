@@ -1,0 +1,275 @@
+"""Goyal et al. 2017: people pick a similar image with another answer, then ten write the answer for it.
+
+The result is files in VQA2's layout: questions, annotations and complementary pairs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.dataset.loading import chosen_split, load_splits
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.atomic_file import json_bytes, write_json
+from hf_vqa_mc.io.json_stream import json_lines
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.sources.vqa2 import pairs_name
+from hf_vqa_mc.sources.vqa_files import ANSWERS, V2
+from hf_vqa_mc.studies.forms import CHOOSE_IMAGE, NONE, WRITE_WITH_CONFIDENCE
+from hf_vqa_mc.studies.items import Material
+from hf_vqa_mc.studies.kind import ANSWER, IMAGE, QUESTION, Answered, Condition, Item, Outcome, StudyKind
+from hf_vqa_mc.studies.measures import agreement, by_item, counts, most_frequent
+from hf_vqa_mc.studies.options import StudyOptions
+from hf_vqa_mc.studies.writing import rows_first, texts_of
+
+PICKS = "picks.jsonl"
+NUMBERS = frozenset("0123456789")
+
+
+def read_candidates(options: StudyOptions, progress: Progress) -> Material:
+    """The questions of ``vqa-mc generate complementary`` with their candidates, the nearest image first."""
+    records = _records(options)
+    items = []
+    for at in range(len(records.rows)):
+        row = records.rows[at]
+        candidates, distances = row["candidates"], row["distances"]
+        order = sorted(range(len(candidates)), key=lambda number: distances[number])
+        known = {"image_id": row["image_id"], "candidates": [candidates[number] for number in order]}
+        items.append(Item(row["question_id"], row["question"], [row["answer"]], [], known=known))
+    return _with_images(options, items, lambda item: [item.known["image_id"], *item.known["candidates"]])
+
+
+def _records(options: StudyOptions) -> Records:
+    """The rows of a candidates file; raises InputError unless each has text and as many distances as candidates."""
+    path = options.candidates
+    assert path is not None  # noqa: S101  checked by new_study
+    if path.suffix == ".parquet":
+        from hf_vqa_mc.benchmarks.files import read_file
+
+        rows = read_file(path).to_pylist()
+    else:
+        rows = [row for _, row in json_lines(path)]
+    records = Records(rows, partial("{}, record {}".format, path))
+    for name in ("question_id", "image_id", "question", "answer"):
+        records.filled_texts(name)
+    records.lists("candidates")
+    for at, row in enumerate(records.rows):
+        names, numbers = row["candidates"], row.get("distances")
+        if not names or {type(one) for one in names} != {str}:
+            raise records.unexpected(at, "candidates", "image ids, at least one", names)
+        if not isinstance(numbers, list) or [type(one) for one in numbers] != [float] * len(names):
+            raise records.unexpected(at, "distances", f"{len(names)} numbers, one per candidate", numbers)
+    return records
+
+
+def _with_images(options: StudyOptions, items: list[Item], images_of: Any) -> Material:  # noqa: ANN401  a function
+    """The items with the images of the dataset that ``images_of`` names."""
+    from hf_vqa_mc.extraction.dataset_images import FolderImages, find_images
+
+    dataset = options.dataset_name
+    config, _ = load_splits(dataset, options.config)
+    wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
+    folder = options.images
+    source = FolderImages(folder, wanted) if folder else find_images(dataset, config).source
+    numbers = {image_id: number for number, image_id in enumerate(wanted)}
+    reads = [partial(source.read, one) if one in source else (lambda: None) for one in wanted]
+    items = [replace(item, pictures=[numbers[one] for one in images_of(item)]) for item in items]
+    return Material(f"{public_name(dataset)}, {config}", items, reads)
+
+
+def _picked(answered: Sequence[Answered]) -> Outcome:
+    questions = by_item(answered)
+    items = []
+    for answers in questions.values():
+        item, pick = answers[0].item, most_frequent([one.value for one in answers])
+        candidates: list[str] = item.known["candidates"]
+        items.append(
+            {
+                "question_id": item.question_id,
+                "image_id": item.known["image_id"],
+                "question": item.question,
+                "answer": item.choices[0],
+                "picked": pick,
+                "picked_image_id": "" if pick == NONE else candidates[pick],
+                "votes": [sum(one.value == number for one in answers) for number in range(NONE, len(candidates))],
+                "answers": len(answers),
+            }
+        )
+    items.sort(key=lambda row: (row["picked"] != NONE, row["question_id"]))
+    possible = [row["picked"] for row in items if row["picked"] != NONE]
+    row = {
+        "condition": "full",
+        **counts(answered),
+        **agreement([[one.value for one in answers] for answers in questions.values()]),
+        "share_not_possible": 1 - len(possible) / len(items),
+        "share_nearest": sum(not pick for pick in possible) / len(items),
+    }
+
+    def write(folder: Path) -> None:
+        (folder / PICKS).write_bytes(b"".join(map(json_bytes, (one for one in items if one["picked"] != NONE))))
+
+    usage = [f"vqa-mc study create DATASET CONFIG --kind picked-answers --candidates FOLDER/{PICKS}"]
+    return Outcome({"conditions": [row]}, [row], items, write, usage)
+
+
+def read_picks(options: StudyOptions, progress: Progress) -> Material:
+    """The questions of the picked images; raises InputError unless the dataset has the ten answers of each question.
+
+    A new question has the id of the picked image and three more digits, the first ones that are free.
+    """
+    dataset = options.dataset_name
+    config, splits = load_splits(dataset, options.config)
+    split = chosen_split(list(splits), options.split, f"{dataset}, {config}")
+    names = [
+        one for one in ("question_id", "image_id", "answers", "question_type") if one in splits[split].column_names
+    ]
+    rows = {str(row["question_id"]): row for row in splits[split].select_columns(names)}
+    taken, items = set(rows), []
+    path = options.candidates
+    assert path is not None  # noqa: S101  checked by new_study
+    for number, pick in json_lines(path):
+        records = Records([pick], partial("{}, line {}".format, path, number))
+        question_id, image_id, picked, question, answer = (
+            records.filled_texts(name)[0]
+            for name in ("question_id", "image_id", "picked_image_id", "question", "answer")
+        )
+        row = rows.get(question_id)
+        if (
+            row is None
+            or len(row.get("answers") or []) != ANSWERS
+            or not {*picked, *image_id, *question_id} <= NUMBERS
+        ):
+            raise InputError(
+                f"{path}, line {number}: question {shown(question_id)}: expected whole numbers as ids, and a "
+                f"question of {dataset}, {config}, {split} with {ANSWERS} answers, as VQA2's files need"
+            )
+        new = next(f"{picked}{at:03d}" for at in count() if f"{picked}{at:03d}" not in taken)
+        taken.add(new)
+        original = {"question_id": question_id, "image_id": image_id, "answer": answer, "answers": row["answers"]}
+        original["question_type"] = row.get("question_type") or ""
+        items.append(Item(new, question, [], [], known={"image_id": picked, "original": original, "split": split}))
+    return _with_images(options, items, lambda item: [item.known["image_id"]])
+
+
+def _pairs(answered: Sequence[Answered]) -> Outcome:
+    questions = by_item(answered)
+    complete = {name: answers[:ANSWERS] for name, answers in questions.items() if len(answers) >= ANSWERS}
+    items = [
+        {
+            "question_id": name,
+            "image_id": answers[0].item.known["image_id"],
+            "question": answers[0].item.question,
+            "answer": rows_first(answers).value["text"],
+            "original_answer": answers[0].item.known["original"]["answer"],
+            "written": texts_of(answers),
+        }
+        for name, answers in questions.items()
+    ]
+    items.sort(key=lambda row: (row["answer"] != row["original_answer"], row["question_id"]))
+    row = {
+        "condition": "full",
+        **counts(answered),
+        **agreement([texts_of(answers) for answers in questions.values()]),
+        "pairs": len(complete),
+        "share_same_answer": sum(row["answer"] == row["original_answer"] for row in items) / len(items),
+    }
+
+    def write(folder: Path) -> None:
+        if complete:
+            _write_vqa2(folder, complete)
+
+    return Outcome({"conditions": [row]}, [row], items, write, ["vqa-mc build vqa2 --data-dir FOLDER"])
+
+
+def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:
+    """Write questions, annotations and pairs of the questions with ten answers."""
+    subsets = {split: subset for subset, split in V2.subsets.items()}
+    first = next(iter(complete.values()))[0].item
+    subset = subsets.get(first.known["split"], "val2014")
+    questions: dict[int, dict[str, Any]] = {}
+    annotations: dict[int, dict[str, Any]] = {}
+    for record, annotation in (one for answers in complete.values() for one in _both(answers)):
+        questions[record["question_id"]] = record
+        annotations[record["question_id"]] = annotation
+    pairs = [[int(answers[0].item.known["original"]["question_id"]), int(name)] for name, answers in complete.items()]
+    write_json(folder / V2.questions_name(subset), {"questions": list(questions.values())})
+    write_json(folder / V2.annotations_name(subset), {"annotations": list(annotations.values())})
+    write_json(folder / pairs_name(subset), pairs)
+
+
+def _both(answers: Sequence[Answered]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Question and annotation of the original and of the picked image."""
+    item, original = answers[0].item, answers[0].item.known["original"]
+    old = [(text, "") for text in original["answers"]]
+    new = [(one.value["text"], one.value["confidence"]) for one in answers]
+    for name, image_id, answer, given in (
+        (original["question_id"], original["image_id"], original["answer"], old),
+        (item.question_id, item.known["image_id"], rows_first(answers).value["text"], new),
+    ):
+        ids = {"question_id": int(name), "image_id": int(image_id)}
+        yield (
+            ids | {"question": item.question},
+            ids
+            | {
+                "question_type": original["question_type"],
+                "answer_type": answer_type([text for text, _ in given]),
+                "multiple_choice_answer": answer,
+                "answers": [
+                    {"answer": text, "answer_confidence": sure, "answer_id": number}
+                    for number, (text, sure) in enumerate(given, start=1)
+                ],
+            },
+        )
+
+
+def answer_type(texts: Sequence[str]) -> str:
+    """VQA's type of a question's answers, by the most frequent one: yes/no, number or other.
+
+    >>> answer_type(["yes", "yes", "2"]), answer_type(["2"]), answer_type(["red"])
+    ('yes/no', 'number', 'other')
+    """
+    found = Counter(text.strip().lower() for text in texts).most_common(1)[0][0]
+    return "yes/no" if found in ("yes", "no") else "number" if found.isdecimal() else "other"
+
+
+PICKER = StudyKind(
+    "picker",
+    "Same question, other answer",
+    "people pick, of the most similar images, one for which the question makes sense and has another answer",
+    "Goyal et al. 2017, Sect. 3",
+    CHOOSE_IMAGE,
+    (
+        Condition(
+            "full",
+            "Pick an image for which the question makes sense too, and the answer is different. What the question "
+            "takes for granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so.",
+            frozenset((IMAGE, QUESTION, ANSWER)),
+        ),
+    ),
+    results=_picked,
+    reads=read_candidates,
+    needs="candidates",
+)
+PICKED_ANSWERS = StudyKind(
+    "picked-answers",
+    "Answer questions",
+    "ten people write the answer for the picked image; the results are files in VQA2's layout",
+    "Goyal et al. 2017, Sect. 3",
+    WRITE_WITH_CONFIDENCE,
+    (
+        Condition(
+            "full",
+            "Answer with a word or a brief phrase, not a sentence; state facts, not opinions.",
+            frozenset((IMAGE, QUESTION)),
+            annotators=ANSWERS,
+        ),
+    ),
+    results=_pairs,
+    reads=read_picks,
+    needs="candidates",
+)

@@ -1,0 +1,112 @@
+"""The answers of a study, who passed the attention checks, and the files of its results."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
+from hf_vqa_mc.studies.kind import Answered, Outcome
+from hf_vqa_mc.studies.store import Study
+
+RESULTS = FolderKind("vqa-mc study results")
+ANSWERS, ITEMS, SUMMARY = "answers.parquet", "questions.parquet", "results.json"
+PASSED = 0.5
+"""Default fraction of attention checks below which an annotator's answers do not count."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The results of a study, or of the part of it that is answered."""
+
+    study: Study
+    answered: list[Answered]
+    """all answers, attention checks included"""
+    checks: dict[int, list[bool]]
+    """annotator to whether each attention check was passed"""
+    excluded: list[int]
+    """annotators whose answers do not count"""
+    outcome: Outcome
+
+    def summary(self) -> dict[str, Any]:
+        """All figures."""
+        settings, results = self.study.settings, list(self.checks.values())
+        return {
+            "kind": settings.kind,
+            "dataset": settings.dataset,
+            "source": self.study.kind.source,
+            "annotators_per_question": settings.annotators,
+            "progress": {
+                name: {"answers": done, "wanted": all} for name, (done, all) in self.study.progress().items()
+            },
+            "attention_checks": {"answered": sum(map(len, results)), "passed": sum(map(sum, results))},
+            "excluded_annotators": self.excluded,
+            **self.outcome.figures,
+        }
+
+    def answer_table(self) -> pa.Table:
+        """Every answer, one row each; ``answer`` is JSON with indices of ``choices``."""
+        excluded = set(self.excluded)
+        rows = [
+            {
+                "question_id": one.item.question_id,
+                "condition": one.condition,
+                "annotator": one.annotator,
+                "answer": json.dumps(one.value),
+                "choices": self.study.kind.condition(one.condition).choices(one.item),
+                "seconds": one.seconds,
+                "answered": datetime.fromtimestamp(one.time, UTC),
+                "attention_check": one.item.control,
+                "counts": not one.item.control and one.annotator not in excluded,
+            }
+            for one in self.answered
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def write(self, folder: Path, overwrite: bool) -> list[Path]:
+        """Write all files atomically to a folder; returns their paths."""
+        with new_folder(folder, RESULTS, overwrite) as new:
+            write_json(new.tree / SUMMARY, self.summary(), indent=1)
+            tables = {ANSWERS: self.answer_table(), ITEMS: pa.Table.from_pylist(list(self.outcome.items))}
+            for name, table in tables.items():
+                parquet.write_table(table, new.tree / name)
+            self.outcome.write(new.tree)
+            names = sorted(path.relative_to(new.tree) for path in new.tree.rglob("*") if path.is_file())
+            new.publish()
+        return [folder / name for name in names]
+
+
+def finished(study: Study, copy: Study | None = None, passed: float = PASSED) -> Finished:
+    """The results of a study.
+
+    Args:
+        study: knows the labels.
+        copy: has the answers; the study itself without it.
+        passed: fraction of attention checks below which an annotator's answers do not count.
+
+    Raises:
+        InputError: there are no answers that count, or the copy is of another study.
+    """
+    answered = study.answers(copy)
+    form = study.kind.form
+    checks: dict[int, list[bool]] = {}
+    for one in answered:
+        if one.item.control:
+            checks.setdefault(one.annotator, []).append(form.passed(one.value, one.item.known["expected"]))
+    excluded = sorted(number for number, results in checks.items() if sum(results) < passed * len(results))
+    counted = _counting(answered, set(excluded))
+    if not counted:
+        many = f", all of {len(excluded)} annotators who fail the attention checks" if excluded else ""
+        raise InputError(f"{(copy or study).path} has no answers{many}; serve the study first: vqa-mc study serve")
+    return Finished(study, answered, checks, excluded, study.kind.results(counted))
+
+
+def _counting(answered: Sequence[Answered], excluded: set[int]) -> list[Answered]:
+    return [one for one in answered if not one.item.control and one.annotator not in excluded]

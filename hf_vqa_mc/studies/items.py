@@ -1,0 +1,209 @@
+"""The questions of a new study, sampled from a dataset, with their images and attention checks."""
+
+import io
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.dataset.loading import NoChoices, chosen_split
+from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.studies import STUDIES
+from hf_vqa_mc.studies.kind import CAPTION, IMAGE, Item, StudyKind
+from hf_vqa_mc.studies.options import StudyOptions
+from hf_vqa_mc.studies.study_file import Settings
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.benchmarks.benchmark import Benchmark
+
+LONGEST_SIDE, CANDIDATE_SIDE = 900, 320
+"""Pixels of the longer side: a question's image, and a candidate image."""
+QUALITY = 85
+
+
+@dataclass(frozen=True)
+class Material:
+    """All questions that a study can ask."""
+
+    name: str
+    """dataset, config and split"""
+    items: list[Item]
+    """``pictures`` are indices of ``images``"""
+    images: Sequence[Callable[[], bytes | None]]
+    """reads the content of an image file; None if there is none"""
+
+
+def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list[Item], list[bytes]]:
+    """Sample the questions of a study, in random order, and encode their images.
+
+    Returns:
+        Settings, items with attention checks at the end, and the JPEGs that ``pictures`` of the items number.
+
+    Raises:
+        InputError: the dataset cannot be read, an image is missing or broken, a caption is missing, or an option does
+            not apply to the kind.
+    """
+    kind = STUDIES[options.kind]
+    conditions = _conditions(kind, options.conditions)
+    given = {"candidates": options.candidates is not None, "captions": bool(options.captions)}
+    takes = {kind.needs, *(["captions"] if any(CAPTION in kind.condition(name).shows for name in conditions) else [])}
+    for name, wanted in given.items():
+        if wanted != (name in takes):
+            verb = "does not apply to" if wanted else "is needed by"
+            raise InputError(f"--{name} {verb} a study of {kind.name} ({', '.join(conditions)})")
+    material: Material = kind.reads(options, progress)
+    drawn = SeededRng(options.seed, "study").shuffled(range(len(material.items)))[: options.sample]
+    items = [material.items[row] for row in drawn]
+    if options.captions:
+        items = _captioned(items, options)
+    if any(IMAGE in kind.condition(name).shows for name in conditions):
+        items, pictures = _with_pictures(material, items, progress)
+    else:
+        items, pictures = [replace(item, pictures=[]) for item in items], []
+    settings = Settings(
+        study=secrets.token_hex(8),
+        kind=kind.name,
+        dataset=material.name,
+        annotators={name: options.annotators or kind.condition(name).annotators for name in conditions},
+        per_page=options.per_page,
+        controls_per_page=options.controls,
+        time_limit=60 * options.time_limit,
+        join=secrets.token_urlsafe(18),
+    )
+    return settings, [*items, *_controls(kind, settings, items, options.seed)], pictures
+
+
+def _conditions(kind: StudyKind, names: Sequence[str]) -> list[str]:
+    known = [one.name for one in kind.conditions]
+    for name in names:
+        if name not in known:
+            raise unknown_name(f"condition of a study of {kind.name}", name, known)
+    return [name for name in known if not names or name in names]
+
+
+def _captioned(items: list[Item], options: StudyOptions) -> list[Item]:
+    """The items with the first caption of their image."""
+    from hf_vqa_mc.engines.complementary.given_files import read_captions
+
+    captions = read_captions(options.captions)
+    for item in items:
+        if item.known["image_id"] not in captions:
+            raise InputError(
+                f"--captions: no caption of image {item.known['image_id']!r}, question {shown(item.question_id)}; "
+                "expected one of every image"
+            )
+    return [replace(item, caption=captions[item.known["image_id"]][0]) for item in items]
+
+
+def _with_pictures(material: Material, items: list[Item], progress: Progress) -> tuple[list[Item], list[bytes]]:
+    """The items with their images as JPEGs without metadata, each distinct one once and at its largest size."""
+    sides: dict[int, int] = {}
+    for item in items:
+        for at, image in enumerate(item.pictures):
+            sides[image] = max(sides.get(image, 0), CANDIDATE_SIDE if at else LONGEST_SIDE)
+    example = {image: item.question_id for item in items for image in item.pictures}
+    numbers: dict[int, int] = {}
+    pictures: list[bytes] = []
+    for done, (image, side) in enumerate(sides.items(), start=1):
+        numbers[image] = len(pictures)
+        pictures.append(_jpeg(material.images[image](), side, f"{material.name}, question {shown(example[image])}"))
+        progress("images", done, len(sides))
+    return [replace(item, pictures=[numbers[one] for one in item.pictures]) for item in items], pictures
+
+
+def _jpeg(content: bytes | None, side: int, location: str) -> bytes:
+    from hf_vqa_mc.report.thumbnails import small_image
+
+    if content is None:
+        raise InputError(f"{location}: no image; give the folder with the images as --images, or remove the question")
+    image = small_image(content, side)
+    if isinstance(image, str):
+        raise InputError(f"{location}: {image}; replace it, or remove the question")
+    written = io.BytesIO()
+    image.save(written, format="JPEG", quality=QUALITY)
+    return written.getvalue()
+
+
+def _controls(kind: StudyKind, settings: Settings, items: list[Item], seed: int) -> list[Item]:
+    """Attention checks, as many as one annotator needs who answers all questions."""
+    of_page = settings.per_page - settings.controls_per_page
+    made = []
+    for number in range(-(-len(items) // of_page) * settings.controls_per_page):
+        rng = SeededRng(seed, "attention check", str(number))
+        model = rng.pick(items)
+        choices = list(dict.fromkeys(model.choices or kind.conditions[0].options))
+        text, expected = kind.form.control(rng, [""] * len(model.pictures[1:]) if kind.form.candidates else choices)
+        pictures = model.pictures if kind.form.candidates else []
+        known = {"expected": expected}
+        made.append(Item(f"attention check {number + 1}", text, choices, pictures, control=True, known=known))
+    return made
+
+
+def read_choices(options: StudyOptions, progress: Progress) -> Material:
+    """Multiple-choice questions; choices without an order are shuffled."""
+    from hf_vqa_mc.benchmarks.questions import presented_questions
+
+    benchmark = options.read(progress)
+    questions = presented_questions(benchmark, "study", hide_answers=False)
+    split, labels = benchmark.test, questions.labels or []
+    if split.images is None and split.images_missing:
+        raise InputError(f"{split.location}: {split.images_missing}")
+    answers, image_ids = (split.rows[name].to_pylist() for name in ("answers", "image_id"))
+    items = [
+        Item(
+            question_id,
+            questions.questions[row],
+            questions.choices[row],
+            [int(questions.images[row])] if questions.images[row] >= 0 else [],
+            known={
+                "image_id": image_ids[row],
+                "label": labels[row],
+                "order": questions.orders[row] if questions.orders else list(range(len(questions.choices[row]))),
+                "answers": answers[row] or [questions.choices[row][labels[row]]],
+            },
+        )
+        for row, question_id in enumerate(questions.question_ids)
+    ]
+    read = split.images.read if split.images else (lambda row: None)
+    return Material(_name(benchmark), items, [partial(read, row) for row in questions.image_rows])
+
+
+def _name(benchmark: "Benchmark") -> str:
+    return ", ".join(filter(None, [public_name(benchmark.dataset), benchmark.config, benchmark.test.name]))
+
+
+def read_questions(options: StudyOptions, progress: Progress) -> Material:
+    """Questions with their answers but without choices, of an open-ended config or a multiple-choice benchmark."""
+    try:
+        material = read_choices(options, progress)
+        return replace(material, items=[replace(item, choices=[]) for item in material.items])
+    except NoChoices:
+        pass
+    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.training.answered_questions import read_answered
+
+    dataset = options.dataset_name
+    config, _ = load_splits(dataset, options.config)
+    read = read_answered(dataset, config)
+    split = chosen_split(list(read.splits), options.split, f"{dataset}, {config}")
+    questions, source = read.splits[split], find_images(dataset, config, options.images).source
+    ids = list(dict.fromkeys(questions.image_ids))
+    numbers = {image_id: number for number, image_id in enumerate(ids)}
+    columns = zip(questions.question_ids, questions.texts, questions.image_ids, questions.answers, strict=True)
+    items = [
+        Item(
+            name,
+            read.texts[text],
+            [],
+            [numbers[image]],
+            known={"image_id": image, "answers": list(filter(None, answers))},
+        )
+        for name, text, image, answers in columns
+    ]
+    images = [partial(source.read, image_id) if image_id in source else (lambda: None) for image_id in ids]
+    return Material(f"{public_name(dataset)}, {config}, {split}", items, images)

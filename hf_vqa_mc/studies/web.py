@@ -1,0 +1,260 @@
+"""The pages of a study, served over HTTP: no page requests anything from another host.
+
+A link with 144 random bits identifies an annotator; no name is asked for. The server never sends what annotators must
+not see: labels, and in a condition without image or question neither of them.
+"""
+
+import json
+import math
+import sqlite3
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import parsed
+from hf_vqa_mc.report.pages import rendered
+from hf_vqa_mc.studies.forms import CONFIDENCES, LONGEST_TEXT
+from hf_vqa_mc.studies.kind import ANSWER, CAPTION, IMAGE, QUESTION, Item
+from hf_vqa_mc.studies.store import Page, Study, Task
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+KEYS = "123456789abcdefghijklmnopqrstuvwyz"
+"""Keys of the choices; x is that of bad questions."""
+LARGEST_BODY = 16_384
+"""Bytes of an answer."""
+LONGEST_SECONDS = 86_400
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # the address contains the annotator's token
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
+}
+STEPS = {"Enter": "save, next question", "← →": "previous, next question"}
+FORM_KEYS: dict[str, dict[str, str]] = {
+    "choose": {"1 2 3 …": "choose"},
+    "mark": {"1 2 3 …": "correct", "Shift + 1 …": "unsure", "0": "none is correct", "x": "bad question"},
+    "image": {"1 2 … a b …": "choose an image", "0": "not possible"},
+    "write": {"1 2 3": "no, maybe, yes"},
+}
+
+
+class Pages:
+    """The pages of a study.
+
+    Args:
+        study: an open study.
+        join: whether its link lets anyone join.
+    """
+
+    def __init__(self, study: Study, join: bool = True) -> None:
+        self.study, self._join = study, join
+
+    def welcome(self, request: "Request") -> "Response":
+        """The page of the study's link: what it is about, and a button to start."""
+        if not self._is_invited(request):
+            return self._message(
+                "Please use your link", ["This study is by invitation. Open the link that you were sent."], 404
+            )
+        lines = [
+            "Questions are shown one at a time. Answer by mouse, by touch, or with the keyboard alone.",
+            f"A page has {self.study.settings.per_page} questions. Every answer is saved at once; stop at any time.",
+            "The next page has your personal link: keep it to come back later. Your name is not asked for; your "
+            "answers are stored with the time that each took.",
+        ]
+        return self._message(self.study.kind.title, lines, start=("", "Start"))
+
+    def start(self, request: "Request") -> "Response":
+        """Register an annotator, and go to the personal link."""
+        if not self._is_invited(request):
+            return self.welcome(request)
+        return _redirect(f"../a/{self.study.join()}/")
+
+    def _is_invited(self, request: "Request") -> bool:
+        return self._join and request.path_params.get("key") == self.study.settings.join
+
+    def annotate(self, request: "Request") -> "Response":
+        """The annotator's open page; without one, a button to get the next."""
+        annotator = self._annotator(request)
+        page = self.study.open_page(annotator)
+        if page is None:
+            answered = self.study.answered_by(annotator)
+            lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
+            lines.append("This address is your personal link: keep it to come back later.")
+            return self._message(
+                self.study.kind.title, lines, start=("page", "More questions" if answered else "Start")
+            )
+        return self._page(page)
+
+    def next_page(self, request: "Request") -> "Response":
+        """Give the annotator a page."""
+        annotator = self._annotator(request)
+        if self.study.next_page(annotator) is not None:
+            return _redirect(".")
+        lines = [
+            "All questions that you can answer have been answered, or are being answered by others. Thank you.",
+            "If some come back, you find them at your link.",
+        ]
+        return self._message("That is all", lines)
+
+    async def save(self, request: "Request") -> "Response":
+        """Store an answer; the reply is sent when it is on the disk."""
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import PlainTextResponse
+
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST_BODY:
+                raise InputError(f"the answer has more than {LARGEST_BODY:,} bytes")
+        stored = await run_in_threadpool(self._save, request, body)
+        if stored:
+            return PlainTextResponse("saved", headers=HEADERS)
+        lost = "Not needed any more: the time was up, and others have answered this question."
+        return PlainTextResponse(lost, 409, headers=HEADERS)
+
+    def _save(self, request: "Request", body: bytes) -> bool:
+        annotator = self._annotator(request)
+        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+            raise InputError("expected an answer as application/json")
+        try:
+            sent = parsed(body)
+        except (ValueError, RecursionError) as error:
+            raise InputError("expected an answer as JSON") from error
+        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or not _is_count(sent["task"]):
+            raise InputError("expected an answer as task, value and seconds")
+        seconds = sent["seconds"]
+        if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_SECONDS or not math.isfinite(seconds):
+            raise InputError(f"seconds: expected a number from 0 to {LONGEST_SECONDS:,}")
+        return self.study.save(annotator, sent["task"], sent["value"], float(seconds))
+
+    def picture(self, request: "Request") -> "Response":
+        """An image of a question that the annotator was given, if its condition shows images."""
+        from starlette.responses import Response
+
+        found = self.study.task(self._annotator(request), request.path_params["task"])
+        number = request.path_params["number"]
+        if found is None or not self._shows(IMAGE, *found) or number >= len(found[0].pictures):
+            raise _NotFound
+        return Response(self.study.picture(found[0].pictures[number]), media_type="image/jpeg", headers=HEADERS)
+
+    def _annotator(self, request: "Request") -> int:
+        annotator = self.study.annotator(request.path_params["token"])
+        if annotator is None:
+            raise _NotFound
+        return annotator
+
+    def _shows(self, part: str, item: Item, condition: str) -> bool:
+        return item.control or part in self.study.kind.condition(condition).shows
+
+    def _message(
+        self, title: str, lines: list[str], status: int = 200, start: tuple[str, str] | None = None
+    ) -> "Response":
+        """A page of text, with a button that posts to an address below the page's own."""
+        values = {
+            "page": None,
+            "title": title,
+            "kicker": "vqa-mc study",
+            "lines": lines,
+            "start": start and {"address": start[0], "text": start[1]},
+        }
+        return _html(values, status)
+
+    def _page(self, page: Page) -> "Response":
+        form = self.study.kind.form
+        condition = self.study.kind.condition(page.condition)
+        values = {
+            "form": form.name,
+            "instruction": condition.instruction,
+            "tasks": [self._task(task, page.condition) for task in page.tasks],
+            "help": [*self._keys(), *STEPS.items()],
+            "save": "answer",
+            "more": "page",
+            "confidence": CONFIDENCES if form.confidence else (),
+            "longest": LONGEST_TEXT,
+        }
+        return _html({"page": values, "title": self.study.kind.title})
+
+    def _keys(self) -> Collection[tuple[str, str]]:
+        form = self.study.kind.form
+        return FORM_KEYS[form.name].items() if form.name != "write" or form.confidence else ()
+
+    def _task(self, task: Task, condition: str) -> dict[str, Any]:
+        """What the page shows of a task."""
+        item = task.item
+        shows = {part: self._shows(part, item, condition) for part in (IMAGE, QUESTION, CAPTION, ANSWER)}
+        pictures = [f"picture/{task.id}/{number}" for number in range(len(item.pictures))]
+        choices = self.study.kind.condition(condition).choices(item)
+        return {
+            "id": task.id,
+            "answer": "" if task.answer is None else json.dumps(task.answer),
+            "image": pictures[0] if pictures and shows[IMAGE] else "",
+            "candidates": [{"key": _key(at), "address": one} for at, one in enumerate(pictures[1:])],
+            "question": item.question if shows[QUESTION] else "",
+            "caption": item.caption if shows[CAPTION] else "",
+            "known": item.choices[0] if shows[ANSWER] and item.choices and not item.control else "",
+            "choices": [{"key": _key(at), "text": text} for at, text in enumerate(choices)],
+        }
+
+
+class _NotFound(Exception):
+    """There is no such page for this link."""
+
+
+def application(study: Study, join: bool = True) -> "Starlette":
+    """The pages of a study as an ASGI application, see `Pages`."""
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse, Response
+    from starlette.routing import Route
+
+    pages = Pages(study, join)
+
+    def invalid(request: Request, error: Exception) -> Response:
+        return PlainTextResponse(str(error), 400, headers=HEADERS)
+
+    def missing(request: Request, error: Exception) -> Response:
+        return (
+            pages.welcome(request)
+            if request.method == "GET"
+            else PlainTextResponse("no such link", 404, headers=HEADERS)
+        )
+
+    def unsaved(request: Request, error: Exception) -> Response:  # such as a full disk
+        return PlainTextResponse(f"the study cannot be written ({error})", 507, headers=HEADERS)
+
+    routes = [
+        Route("/", pages.welcome),
+        Route("/join/{key}", pages.welcome),
+        Route("/join/{key}", pages.start, methods=["POST"]),
+        Route("/a/{token}/", pages.annotate),
+        Route("/a/{token}/page", pages.next_page, methods=["POST"]),
+        Route("/a/{token}/answer", pages.save, methods=["POST"]),
+        Route("/a/{token}/picture/{task:int}/{number:int}", pages.picture),
+    ]
+    handlers = {InputError: invalid, _NotFound: missing, 404: missing, sqlite3.Error: unsaved}
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _key(at: int) -> str:
+    return KEYS[at] if at < len(KEYS) else ""
+
+
+def _redirect(address: str) -> "Response":
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(address, 303, headers=HEADERS)
+
+
+def _html(values: dict[str, Any], status: int = 200) -> "Response":
+    from starlette.responses import HTMLResponse
+
+    html = rendered("study.html.jinja", values, "study.js", style="study.css", source="'self'")
+    return HTMLResponse(html.encode("utf-8", "replace"), status, headers=HEADERS)

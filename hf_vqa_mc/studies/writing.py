@@ -1,0 +1,124 @@
+"""People write answers: ten with their confidence (Antol et al. 2015), or five whose majority counts (GQA)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
+from hf_vqa_mc.scoring.vqa_normalisation import normalised
+from hf_vqa_mc.studies.forms import CONFIDENCES, WRITE, WRITE_WITH_CONFIDENCE
+from hf_vqa_mc.studies.items import read_questions
+from hf_vqa_mc.studies.kind import CAPTION, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.measures import agreement, by_condition, by_item, counts, most_frequent, share
+
+CONSENSUS = 3
+"""Known answers of a question from which on an answer is scored by their consensus, else by equality."""
+MANY, SOME = 7, 3
+"""Equal answers that are many, or some (Antol et al. 2015, Fig. 6)."""
+
+
+def score(text: str, known: Sequence[str]) -> float:
+    """The accuracy of an answer in [0, 1]: VQA's consensus, or equality with one of fewer than `CONSENSUS` answers."""
+    if len(known) < CONSENSUS:
+        return float(normalised(text) in {normalised(one) for one in known})
+    return float(vqa_accuracy([text], [list(known)])["accuracy"])
+
+
+def texts_of(answers: Sequence[Answered]) -> list[str]:
+    """Normalised texts of answers, as VQA's official program compares them."""
+    return [normalised(one.value["text"]) for one in answers]
+
+
+def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
+    table: list[dict[str, Any]] = []
+    items: list[Mapping[str, Any]] = []
+    predictions = {}
+    for condition, found in by_condition(answered).items():
+        questions = by_item(found)
+        rows = [_question(of_question, condition) for of_question in questions.values()]
+        one_each = [rows_first(of_question) for of_question in questions.values()]
+        scored = [replace(one, annotator=number) for number, one in enumerate(one_each)] if majority else found
+        row = {"condition": condition, **counts(found)}
+        if all(one.item.known.get("answers") for one in scored):
+            row |= share(scored, lambda one: score(one.value["text"], one.item.known["answers"]), "accuracy")
+        row |= agreement([texts_of(of_question) for of_question in questions.values()])
+        table.append(row | _confidence(found, rows))
+        items += rows
+        predictions[condition] = [
+            {"question_id": one.item.question_id, "answer": one.value["text"]} for one in one_each
+        ]
+    items.sort(key=lambda row: (row["same"] / row["answers"], row["condition"], row["question_id"]))
+
+    def write(folder: Path) -> None:
+        for condition, records in predictions.items():
+            write_json(folder / f"predictions-{condition}.json", records, indent=1)
+
+    usage = [f"vqa-mc score FOLDER/predictions-{name}.json DATASET --partial" for name in predictions]
+    return Outcome({"conditions": table}, table, items, write, usage)
+
+
+def rows_first(answers: Sequence[Answered]) -> Answered:
+    """The first of the answers with the most frequent text."""
+    texts = texts_of(answers)
+    return answers[texts.index(most_frequent(texts))]
+
+
+def _question(answers: Sequence[Answered], condition: str) -> dict[str, Any]:
+    item, texts = answers[0].item, texts_of(answers)
+    return {
+        "condition": condition,
+        "question_id": item.question_id,
+        "question": item.question,
+        "answer": rows_first(answers).value["text"],
+        "same": Counter(texts).most_common(1)[0][1],
+        "answers": len(answers),
+        "written": [one.value["text"] for one in answers],
+        "confidences": [one.value["confidence"] for one in answers],
+        "known": list(item.known.get("answers", [])),
+    }
+
+
+def _confidence(answered: Sequence[Answered], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The shares of confidences, and of questions by number of equal answers (Antol et al. 2015, Fig. 6)."""
+    given = Counter(one.value["confidence"] for one in answered)
+    if "" in given:
+        return {}
+    same = [row["same"] for row in rows]
+    shares = {f"confidence_{name}": given[name] / len(answered) for name in CONFIDENCES}
+    return shares | {
+        "same_7_or_more": sum(number >= MANY for number in same) / len(same),
+        "same_3_to_6": sum(SOME <= number < MANY for number in same) / len(same),
+    }
+
+
+_BRIEF = "Answer with a word or a brief phrase, not a sentence; state facts, not opinions."
+ANSWERS = StudyKind(
+    "answers",
+    "Answer questions",
+    "people write answers, with their confidence: with the image, without it, or with only a caption",
+    "Antol et al. 2015, Sect. 3 (ten answers), 4.3 and 4.4 (three without the image)",
+    WRITE_WITH_CONFIDENCE,
+    (
+        Condition("image", _BRIEF, frozenset((IMAGE, QUESTION)), annotators=10),
+        Condition("question", f"The image is hidden: guess. {_BRIEF}", frozenset((QUESTION,)), annotators=3),
+        Condition(
+            "caption", f"The image is hidden: use its caption. {_BRIEF}", frozenset((QUESTION, CAPTION)), annotators=3
+        ),
+    ),
+    results=_outcome,
+    reads=read_questions,
+)
+MAJORITY = StudyKind(
+    "majority",
+    "Answer questions",
+    "people write answers, and the majority of five counts",
+    "Hudson and Manning 2019 (GQA), Sect. 4.1",
+    WRITE,
+    (Condition("full", _BRIEF, frozenset((IMAGE, QUESTION)), annotators=5),),
+    results=partial(_outcome, majority=True),
+    reads=read_questions,
+)

@@ -1,0 +1,140 @@
+"""``hf_vqa_mc.study_results`` and ``vqa-mc study results``: what people's answers amount to."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import FRACTION, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.tables import TextTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.studies.finished import Finished
+
+SHARES = (
+    *("accuracy", "chance", "label_correct", "label_rejected", "ambiguous", "bad_question"),
+    *("share_", "confidence_", "same_", "questions_with_"),
+)
+"""Beginnings of the columns of fractions in [0, 1]."""
+TEXTS = ("condition",)
+
+
+@settings
+class StudyResultsSettings:
+    """Turn the answers of a study into results: accuracy or verdicts, intervals over annotators, agreement and time.
+
+    The folder has all answers (answers.parquet), one row per question (questions.parquet), all figures (results.json)
+    and the files for other commands. A study can be served at the same time.
+    """
+
+    study: Path = option("File of vqa-mc study create.", kw_only=False)
+    answers: Path | None = option("Copy of the study that has the answers, such as that of a Space.", default=None)
+    output: Path | None = option("Folder to write.", default=None)
+    overwrite: bool = overwrite_option()
+    passed: float = option(
+        "Fraction of attention checks below which an annotator's answers do not count; 0: all count.",
+        default=0.5,
+        check=FRACTION,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyResultsResult(Result):
+    """The results of a study."""
+
+    done: "Finished"
+    summary: dict[str, Any]
+    written: tuple[Path, ...] = ()
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The table, the attention checks, the files, and how to use them."""
+        summary, checks = self.summary, self.summary["attention_checks"]
+        yield f"{summary['kind']}: {summary['dataset']}"
+        yield TextTable(_columns(list(self.done.outcome.table)), TEXTS, TEXTS)
+        for name, progress in summary["progress"].items():
+            if progress["answers"] < progress["wanted"]:
+                yield f"unfinished: {name} has {progress['answers']:,} of {progress['wanted']:,} answers"
+        if checks["answered"]:
+            yield f"attention checks passed: {checks['passed']:,} of {checks['answered']:,}"
+        if excluded := summary["excluded_annotators"]:
+            yield f"left out, as they passed too few attention checks: {counted(len(excluded), 'annotator')}"
+        yield from (f"wrote {path}" for path in self.written)
+        if self.written:
+            yield from (
+                f"to use it: {line}".replace("FOLDER", str(self.written[0].parent)) for line in self.done.outcome.usage
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures; fractions in [0, 1]."""
+        return self.summary
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per question and condition; what deserves a look comes first."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.done.outcome.items))
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write the folder."""
+        return self.done.write(Path(path), overwrite)
+
+
+def _columns(rows: list[Any]) -> dict[str, list[str]]:
+    """The main table as text; columns of fractions in percent, with the interval of the first."""
+    from hf_vqa_mc.scoring.table import percent
+
+    def cell(row: Any, name: str) -> str:  # noqa: ANN401  a mapping
+        value = row.get(name)
+        if value is None:
+            return "–"
+        if name.startswith(SHARES):
+            return percent(value)
+        return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+    names = [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if name not in ("low", "high", "kappa_units")
+    ]
+    columns = {}
+    for name in names:
+        title = f"{name.replace('_', ' ')} %" if name.startswith(SHARES) else name.replace("_", " ")
+        columns[title] = [cell(row, name) for row in rows]
+        if name in ("accuracy", "label_correct"):
+            columns["95% interval"] = [f"{percent(row.get('low'))} to {percent(row.get('high'))}" for row in rows]
+    return columns
+
+
+@verb(
+    StudyResultsSettings,
+    "vqa-mc study results study.sqlite --output results",
+    "vqa-mc study results study.sqlite --answers from_the_space.sqlite --output results",
+)
+def study_results(settings: StudyResultsSettings, progress: Progress) -> StudyResultsResult:
+    """Compute the results of a study.
+
+    Returns:
+        The results, written to ``output`` if given.
+
+    Raises:
+        InputError: the file is not a study, has no answers, or ``answers`` is of another study.
+    """
+    from hf_vqa_mc.studies.finished import finished
+    from hf_vqa_mc.studies.store import Study
+
+    with ExitStack() as stack:
+        study = stack.enter_context(closing(Study(settings.study)))
+        copy = stack.enter_context(closing(Study(settings.answers))) if settings.answers else None
+        done = finished(study, copy, settings.passed)
+        written = done.write(settings.output, settings.overwrite) if settings.output else []
+        return StudyResultsResult(done, done.summary(), tuple(written))

@@ -1,0 +1,110 @@
+"""``hf_vqa_mc.study_serve`` and ``vqa-mc study serve``: the web pages of a study."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+PORT = 7860
+"""The port that Spaces expect."""
+
+
+@settings
+class StudyServeSettings:
+    """Serve a study to annotators until Ctrl-C; the same command resumes it.
+
+    Every answer is on the disk before the page reports it as saved. On this computer only, unless --host is given; put
+    a reverse proxy with HTTPS in front of it for the internet.
+    """
+
+    study: Path = option("File of vqa-mc study create.", kw_only=False)
+    host: str = option("Address to listen on; 0.0.0.0 for all networks.", default="127.0.0.1")
+    port: int = option(
+        "Port to listen on; 0 for any free one.", default=PORT, check=("0 to 65535", range(65536).__contains__)
+    )
+    url: str | None = option("Address by which annotators reach the server, for the printed links.", default=None)
+    links: int | None = option(
+        "Print this number of personal links, one per annotator. By default one link that anyone with it can join by.",
+        default=None,
+        check=AT_LEAST_ONE,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyServeResult(Result):
+    """The progress of a study."""
+
+    progress: dict[str, tuple[int, int]]
+    """answers so far and answers wanted, by condition"""
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The answers of each condition."""
+        yield from (f"{name}: {done:,} of {wanted:,} answers" for name, (done, wanted) in self.progress.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answers of each condition."""
+        return {name: {"answers": done, "wanted": wanted} for name, (done, wanted) in self.progress.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per condition."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.to_dict(), orient="index").rename_axis("condition").reset_index()
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write the progress as JSON."""
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
+
+        check_output_file(Path(path), "path", overwrite=overwrite)
+        write_json(Path(path), self.to_dict(), overwrite=overwrite)
+        return [Path(path)]
+
+
+@verb(
+    StudyServeSettings,
+    "vqa-mc study serve study.sqlite",
+    "vqa-mc study serve study.sqlite --host 0.0.0.0 --url https://study.example.org --links 20",
+)
+def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeResult:
+    """Serve a study.
+
+    Returns:
+        The progress of the study when the server ends.
+
+    Raises:
+        InputError: the file is not a study, or the port cannot be used.
+        MissingExtra: the server is not installed.
+    """
+    from hf_vqa_mc.studies.serving import bound_socket, run
+    from hf_vqa_mc.studies.store import Study
+
+    with closing(Study(settings.study)) as study:
+        listening = bound_socket(settings.host, settings.port)
+        port = listening.getsockname()[1]
+        address = (settings.url or f"http://{settings.host}:{port}").rstrip("/")
+        paths = (
+            [f"a/{token}/" for token in study.tokens(settings.links)]
+            if settings.links
+            else [f"join/{study.settings.join}"]
+        )
+
+        def ready() -> None:
+            for path in paths:
+                sys.stdout.write(f"{address}/{path}\n")
+            sys.stdout.flush()
+
+        run(study, listening, settings.links is None, ready)
+        return StudyServeResult(dict(study.progress()))
