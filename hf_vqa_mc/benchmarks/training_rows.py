@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.reading import read_benchmark
-from hf_vqa_mc.dataset.loading import given_splits, load_splits
+from hf_vqa_mc.dataset.loading import NoChoices, given_splits, load_splits
 from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -30,16 +31,32 @@ def readable_rows(dataset: str, config: str) -> Iterator[str]:
     Raises:
         InputError: as `read_benchmark`.
     """
-    if not Path(dataset).is_file():
-        config, splits = load_splits(dataset, config or None)
-        columns = next(iter(splits.values())).column_names
-        if NEEDED <= set(columns) or open_ended_source(columns, config) is not None:
-            yield config
-            return
-    benchmark = read_benchmark(dataset, config or None)
+    is_file = Path(dataset).is_file()
+    if not is_file and (found := _name_if_built(dataset, config)):
+        yield found
+        return
+    try:
+        benchmark = read_benchmark(dataset, config or None)
+    except NoChoices:
+        if is_file or not config:
+            raise
+        yield config  # open-ended rows
+        return
     name = benchmark.config or Path(dataset).stem
     with given_splits(dataset, name, built_rows(benchmark)):
         yield name
+
+
+def _name_if_built(dataset: str, config: str) -> str | None:
+    """The name of the config if its rows have the columns of ``vqa-mc build``, or cannot be read; None otherwise."""
+    try:
+        config, splits = load_splits(dataset, config or None)
+    except (InputError, ConnectionError):  # reported by what reads the rows, after it has checked its options
+        if not config:
+            raise
+        return config
+    columns = next(iter(splits.values())).column_names
+    return config if NEEDED <= set(columns) or open_ended_source(columns, config) is not None else None
 
 
 def built_rows(benchmark: Benchmark) -> "DatasetDict":
