@@ -80,7 +80,16 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
         settings.model,
         **{
             name: getattr(settings, name)
-            for name in ("base_url", "device", "batch_size", "concurrency", "max_tokens", "timeout", "word_vectors")
+            for name in (
+                "base_url",
+                "engine",
+                "device",
+                "batch_size",
+                "concurrency",
+                "max_tokens",
+                "timeout",
+                "word_vectors",
+            )
         },
     )
     with contextlib.ExitStack() as stack:

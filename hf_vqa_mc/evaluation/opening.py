@@ -9,11 +9,15 @@ from hf_vqa_mc.evaluation.methods import METHODS, Method
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
 
+TRANSFORMERS, VLLM = "transformers", "vllm"
+"""Programs that run a model of transformers; ``--engine``."""
+
 
 def open_model(
     model: Any,  # noqa: ANN401  a name or a LanguageModel
     *,
     base_url: str | None,
+    engine: str,
     device: str | None,
     batch_size: int,
     concurrency: int,
@@ -34,16 +38,24 @@ def open_model(
             )
         return model
     name = str(model)
+    if base_url is not None and engine != TRANSFORMERS:
+        raise InputError(f"--engine {engine}: the server at --base-url runs the model; remove one of them")
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
         return ServedModel(name, base_url, concurrency=concurrency, max_tokens=max_tokens, timeout=timeout)
     if _is_ours(name):
+        if engine != TRANSFORMERS:
+            raise InputError(f"--engine {engine}: --model {name} is a model of vqa-mc train; remove it")
         from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
 
         return CheckpointModel(name, device=device, batch_size=batch_size, word_vectors=word_vectors)
     if word_vectors is not None:
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
+    if engine == VLLM:
+        from hf_vqa_mc.evaluation.vllm_model import VllmModel
+
+        return VllmModel(name, device=device, max_tokens=max_tokens)
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
     return TransformersModel(name, device=device, batch_size=batch_size, max_tokens=max_tokens)

@@ -1,23 +1,17 @@
 """Models behind an OpenAI-compatible server: vLLM, SGLang, ``transformers serve`` and commercial ones."""
 
-import base64
-import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from hf_vqa_mc.benchmarks.questions import LETTERS
 from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.evaluation.chat_messages import ALTERNATIVES, letter_scores, messages
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.redaction import redacted
 
 KEY = "OPENAI_API_KEY"
 """Environment variable of the server's key."""
-ALTERNATIVES = 20
-"""Number of most probable tokens that are requested, the maximum of most servers."""
 RETRIES = 6
 """Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
 MALFORMED = 3
@@ -98,7 +92,7 @@ class ServedModel:
             limits = {name: max_tokens if value is None else value for name, value in used.items()}
             try:
                 answer = self._client.chat.completions.create(
-                    model=self.name, messages=_messages(prompt), **limits, **options
+                    model=self.name, messages=messages(prompt), **limits, **options
                 )
                 return read(answer, prompt)
             except InputError:
@@ -145,13 +139,8 @@ class ServedModel:
         if found is None or not found.content:
             none = "the server returns no log-probabilities (top_logprobs)"
             raise InputError(f"--base-url {self._url}: {none}; use --method generate")
-        scores: list[float | None] = [None] * len(prompt.choices)
-        for one in found.content[0].top_logprobs:
-            index = LETTERS.find(one.token.strip() or "?")
-            if len(one.token.strip()) == 1 and 0 <= index < len(scores) and math.isfinite(one.logprob):
-                before = scores[index]
-                scores[index] = float(np.logaddexp(-np.inf if before is None else before, one.logprob))
-        return Reply(scores=tuple(scores), tokens=_usage(answer))
+        tokens = [(one.token, one.logprob) for one in found.content[0].top_logprobs]
+        return Reply(scores=letter_scores(tokens, len(prompt.choices)), tokens=_usage(answer))
 
     def _check_served(self) -> None:
         """Raise InputError unless the server serves the model.
@@ -213,21 +202,6 @@ class ServedModel:
         if isinstance(reason, str) and reason and reason not in line:  # as servers with FastAPI give it
             line += f" - {redacted(reason.splitlines()[0][:MOST_SIGNS])}"
         return line.replace(self._key, "[key]") if self._key else line
-
-
-def _messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """The user's message, with the image as a data address."""
-    if prompt.image is None:
-        return [{"role": "user", "content": prompt.text}]
-    address = f"data:image/{media_type(prompt.image)};base64,{base64.b64encode(prompt.image).decode()}"
-    image = {"type": "image_url", "image_url": {"url": address}}
-    return [{"role": "user", "content": [image, {"type": "text", "text": prompt.text}]}]
-
-
-def media_type(content: bytes) -> str:
-    """The media type of a JPEG, PNG, GIF or WEBP file, from its first bytes."""
-    starts = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
-    return next((name for start, name in starts.items() if content.startswith(start)), "png")
 
 
 def _usage(answer: Any) -> tuple[int, int] | None:  # noqa: ANN401  a ChatCompletion

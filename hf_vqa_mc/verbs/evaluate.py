@@ -57,6 +57,13 @@ class EvaluateSettings(BenchmarkOptions):
     base_url: str | None = option(
         "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None, panel=MODEL
     )
+    engine: str = option(
+        "Program that runs a model of transformers: transformers, or vllm in this process (extra vllm; letter and "
+        "generate only).",
+        default="transformers",
+        check=("transformers or vllm", lambda value: value in ("transformers", "vllm")),
+        panel=MODEL,
+    )
     device: str | None = option(
         "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
         default=None,
@@ -198,7 +205,7 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     Raises:
         InputError: the benchmark or the model cannot be used, or ``output`` has another run.
         ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
-        MissingExtra: ``base_url`` needs the extra ``evaluate``.
+        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
     from hf_vqa_mc.report.evaluation import write_evaluation
