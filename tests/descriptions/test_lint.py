@@ -5,7 +5,7 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -210,6 +210,7 @@ def test_a_list_of_known_issues_must_have_their_names(tmp_path):
 CELLS = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["None", "A. x", "<b>", "2", "two", " "]))
 
 
+@settings(deadline=None)  # reads a whole benchmark
 @given(st.lists(st.tuples(CELLS, st.lists(CELLS, max_size=4), st.one_of(st.none(), st.integers(-1, 4))), max_size=12))
 def test_any_rows_are_checked_or_rejected_with_a_reason(rows):
     frame = pd.DataFrame(
