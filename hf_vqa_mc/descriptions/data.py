@@ -101,7 +101,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     left_out = (f"{name} is left out: {why}" for name, why in benchmark.left_out.items())
     return replace(
         _data(_names(benchmark.dataset, benchmark.config, only), columns, _several(rows["answers"])),
-        targets=choices.flat.take(choices.starts + labels),
+        targets=choices.flat.take(choices.starts + labels).compacted(),
         choices=choices,
         labels=labels,
         ordered=benchmark.test.ordered,

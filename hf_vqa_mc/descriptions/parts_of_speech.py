@@ -72,6 +72,9 @@ def _possible(word: str) -> list[bool]:
     """The classes that a word may be of."""
     closed, verbs = _lists()
     found = [False] * 6
+    if not word[0].isalpha():  # a number
+        found[OTHER] = True
+        return found
     if word in closed:
         found[closed[word]] = True
         return found

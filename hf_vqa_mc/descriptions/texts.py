@@ -66,6 +66,12 @@ class Column:
         """Some of the rows."""
         return Column(self.distinct, self.codes[rows])
 
+    def compacted(self) -> "Column":
+        """The same rows, without distinct texts that occur in none."""
+        used = np.flatnonzero(self.counts > 0)
+        codes = np.where(self.valid, np.searchsorted(used, self.codes), MISSING)
+        return Column(self.distinct.take(pa.array(used)), codes.astype(np.int32))
+
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
         """(rows,): whether the row has a text."""
@@ -100,11 +106,9 @@ class Column:
         return Words(numbers, starts, texts_of(vocabulary))
 
     def most_frequent(self, most: int) -> list[int]:
-        """Indices of the most frequent texts; ties by text."""
-        counts = self.counts
-        least = np.sort(counts)[-most:][:1]
-        candidates = np.flatnonzero((counts > 0) & (counts >= (least[0] if len(least) else 0)))
-        return sorted(candidates.tolist(), key=lambda index: (-counts[index], self.distinct[index].as_py()))[:most]
+        """Indices of the most frequent texts; of equally frequent ones the first."""
+        order = np.argsort(-self.counts, kind="stable")[:most]
+        return [index for index in order.tolist() if self.counts[index]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -85,6 +85,8 @@ class DescribeResult(Result):
 
         yield from self.description.notes
         yield number_table(self.description)
+        left_out = self.description.left_out
+        yield from (f"{name} does not apply: {left_out[name]}" for name in self.settings.figures if name in left_out)
         if self.written:
             yield f"wrote {self.written[0]} and {len(self.written) - 1} other files"
         else:
@@ -113,7 +115,7 @@ class DescribeResult(Result):
         if figure not in found:
             raise unknown_name("figure", figure, found)
         one = found[figure]
-        return pd.DataFrame({} if one is None else one.table)
+        return pd.DataFrame({} if one is None else one.table, dtype=object)
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, describe.json, and each figure as SVG and CSV to a folder."""

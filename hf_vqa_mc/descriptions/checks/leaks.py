@@ -18,6 +18,8 @@ from hf_vqa_mc.errors import shown
 TRAIN = ("train", "training")
 PERIODS = range(2, 13)
 """Periods of labels that are searched for, as by the audit."""
+BLOCKS = 20
+"""Parts of a split whose labels are compared."""
 MOST_VALUES = 1000
 """A column with more values is not searched for labels."""
 LEAST_ROWS = 20
@@ -87,7 +89,8 @@ def _predictive(linted: Linted) -> Issues:
 
 def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
     yield from ((f"the row number (period {period})", np.arange(len(rows)) % period) for period in PERIODS)
-    yield "the row number (blocks)", np.arange(len(rows)) * 20 // len(rows)
+    blocks = min(BLOCKS, len(rows) // LEAST_ROWS)
+    yield "the row number (blocks)", np.arange(len(rows)) * blocks // max(len(rows), 1)
     for name, column in _columns(linted):
         codes = column.codes[rows].astype(np.int64)
         if len(np.unique(codes)) <= MOST_VALUES:

@@ -13,13 +13,13 @@ from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, Check,
 from hf_vqa_mc.descriptions.linted import ROW, Linted, texts_where
 from hf_vqa_mc.descriptions.texts import Column, pairs
 from hf_vqa_mc.errors import shown
-from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, NUMBERS, normalised
+from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 
 NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
                  "NA", "NULL", "NaN", "None", "n/a", "nan", "null")  # fmt: skip
 """Texts that ``pandas.read_csv`` reads as missing by default."""
 PLAIN = "^[a-z0-9]+( [a-z0-9]+)*$"
-"""Texts that normalisation changes only by their words."""
+"""Texts of which normalisation changes only some words."""
 LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
 MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"
 IMAGE_MARK = r"<image[^<>]{0,20}>"
@@ -127,9 +127,8 @@ def _equal(linted: Linted) -> Issues:
 
 def _normalised(column: Column) -> Column:
     """The distinct texts as the official VQA program compares them; a text of articles only is its own key."""
-    words = "|".join((*ARTICLES, *NUMBERS))
-    simple = matches(PLAIN, column) & ~matches(rf"\b({words})\b", column)
-    simple &= ~matches(r"\b(im|ive|id|oclock|maam|\w+nt|\w+ve|\w+re|\w+ll|\w+s|\w+d|yall|twas)\b", column)
+    changed = "|".join((*ARTICLES, *NUMBERS, *CONTRACTIONS))
+    simple = matches(PLAIN, column) & ~matches(rf"\b(?:{changed})\b", column)
     texts = list(column.texts)
     for index in np.flatnonzero(~simple).tolist():
         text = unicodedata.normalize("NFC", texts[index])

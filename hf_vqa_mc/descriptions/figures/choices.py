@@ -11,7 +11,7 @@ from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.figure import Figure, Found, Number, distribution, share
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
 from hf_vqa_mc.descriptions.texts import Column, Lists
-from hf_vqa_mc.text.wordnet import wordnet_covers
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 
 def number(data: Data) -> Found:
@@ -87,13 +87,12 @@ def kinds(data: Data) -> Found:
 
 def wordnet(data: Data) -> Found:
     """The share of targets and decoys with a noun or adjective of WordNet."""
-    columns = {"targets": data.targets}
+    column, masks = data.targets, {"targets": data.targets.valid}
     if data.choices is not None:
-        columns["decoys"] = data.choices.flat.take(~_is_target(data))
-    base = data.targets if data.choices is None else data.choices.flat
-    covered = _covered(base)
-    shares = {name: share(covered[column.codes[column.valid]].sum(), column.valid.sum())
-              for name, column in columns.items() if column.valid.any()}  # fmt: skip
+        column, is_target = data.choices.flat, _is_target(data)
+        masks = {"targets": is_target, "decoys": ~is_target}
+    covered = _covered(column)
+    shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
     numbers: dict[str, Number] = dict(shares)
     return Found(numbers, {"choices": list(shares), "covered": list(shares.values())})
 
@@ -101,7 +100,9 @@ def wordnet(data: Data) -> Found:
 def _covered(column: Column) -> NDArray[np.bool_]:
     """(distinct,): whether WordNet covers any of the text's words; each distinct word is looked up once."""
     words = column.words
-    known = np.array([wordnet_covers([word]) for word in words.vocabulary], bool)
+    wordnet = load_wordnet()
+    lexicons = wordnet.nouns, wordnet.adjectives
+    known = np.array([any(one.base_forms(word) for one in lexicons) for word in words.vocabulary], bool)
     return np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
 
 

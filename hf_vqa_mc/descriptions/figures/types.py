@@ -162,7 +162,7 @@ TYPES = (
     _ANSWERS_BY_BEGINNING,
     *_figures("question_type", "question type", "Kafle and Kanan 2017, Table 2", question_type),
     *_figures("answer_type", "answer type", "Antol et al. 2015, section 4.2", answer_type),
-    _figures("group", "group", "Hudson and Manning 2019, Figure 5", partial(other_type, "group"))[1],
+    *_figures("group", "group", "Hudson and Manning 2019, section 3.5 and Figure 5", partial(other_type, "group")),
     Figure(
         "structural_types",
         "Structural and semantic types",

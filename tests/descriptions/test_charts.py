@@ -1,0 +1,55 @@
+"""Shapes are as large as the numbers that they show."""
+
+from itertools import pairwise
+from math import pi
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.descriptions.charts import HOLE, SUNBURST, Bars, Lines, Sunburst
+from hf_vqa_mc.descriptions.drawing import SERIES
+from hf_vqa_mc.descriptions.figure import Found, Share
+
+COUNTS = st.lists(st.integers(1, 1000), min_size=1, max_size=20)
+
+
+def area(points):
+    """Of a polygon."""
+    return abs(sum(x * w - z * y for (x, y), (z, w) in pairwise([*points, points[0]]))) / 2
+
+
+@given(COUNTS)
+def test_arcs_have_their_shares_of_the_ring(counts):
+    shares = [Share(count / sum(counts)) for count in counts]
+    found = Found(table={"word": [f"w{row}" for row in range(len(counts))], "share": shares})
+    shapes = Sunburst(("word",), "share")([("data", found)]).shapes
+    radius, hole = SUNBURST / 2 - 1, SUNBURST / 2 * HOLE
+    for shape, share in zip(shapes, shares, strict=True):
+        ring = pi * (radius**2 - hole**2)
+        assert area(shape.points) == pytest.approx(share * ring, rel=0.01, abs=0.005 * ring)  # gaps
+        assert all(0 <= x <= 480 and 0 <= y <= SUNBURST for x, y in shape.points)
+
+
+@given(COUNTS, COUNTS)
+def test_bars_of_two_datasets_have_one_scale(one, other):
+    tables = [{"name": [f"n{row}" for row in range(len(counts))], "count": counts} for counts in (one, other)]
+    drawing = Bars("name", "count")([("a", Found(table=tables[0])), ("b", Found(table=tables[1]))])
+    bars = [shape for shape in drawing.shapes if shape.title]
+    scale = {round((one.points[1][0] - one.points[0][0]) / int(one.title.split(": ")[1].replace(",", "")), 6)
+             for one in bars}  # fmt: skip
+    assert len(scale) == 1
+    assert {bar.colour for bar in bars} <= set(SERIES)
+
+
+def test_a_dataset_without_the_figure_leaves_the_other_its_colour():
+    drawing = Bars("name", "count")([("a", Found()), ("b", Found(table={"name": ["x"], "count": [1]}))])
+    assert [shape.colour for shape in drawing.shapes if shape.title] == ["b"]
+
+
+@pytest.mark.parametrize("values", [[0.0], [1e-12], [5, 5], [1e9, 3]])
+def test_axes_of_any_numbers_are_drawn(values):
+    found = Found(table={"x": list(range(len(values))), "y": values})
+    assert Lines("x", "y", "x")([("data", found)]).labels
+    found = Found(table={"x": [one + 1 for one in range(len(values))], "y": values})
+    assert Lines("x", "y", "x", logarithmic=True)([("data", found)]).labels

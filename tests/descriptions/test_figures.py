@@ -1,0 +1,149 @@
+"""Figures have the numbers that are counted by hand."""
+
+import lzma
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hf_vqa_mc as vm
+from tests.descriptions.frames import answered, benchmark, numbers, rows_of
+
+WORDS = st.lists(st.sampled_from(["what", "is", "a", "the", "cat", "é", "?", "2"]), max_size=6).map(" ".join)
+
+
+def test_answers_are_counted_by_words():
+    found = numbers(answered().drop(columns="answers"), "answer_lengths")
+    assert (found["one word"], found["two words"], found["three words"]) == (0.6, 0.2, 0)
+    assert (found["mean"], found["different one-word answers"]) == (pytest.approx(9 / 5), 3)
+
+
+def test_all_human_answers_are_described_if_there_are_several():
+    assert sum(row["answers"] for row in rows_of(answered(), "answer_lengths")) == 15
+    assert numbers(answered(), "unique_answers") == {"mean": 2.0, "annotators per question": 3.0}
+    assert numbers(answered(), "agreement")["mean"] == 2.0
+
+
+def test_yes_no_and_numbers():
+    data = answered(answer=["Yes.", "no", "yes", "two", "2"]).drop(columns="answers")
+    found = numbers(data, "answer_kinds")
+    assert found["yes or no"] == 0.6
+    assert found["yes, of yes or no"] == pytest.approx(2 / 3)
+    assert (found["number"], found["its share of the numbers"]) == (0.4, 1.0)
+
+
+def test_coverage_grows_to_one():
+    rows = rows_of(answered(answer=["a", "a", "a", "b", "c"]).drop(columns="answers"), "coverage")
+    assert [row["answers"] for row in rows] == [1, 2, 3]
+    assert [row["questions"] for row in rows] == [0.6, 0.8, 1.0]
+
+
+def test_beginnings_are_those_given_the_longest_first(tmp_path):
+    file = tmp_path / "types.txt"
+    file.write_text("what\nwhat color\nis this a\nnone of the above\n")
+    rows = rows_of(answered(), "beginnings", beginnings=file)
+    found = {row["beginning"]: row["questions"] for row in rows}
+    assert found == {"what": 1, "what color": 2, "is this a": 1, "none of the above": 1}
+
+
+def test_counted_beginnings_are_frequent_and_cover_all_questions():
+    rows = rows_of(answered(20), "beginnings")
+    assert sum(row["questions"] for row in rows) == 100
+    assert {"what color is the cat", "is this a cat", "how many cats"} <= {row["beginning"] for row in rows}
+
+
+@settings(deadline=None)  # reads a whole dataset
+@given(st.lists(WORDS, min_size=1, max_size=30))
+def test_an_arc_is_as_long_as_the_share_of_questions_with_its_words(questions):
+    frame = pd.DataFrame({"question_id": range(len(questions)), "image_id": 0, "question": questions, "answer": "x"})
+    if not any(questions):
+        return
+    rows = rows_of(frame, "first_words")
+    from hf_vqa_mc.text.normalisation import words
+
+    for row in rows:
+        path = [row[name] for name in ("first word", "second word", "third word", "fourth word") if row[name]]
+        assert row["questions"] == sum(words(one)[: len(path)] == path for one in questions)
+
+
+def test_entropy_is_that_of_the_answers_of_each_type():
+    data = answered(2, question_type=["a"] * 5 + ["b"] * 5, answer=["x"] * 5 + ["y", "y", "z", "z", ""])
+    rows = {row["type"]: row for row in rows_of(data, "question_types")}
+    assert (rows["a"]["entropy"], rows["b"]["entropy"]) == (0.0, 1.0)
+    assert (rows["b"]["different answers"], rows["b"]["its share"]) == (2, 0.5)
+    assert numbers(data, "question_types")["entropy, mean of types"] == 0.5
+
+
+def test_parts_of_speech_of_a_question():
+    frame = answered(question=["Is the small cat sitting on the red table?"] * 5)
+    found = numbers(frame, "parts_of_speech")
+    assert found["tagged by"] == "rules"
+    assert [found[name] for name in ("nouns", "verbs", "adjectives", "prepositions")] == [2, 2, 2, 1]
+
+
+def test_positions_and_lengths_of_choices():
+    data = benchmark(400, label=[0] * 300 + [1, 2, 3, 3] * 25, choices=[["longest", "b", "c", "d"]] * 400)
+    found = numbers(data, "label_positions")
+    assert found["degrees of freedom"] == 3
+    assert found["chi-square"] == pytest.approx((200**2 + 75**2 * 2 + 50**2) / 100)
+    assert found["p"] < 1e-10
+    assert numbers(data, "choice_lengths")["target is the longest (ties share)"] == 0.75
+
+
+def test_overlap_and_repeated_rows():
+    train, test = benchmark(4), benchmark(8)
+    found = numbers({"train": train, "test": test}, "overlap")
+    assert found["image and question of test also in train"] == 0.5
+    assert numbers({"train": train, "test": test}, "duplicates")["same image, question and answer"] == pytest.approx(
+        4 / 12
+    )
+    assert numbers(test, "image_reuse") == {"mean": 1.0, "most": 1}
+
+
+def test_a_split_or_two_datasets(tmp_path):
+    splits = {"train": benchmark(4), "test": benchmark(8)}
+    assert numbers(splits, "size", split="test")["questions"] == 8
+    both = numbers(splits, "size", against=benchmark(3))
+    assert [one["questions"] for one in both] == [12, 3]
+    result = vm.describe(splits, against=answered(), figures=("choices", "agreement"))
+    frame = result.to_pandas()
+    assert list(frame.columns) == ["figure", "number", "dataset (1)", "dataset (2)"]
+    assert frame.set_index("number").loc["random guessing"].tolist()[1:] == [0.25, None]
+    assert result.table("choices", 1).empty
+
+
+def test_captions_of_other_words_differ(tmp_path):
+    import json
+
+    file = tmp_path / "captions.json"
+    records = [{"image_id": f"i{row % 4}", "caption": "two brown horses standing near a fence"} for row in range(50)]
+    records.append({"image_id": "elsewhere", "caption": "not counted"})
+    file.write_text(json.dumps({"annotations": records}))
+    found = numbers(answered(20), "captions", captions=file)
+    assert found["captions"] == 50
+    assert found["distance of nouns"] > 0.5
+    assert found["p of nouns"] < 0.001
+
+
+@pytest.mark.slow
+def test_real_questions_begin_as_the_paper_counted(real_data, tmp_path):
+    """Antol et al. 2015, Table 3 and section 4.2, on all of VQA v1's validation split."""
+    columns = {}
+    for name in ("questions_val2014", "answers_val2014_modal", "images_val2014_all"):
+        content = lzma.decompress((real_data / "vqa_v1" / f"textdump__{name}.txt.xz").read_bytes())
+        columns[name.split("_")[0]] = content.decode().splitlines()
+    frame = pd.DataFrame(
+        {"question_id": range(121_512), "image_id": columns["images"], "question": columns["questions"],
+         "answer": columns["answers"]}
+    )  # fmt: skip
+    published = {"what is": 13.84, "what color": 8.98, "how many": 10.28, "is the": 10.16, "is this": 8.26,
+                 "are": 7.57, "does": 2.75, "is there": 3.60, "where": 2.90}  # fmt: skip
+    file = tmp_path / "beginnings.txt"
+    more = ["what kind", "what are", "what type", "why", "which", "do", "what does", "what time", "who"]
+    file.write_text("\n".join([*published, *more]))
+    shares = {row["beginning"]: 100 * row["share"] for row in rows_of(frame, "beginnings", beginnings=file)}
+    assert all(shares[name] == pytest.approx(share, abs=0.6) for name, share in published.items())
+    found = numbers(frame, "answer_kinds")
+    assert (found["yes or no"], found["number"]) == (pytest.approx(0.3837, abs=0.02), pytest.approx(0.1231, abs=0.02))
+    assert found["most frequent number"] == "two"

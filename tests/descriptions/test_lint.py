@@ -1,0 +1,229 @@
+"""The linter lists all faulty rows with their locations."""
+
+import io
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from tests.descriptions.frames import benchmark, located
+
+
+def with_cells(cells, rows=40):
+    """A benchmark with other cells: column to row to value."""
+    data = benchmark(rows).astype(object)
+    for column, values in cells.items():
+        for row, value in values.items():
+            data.at[row, column] = value
+    return data
+
+
+def test_a_benchmark_without_faults_has_no_issues():
+    result = vm.lint(benchmark())
+    assert located(benchmark()) == []
+    assert result.exit_code == 0
+    assert result.linting.rows == 40
+
+
+PLANTED = {
+    "missing_target": {"label": {3: None, 8: None}},
+    "invalid_label": {"label": {3: 4, 8: -5}},
+    "missing_question": {"question": {3: None, 8: None}},
+    "one_choice": {"choices": {3: ["a"], 8: ["b"]}, "label": {3: 0, 8: 0}},
+    "no_choices": {"choices": {3: [], 8: []}},
+    "equal_choices": {"choices": {3: ["2", "two", "c", "d"], 8: ["A cat.", "b", "the  cat", "d"]}},
+    "blank_texts": {"question": {3: " ", 8: "\t"}},
+    "empty_choices": {"choices": {3: ["a", "", "b", "c", "d"], 8: ["a", "x", None, "b", "c"]}, "label": {8: 0}},
+    "read_as_missing": {"choices": {3: ["None", "b", "c", "d"]}, "question": {8: "NA"}},
+    "lettered_choices": {"choices": {3: ["A. x", "B. y", "C. z", "D. u"], 8: ["(a) x", "(b) y", "(c) z", "(d) u"]}},
+    "markup": {"question": {3: "What is <b>it</b>?"}, "choices": {8: ["a&amp;b", "b", "c", "d"]}},
+    "mojibake": {"question": {3: "Is it a cafÃ©?"}, "choices": {8: ["x\ufffd", "b", "c", "d"]}},
+    "control_characters": {"question": {3: "What\x07?", 8: "\u202etahW?"}},
+    "spaces": {"choices": {3: ["a ", "b", "c", "d"], 8: ["a", "b  b", "c", "d"]}},
+}
+
+
+@pytest.mark.parametrize("check", PLANTED)
+def test_a_planted_fault_is_found_in_each_of_its_rows(check):
+    found = [
+        one
+        for one in located(with_cells(PLANTED[check]))
+        if one[0] not in ("spaces", "blank_texts") or one[0] == check
+    ]
+    assert found == [(check, 3), (check, 8)]
+
+
+def test_rows_that_cannot_be_read_do_not_hide_others():
+    cells = {
+        "label": {3: 9, 5: None, 8: 0},
+        "question": {6: None},
+        "choices": {8: ["x"], 10: ["a", "A", "b", "c"], 12: []},
+    }
+    splits = {
+        name: with_cells(cells).assign(image_id=[f"{name}{row}" for row in range(40)]) for name in ("train", "test")
+    }
+    frame = vm.lint(splits).to_pandas()
+    for split in splits:
+        found = frame[frame["split"] == split]
+        checks = dict(zip(found["row"], found["check"], strict=True))
+        assert {row: checks[row] for row in (3, 5, 6, 8, 10, 12)} == {
+            3: "invalid_label", 5: "missing_target", 6: "missing_question", 8: "one_choice", 10: "equal_choices",
+            12: "no_choices",
+        }  # fmt: skip
+        assert all(found["question_id"] == "q" + found["row"].astype(str))
+
+
+def test_most_rows_must_be_readable():
+    with pytest.raises(InputError, match="label is"):
+        vm.lint(benchmark(label=[9] * 30 + [0] * 10))
+
+
+def test_contradictory_and_repeated_rows():
+    data = with_cells(
+        {"image_id": {1: "image-0", 3: "image-2"}, "question": {1: "Why?", 0: "why", 3: "Why?", 2: "why?"}}
+    )
+    data["choices"] = [["x", "y", "z", "u"]] * len(data)
+    data["label"] = [0, 1, 2, 2] + [row % 4 for row in range(36)]
+    found = located(data)
+    assert [row for check, row in found if check == "contradictory_targets"] == [0, 1]
+    assert [row for check, row in found if check == "repeated_rows"] == [3]
+
+
+def test_repeated_ids_and_missing_types():
+    data = with_cells({"question_id": {7: "q2"}})
+    data["question_type"] = ["kind"] * 39 + [None]
+    assert {("repeated_ids", 7), ("untyped", 39)} <= set(located(data))
+
+
+def test_rows_of_the_training_split_in_another():
+    splits = {"train": benchmark(20), "test": benchmark(40).iloc[15:].reset_index(drop=True)}
+    found = vm.lint(splits).to_pandas()
+    leaked = found[found["check"] == "question_in_train"]
+    assert leaked["row"].tolist() == [0, 1, 2, 3, 4]
+    assert set(leaked["split"]) == {"test"}
+
+
+def test_names_and_columns_that_give_the_answer_away():
+    data = benchmark(200, choices=[["cat", "dog", "bus", "car"]] * 200)
+    targets = [choices[label] for choices, label in zip(data["choices"], data["label"], strict=True)]
+    data["image_id"] = [f"photos/{target}_{row}.jpg" for row, target in enumerate(targets)]
+    data["solution"] = targets
+    data["hint"] = [f"look {label}" for label in data["label"]]
+    found = vm.lint(data).to_pandas()
+    assert (found["check"] == "target_in_name").sum() == 200
+    details = " ".join(found[found["check"].isin(["predictive_columns", "repeated_target"])]["detail"])
+    assert "'hint'" in details
+    assert "'solution' is the target in 100.0%" in details
+
+
+@pytest.mark.parametrize("labels", [[row % 4 for row in range(200)], [row // 50 for row in range(200)]])
+def test_labels_in_an_order_are_found(labels):
+    found = vm.lint(benchmark(200, label=labels)).to_pandas()
+    assert "the row number" in " ".join(found[found["check"] == "predictive_columns"]["detail"])
+
+
+def test_unbalanced_positions():
+    found = vm.lint(benchmark(200, label=[0] * 150 + [1, 2] * 25)).to_pandas()
+    assert "position 1 has 75.0%" in found[found["check"] == "unbalanced_positions"]["detail"].iloc[0]
+
+
+def picture(colour):
+    content = io.BytesIO()
+    Image.new("RGB", (8, 8), colour).save(content, "PNG")
+    return content.getvalue()
+
+
+def test_images_missing_damaged_repeated_or_in_training(tmp_path):
+    for row in range(16):
+        (tmp_path / f"image-{row}.png").write_bytes(picture((row, 0, 0)))
+    (tmp_path / "image-3.png").write_bytes(picture((5, 5, 5))[:40])
+    (tmp_path / "image-4.png").write_bytes(picture((0, 0, 0)))  # that of row 0
+    (tmp_path / "image-6.png").unlink()
+    names = [f"image-{row}.png" for row in range(16)]
+    train, test = benchmark(8, image_id=names[:8]), benchmark(8, image_id=[names[1], *names[9:]])
+    test["question"] += " Really?"
+    frame = vm.lint({"train": train, "test": test}, images=tmp_path).to_pandas()
+    found = {(one.check, one.split, one.row) for one in frame.itertuples()}
+    assert {("damaged_images", "train", 3), ("missing_images", "train", 6), ("repeated_images", "train", 4),
+            ("image_in_train", "test", 0)} <= found  # fmt: skip
+    skipped = vm.lint({"train": train, "test": test}, images=tmp_path, skip_images=True).to_pandas()
+    assert not skipped["check"].isin(["damaged_images", "missing_images", "repeated_images"]).any()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])
+def test_the_written_issues_are_a_list_of_known_ones(tmp_path, suffix):
+    data = with_cells({"label": {3: 9}, "choices": {8: ["a", "A", "b", "c"]}, "question_id": {3: "=q3", 8: "@q8"}})
+    file = tmp_path / f"known{suffix}"
+    first = vm.lint(data, output=file)
+    assert (first.exit_code, first.written) == (3, (file,))
+    again = vm.lint(data, ignore=file)
+    assert (again.exit_code, again.linting.ignored, again.linting.stale) == (0, len(first.to_pandas()), [])
+    repaired = vm.lint(benchmark(), ignore=file)
+    assert any("@q8" in one for one in repaired.linting.stale)
+    assert "were not found again" in repr(repaired)
+
+
+def test_a_printed_list_without_splits_is_accepted(tmp_path):
+    data = with_cells({"label": {3: 9}})
+    printed, short = tmp_path / "printed.json", tmp_path / "short.csv"
+    printed.write_text(json.dumps(vm.lint(data).to_dict()))
+    short.write_text("check,question_id\ninvalid_label,q3\n")
+    assert vm.lint(data, ignore=printed).exit_code == vm.lint(data, ignore=short).exit_code == 0
+    printed.write_text(json.dumps(vm.lint(benchmark()).to_dict() | {"issues": []}))
+    assert vm.lint(data, ignore=printed).exit_code == 3
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 0), ("warning", 3), ("note", 3), ("never", 0)])
+def test_the_exit_code_depends_on_the_severity(fail_on, code):
+    assert vm.lint(with_cells(PLANTED["markup"]), fail_on=fail_on).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fail_on": "everything"}, "--fail-on"),
+        ({"ignore": "nowhere.csv"}, "--ignore nowhere.csv: no such file"),
+        ({"output": "issues.txt"}, "--output issues.txt: expected a file with one of the suffixes"),
+    ],
+)
+def test_invalid_options(options, message):
+    with pytest.raises(InputError, match=message):
+        vm.lint(benchmark(), **options)
+
+
+def test_a_list_of_known_issues_must_have_their_names(tmp_path):
+    file = tmp_path / "known.csv"
+    for content, message in (
+        ("check,id\na,b\n", "no column 'question_id'"),
+        ("check,question_id\nspace,q\n", "spaces"),
+    ):
+        file.write_text(content)
+        with pytest.raises(InputError, match=message):
+            vm.lint(benchmark(), ignore=file)
+
+
+CELLS = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["None", "A. x", "<b>", "2", "two", " "]))
+
+
+@settings(deadline=None)  # reads a whole benchmark
+@given(st.lists(st.tuples(CELLS, st.lists(CELLS, max_size=4), st.one_of(st.none(), st.integers(-1, 4))), max_size=12))
+def test_any_rows_are_checked_or_rejected_with_a_reason(rows):
+    frame = pd.DataFrame(
+        {
+            "question": [*(question for question, _, _ in rows), *["Why?"] * 20],
+            "choices": [*(choices for _, choices, _ in rows), *[["x", "y"], ["u", "v"]] * 10],
+            "label": pd.array([*(label for *_, label in rows), *[0, 1, 1, 0] * 5], "Int64"),
+        }
+    )
+    try:
+        frame.to_json()
+        found = vm.lint(frame).to_pandas()
+    except (InputError, UnicodeEncodeError):
+        return
+    missing = set(found[found["check"].isin(["missing_question"])]["row"])
+    assert missing <= {row for row, (question, *_) in enumerate(rows) if question is None}

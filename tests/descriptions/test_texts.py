@@ -1,0 +1,36 @@
+"""Distinct texts, and the fast path of the official normalisation."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.descriptions.checks.texts import _normalised
+from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
+from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
+
+WORDS = st.sampled_from([*CONTRACTIONS, *NUMBERS, *ARTICLES, "cat", "cats", "red", "3", "T-shirt", "it's.", "1,000"])
+
+
+@given(st.lists(st.lists(WORDS, min_size=1, max_size=3).map(" ".join), min_size=1))
+def test_texts_have_the_keys_of_the_official_program(texts):
+    column = Column.of(pa.array(texts))
+    found = _normalised(column)
+    for number, text in enumerate(column.texts):
+        assert found.texts[found.codes[number]] == (normalised(text) or text.strip().lower())
+
+
+@given(st.lists(st.tuples(st.integers(-1, 2**31 - 2), st.integers(-1, 2**31 - 2)), min_size=1))
+def test_pairs_are_distinct_and_come_back(numbers):
+    one, other = np.array(numbers).T
+    codes = pairs(one, other)
+    assert len(set(codes.tolist())) == len(set(numbers))
+    assert list(zip(*(half.tolist() for half in unpaired(codes)), strict=True)) == numbers
+
+
+@given(st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "é"]))))
+def test_a_column_without_unused_texts_has_the_same_rows(texts):
+    column = Column.of(pa.array(texts, pa.string())).take(np.arange(len(texts))[::2])
+    compact = column.compacted()
+    assert [code >= 0 and compact.texts[code] for code in compact.codes] == [one or False for one in texts[::2]]
+    assert compact.different == len(compact.texts) == column.different
