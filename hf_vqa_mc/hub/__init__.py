@@ -1,4 +1,4 @@
-"""Pushing to the Hub: a built dataset folder, a checkpoint, or a metric as a Space."""
+"""Pushing to the Hub: a built dataset folder, a checkpoint, or a metric or a study as a Space."""
 
 from typing import TYPE_CHECKING
 
@@ -13,5 +13,6 @@ PUSHABLES: "Listing[Pushable]" = Listing(
         "dataset": "hf_vqa_mc.hub.dataset_folder:DATASET",
         "model": "hf_vqa_mc.hub.model_folder:MODEL",
         "metric": "hf_vqa_mc.hub.metric_space:METRIC",
+        "study": "hf_vqa_mc.studies.space:STUDY",
     },
 )

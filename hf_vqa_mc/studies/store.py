@@ -250,6 +250,11 @@ class Study:
         found: int = self._rows(query, annotator)[0][0]
         return found
 
+    @property
+    def changes(self) -> int:
+        """A number that changes with every change of the file by this process."""
+        return self._database.total_changes
+
     def progress(self) -> Mapping[str, tuple[int, int]]:
         """Answers so far and answers wanted, attention checks excluded, by condition."""
         query = """SELECT count(*) FROM assignment JOIN item ON item.id = item
