@@ -72,7 +72,7 @@ def test_what_must_not_be_restored(tmp_path, hub_here):
     annotated(path)
     with closing(Study(path)) as study, backing_up(study, BACKUP):
         pass
-    with pytest.raises(InputError, match="ada/answers.* is another study"):
+    with pytest.raises(InputError, match=r"ada/answers.* is another study"):
         restore(other, BACKUP)
     with closing(sqlite3.connect(behind)) as database:
         database.execute("DELETE FROM picture")
