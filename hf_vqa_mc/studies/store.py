@@ -74,7 +74,9 @@ class Study:
             self._database.execute("PRAGMA foreign_keys = ON")
             rows = self._database.execute("SELECT name, value FROM study")
             self.settings = Settings(**{name: json.loads(value) for name, value in rows})
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"{path}: cannot be read as a study ({error}); restore a copy") from error
         self.kind: StudyKind = STUDIES.find(self.settings.kind)
 

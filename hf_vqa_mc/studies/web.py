@@ -75,7 +75,8 @@ class Pages:
         """Register an annotator, and go to the personal link."""
         if not self._is_invited(request):
             return self.welcome(request)
-        return _redirect(f"/a/{self.study.join()}/")
+        up = "../" if "key" in request.path_params else ""
+        return _redirect(f"{up}a/{self.study.join()}/")
 
     def _is_invited(self, request: "Request") -> bool:
         if request.url.path == "/":

@@ -27,7 +27,7 @@ def added():
     seen = frozenset((IMAGE, QUESTION))
     condition = Condition("rude", "Is this question rude?", seen, annotators=2, options=("no", "yes"))
     STUDIES.add(
-        StudyKind("rudeness", "Rude questions", "people say whether a question is rude", "a test", CHOOSE, (condition,),
+        StudyKind("rudeness", "Rude questions", "people say what is rude", "a test", CHOOSE, (condition,),
                   results=outcome, reads=read_questions)
     )  # fmt: skip
     yield

@@ -102,7 +102,7 @@ function state() {
   }
 }
 
-function answer(button) {
+function answer(button, advance = true) {
   const task = current(), form = formOf(task), complete = button ? form.press(task, button) : true, value = form.answer(task);
   if (value === undefined) {
     saved.delete(task);
@@ -117,7 +117,7 @@ function answer(button) {
     send();
   }
   state();
-  if (complete) setTimeout(() => { if (current() === task) show(at + 1); }, button ? 220 : 0);
+  if (complete && advance) setTimeout(() => { if (current() === task) show(at + 1); }, button ? 220 : 0);
 }
 
 async function send() {
@@ -182,7 +182,7 @@ for (const task of tasks) {
     if (button) answer(button.matches(".save") ? null : button);
   });
   const input = task.querySelector("input");
-  if (input) input.addEventListener("change", () => { if (formOf(task).answer(task) !== undefined && current() === task) { const stay = at; answer(null); at = stay; } });
+  if (input) input.addEventListener("change", () => { if (current() === task) answer(null, false); });
 }
 document.getElementById("back").addEventListener("click", () => show(at - 1));
 document.getElementById("next").addEventListener("click", () => show(at + 1));
