@@ -96,9 +96,8 @@ function state() {
   document.querySelector(".steps").hidden = !task;
   document.getElementById("more").disabled = done < tasks.length;
   for (const one of tasks) {
-    const line = one.querySelector(".state");
-    line.hidden = !(saved.has(one) || waiting.has(one));
-    line.textContent = waiting.has(one) ? "saving …" : "✓ saved";
+    const text = waiting.has(one) ? "saving …" : saved.has(one) ? "✓ saved" : "";
+    one.querySelector(".state").textContent = text; // of constant height: a button that moved would miss its click
   }
 }
 
