@@ -1,4 +1,4 @@
-"""Pushing to the Hub: a built dataset folder, a checkpoint, a metric as a Space, or the results of an evaluation."""
+"""Pushing to the Hub: dataset folders, checkpoints, metrics and studies as Spaces, results of evaluations."""
 
 from typing import TYPE_CHECKING
 
@@ -14,5 +14,6 @@ PUSHABLES: "Listing[Pushable]" = Listing(
         "model": "hf_vqa_mc.hub.model_folder:MODEL",
         "metric": "hf_vqa_mc.hub.metric_space:METRIC",
         "results": "hf_vqa_mc.hub.eval_results:RESULTS",
+        "study": "hf_vqa_mc.studies.space:STUDY",
     },
 )

@@ -35,7 +35,13 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
         write_verdicts(folder / VERDICTS, [verdict for one in answered for verdict in _exported(one)])
 
     usage = [f"vqa-mc remedy DATASET --reject FOLDER/{VERDICTS}"]
-    return Outcome({"conditions": [row], **shares}, [{**row, **shares}], items, write, usage)
+    return Outcome({"conditions": [row], **shares}, [{**row, **shares}], items, write, _bars, usage)
+
+
+def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
+    pairs = zip(row["choices"], row["correct_votes"], strict=True)
+    marked = [(text, votes, text == row["label"]) for text, votes in pairs]
+    return [*marked, *([("bad question", row["bad_votes"], False)] if row["bad_votes"] else [])]
 
 
 def _verdicts(one: Answered) -> list[str]:

@@ -37,7 +37,12 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
             write_json(folder / f"predictions-{condition}.json", records, indent=1)
 
     usage = [f"vqa-mc score FOLDER/predictions-{name}.json DATASET --partial" for name in predictions]
-    return Outcome({"conditions": table}, table, items, write, usage)
+    return Outcome({"conditions": table}, table, items, write, _bars, usage)
+
+
+def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
+    pairs = zip(row["choices"], row["votes"], strict=True)
+    return [(text, votes, text == row["label"]) for text, votes in pairs]
 
 
 def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:

@@ -114,7 +114,7 @@ def _picked(answered: Sequence[Answered]) -> Outcome:
         (folder / PICKS).write_bytes(b"".join(map(json_bytes, (one for one in items if one["picked"] != NONE))))
 
     usage = [f"vqa-mc study create DATASET CONFIG --kind picked-answers --candidates FOLDER/{PICKS}"]
-    return Outcome({"conditions": [row]}, [row], items, write, usage)
+    return Outcome({"conditions": [row]}, [row], items, write, usage=usage)
 
 
 def read_picks(options: StudyOptions, progress: Progress) -> Material:
@@ -183,7 +183,7 @@ def _pairs(answered: Sequence[Answered]) -> Outcome:
         if complete:
             _write_vqa2(folder, complete)
 
-    return Outcome({"conditions": [row]}, [row], items, write, ["vqa-mc build vqa2 --data-dir FOLDER"])
+    return Outcome({"conditions": [row]}, [row], items, write, usage=["vqa-mc build vqa2 --data-dir FOLDER"])
 
 
 def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:

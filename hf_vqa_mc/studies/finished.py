@@ -13,11 +13,16 @@ from pyarrow import parquet
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
+from hf_vqa_mc.report.pages import rendered
+from hf_vqa_mc.report.plain_text import count
+from hf_vqa_mc.report.thumbnails import picture_values
 from hf_vqa_mc.studies.kind import Answered, Outcome
 from hf_vqa_mc.studies.store import Study
 
 RESULTS = FolderKind("vqa-mc study results")
-ANSWERS, ITEMS, SUMMARY = "answers.parquet", "questions.parquet", "results.json"
+ANSWERS, ITEMS, SUMMARY, PAGE = "answers.parquet", "questions.parquet", "results.json", "report.html"
+SHOWN = 60
+"""Questions on the page: those that deserve a look first."""
 PASSED = 0.5
 """Default fraction of attention checks below which an annotator's answers do not count."""
 
@@ -70,6 +75,28 @@ class Finished:
         ]
         return pa.Table.from_pylist(rows)
 
+    def page(self) -> bytes:
+        """The questions that deserve a look, with people's answers: a self-contained HTML page."""
+        assert self.outcome.bars is not None  # noqa: S101  for type checkers
+        items = {item.question_id: item for item in self.study.items.values()}
+        cards = []
+        for row in self.outcome.items[:SHOWN]:
+            pictures = items[row["question_id"]].pictures
+            lines = [
+                {"text": text, "votes": votes, "share": votes / row["answers"], "label": label}
+                for text, votes, label in self.outcome.bars(row)
+            ]
+            image = picture_values(self.study.picture(pictures[0]) if pictures else None, absent="no image")
+            cards.append({**row, **image, "bars": lines, "condition": row.get("condition", "")})
+        settings = self.study.settings
+        facts = [
+            {"name": "kind", "text": settings.kind},
+            {"name": "questions", "text": count(len({row["question_id"] for row in self.outcome.items}))},
+            {"name": "answers", "text": count(sum(not one.item.control for one in self.answered))},
+        ]
+        values = {"title": settings.dataset, "facts": facts, "cards": cards}
+        return rendered("study_results.html.jinja", values, style="study.css").encode("utf-8", "replace")
+
     def write(self, folder: Path, overwrite: bool) -> list[Path]:
         """Write all files atomically to a folder; returns their paths."""
         with new_folder(folder, RESULTS, overwrite) as new:
@@ -78,6 +105,8 @@ class Finished:
             for name, table in tables.items():
                 parquet.write_table(table, new.tree / name)
             self.outcome.write(new.tree)
+            if self.outcome.bars is not None:
+                (new.tree / PAGE).write_bytes(self.page())
             names = sorted(path.relative_to(new.tree) for path in new.tree.rglob("*") if path.is_file())
             new.publish()
         return [folder / name for name in names]

@@ -4,7 +4,7 @@ import io
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.dataset.loading import NoChoices, chosen_split
@@ -191,7 +191,7 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
     config, _ = load_splits(dataset, options.config)
     read = read_answered(dataset, config)
     split = chosen_split(list(read.splits), options.split, f"{dataset}, {config}")
-    questions, source = read.splits[split], find_images(dataset, config, options.images).source
+    questions = read.splits[split]
     ids = list(dict.fromkeys(questions.image_ids))
     numbers = {image_id: number for number, image_id in enumerate(ids)}
     columns = zip(questions.question_ids, questions.texts, questions.image_ids, questions.answers, strict=True)
@@ -205,5 +205,10 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
         )
         for name, text, image, answers in columns
     ]
-    images = [partial(source.read, image_id) if image_id in source else (lambda: None) for image_id in ids]
-    return Material(f"{public_name(dataset)}, {config}, {split}", items, images)
+    source = cache(partial(find_images, dataset, config, options.images))  # only if images are shown
+
+    def image(image_id: str) -> bytes | None:
+        found = source().source
+        return found.read(image_id) if image_id in found else None
+
+    return Material(f"{public_name(dataset)}, {config}, {split}", items, [partial(image, one) for one in ids])

@@ -77,6 +77,8 @@ class Outcome:
     """one row per question and condition; what deserves a look comes first"""
     write: Callable[[Path], None]
     """writes the files for other commands to a folder"""
+    bars: Callable[[Mapping[str, Any]], Sequence[tuple[str, int, bool]]] | None = None
+    """for the page: the answers to a question of ``items``: text, number of annotators, and whether it is the label"""
     usage: Sequence[str] = ()
     """commands that read these files; FOLDER is the folder"""
 

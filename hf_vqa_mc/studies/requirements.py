@@ -1,7 +1,7 @@
 """What a question requires: knowledge that is not in the image, and an age (Antol et al. 2015, Sect. 4.3)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,11 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
                     "answers": len(of_question),
                 }
             )
-    return Outcome({"conditions": table}, table, items, _no_files)
+    return Outcome({"conditions": table}, table, items, _no_files, _bars)
+
+
+def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
+    return [(text, votes, False) for text, votes in zip(row["options"], row["votes"], strict=True)]
 
 
 def _no_files(folder: Path) -> None:

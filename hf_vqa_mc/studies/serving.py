@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from hf_vqa_mc.studies.store import Study
 
 if TYPE_CHECKING:
     import uvicorn
+
+    from hf_vqa_mc.studies.web import Joining
 
 CLOSING = 5
 """Seconds that requests on their way have when the server ends."""
@@ -35,7 +37,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def server(study: Study, join: bool = True) -> "uvicorn.Server":
+def server(study: Study, joining: "Joining" = "link") -> "uvicorn.Server":
     """A server of the study; it logs no requests, since their addresses contain the annotators' tokens."""
     try:
         import uvicorn
@@ -44,7 +46,7 @@ def server(study: Study, join: bool = True) -> "uvicorn.Server":
     except ImportError as error:
         raise MissingExtra(error.name or "uvicorn", "study") from error
     config = uvicorn.Config(
-        application(study, join),
+        application(study, joining),
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -55,10 +57,10 @@ def server(study: Study, join: bool = True) -> "uvicorn.Server":
 
 
 @contextmanager
-def serving(study: Study, join: bool = True) -> Iterator[str]:
+def serving(study: Study, joining: "Joining" = "link") -> Iterator[str]:
     """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
     listening = bound_socket("127.0.0.1", 0)
-    running = server(study, join)
+    running = server(study, joining)
     thread = Thread(target=running.run, args=([listening],))
     thread.start()
     try:
@@ -69,9 +71,10 @@ def serving(study: Study, join: bool = True) -> Iterator[str]:
         listening.close()
 
 
-def run(study: Study, listening: socket.socket, join: bool, ready: Callable[[], None]) -> None:
+def run(study: Study, listening: socket.socket, joining: "Joining", ready: Callable[[], None]) -> None:
     """Serve a study until Ctrl-C or SIGTERM; ``ready`` is called before."""
     with listening:
-        running = server(study, join)
+        running = server(study, joining)
         ready()
-        running.run([listening])
+        with suppress(KeyboardInterrupt):  # the usual end, which uvicorn raises again after its own
+            running.run([listening])

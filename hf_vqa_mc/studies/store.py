@@ -74,7 +74,9 @@ class Study:
             self._database.execute("PRAGMA foreign_keys = ON")
             rows = self._database.execute("SELECT name, value FROM study")
             self.settings = Settings(**{name: json.loads(value) for name, value in rows})
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"{path}: cannot be read as a study ({error}); restore a copy") from error
         self.kind: StudyKind = STUDIES.find(self.settings.kind)
 
@@ -249,6 +251,11 @@ class Study:
         query = "SELECT count(*) FROM assignment WHERE annotator = ? AND answer IS NOT NULL"
         found: int = self._rows(query, annotator)[0][0]
         return found
+
+    @property
+    def changes(self) -> int:
+        """A number that changes with every change of the file by this process."""
+        return self._database.total_changes
 
     def progress(self) -> Mapping[str, tuple[int, int]]:
         """Answers so far and answers wanted, attention checks excluded, by condition."""

@@ -8,7 +8,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import parsed
@@ -42,16 +42,20 @@ FORM_KEYS: dict[str, dict[str, str]] = {
 }
 
 
+Joining = Literal["anyone", "link", "nobody"]
+"""Who may join: anyone from the front page, who has the study's link, or nobody, as there are personal links."""
+
+
 class Pages:
     """The pages of a study.
 
     Args:
         study: an open study.
-        join: whether its link lets anyone join.
+        joining: who may join, see `Joining`.
     """
 
-    def __init__(self, study: Study, join: bool = True) -> None:
-        self.study, self._join = study, join
+    def __init__(self, study: Study, joining: Joining = "link") -> None:
+        self.study, self._joining = study, joining
 
     def welcome(self, request: "Request") -> "Response":
         """The page of the study's link: what it is about, and a button to start."""
@@ -71,10 +75,13 @@ class Pages:
         """Register an annotator, and go to the personal link."""
         if not self._is_invited(request):
             return self.welcome(request)
-        return _redirect(f"../a/{self.study.join()}/")
+        up = "../" if "key" in request.path_params else ""
+        return _redirect(f"{up}a/{self.study.join()}/")
 
     def _is_invited(self, request: "Request") -> bool:
-        return self._join and request.path_params.get("key") == self.study.settings.join
+        if request.url.path == "/":
+            return self._joining == "anyone"
+        return self._joining == "link" and request.path_params.get("key") == self.study.settings.join
 
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
@@ -204,14 +211,14 @@ class _NotFound(Exception):
     """There is no such page for this link."""
 
 
-def application(study: Study, join: bool = True) -> "Starlette":
+def application(study: Study, joining: Joining = "link") -> "Starlette":
     """The pages of a study as an ASGI application, see `Pages`."""
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
 
-    pages = Pages(study, join)
+    pages = Pages(study, joining)
 
     def invalid(request: Request, error: Exception) -> Response:
         return PlainTextResponse(str(error), 400, headers=HEADERS)
@@ -228,6 +235,7 @@ def application(study: Study, join: bool = True) -> "Starlette":
 
     routes = [
         Route("/", pages.welcome),
+        Route("/", pages.start, methods=["POST"]),
         Route("/join/{key}", pages.welcome),
         Route("/join/{key}", pages.start, methods=["POST"]),
         Route("/a/{token}/", pages.annotate),

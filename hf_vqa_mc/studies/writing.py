@@ -58,7 +58,13 @@ def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
             write_json(folder / f"predictions-{condition}.json", records, indent=1)
 
     usage = [f"vqa-mc score FOLDER/predictions-{name}.json DATASET --partial" for name in predictions]
-    return Outcome({"conditions": table}, table, items, write, usage)
+    return Outcome({"conditions": table}, table, items, write, _bars, usage)
+
+
+def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
+    found = Counter(normalised(text) for text in row["written"])
+    known = {normalised(text) for text in row["known"]}
+    return [(text, votes, text in known) for text, votes in found.most_common()]
 
 
 def rows_first(answers: Sequence[Answered]) -> Answered:

@@ -1,4 +1,4 @@
-"""``hf_vqa_mc.push`` and ``vqa-mc push``: a dataset, a model or a metric to the Hub."""
+"""``hf_vqa_mc.push`` and ``vqa-mc push``: a dataset, a model, a metric or a study to the Hub."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @settings
 class PushSettings:
-    """Push a built dataset, a trained model or a metric to the Hub, in one commit; or results as a pull request.
+    """Push a built dataset, model, metric or study to the Hub, in one commit; or results as a pull request.
 
     Uses the token of hf auth login or HF_TOKEN. Repeat an interrupted push to resume it.
     """
@@ -33,7 +33,7 @@ class PushSettings:
     )
     folder: Path | None = option(
         "Dataset: folder of vqa-mc build, by default ./vqa_mc. Model: checkpoint of vqa-mc train, such as RUN/best. "
-        "Results: folder of vqa-mc evaluate.",
+        "Results: folder of vqa-mc evaluate. Study: file of vqa-mc study create, by default study.sqlite.",
         default=None,
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
@@ -139,6 +139,7 @@ class PushResult(Result):
     "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
     "vqa-mc push metric NAMESPACE/mc_accuracy",
     "vqa-mc push results NAMESPACE/mlp-iqa --folder vqa_mc_evaluations/iqa --benchmark NAMESPACE/vqa_mc",
+    "vqa-mc push study NAMESPACE/my-study --folder study.sqlite",
 )
 def push(settings: PushSettings, progress: Progress) -> PushResult:
     """Push to the Hub.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.result import Result
@@ -82,6 +83,10 @@ def study_create(settings: StudyOptions, progress: Progress) -> StudyCreateResul
     from hf_vqa_mc.studies.items import new_study
     from hf_vqa_mc.studies.study_file import new_content
 
+    if settings.output.is_file():
+        raise InputError(
+            f"--output {settings.output} exists, and a study is never replaced: serve it, or choose another name"
+        )
     check_output_file(settings.output, "--output", settings.paths)
     made, items, pictures = new_study(settings, progress)
     content = new_content(made, items, pictures)

@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
@@ -14,6 +15,8 @@ from hf_vqa_mc.result import Result
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
+
+    from hf_vqa_mc.studies.web import Joining
 
 PORT = 7860
 """The port that Spaces expect."""
@@ -39,8 +42,17 @@ class StudyServeSettings:
         check=AT_LEAST_ONE,
     )
 
+    open: bool = option("Let anyone join from the front page, as a Space does.", default=False)
+    backup: str | None = option(
+        "NAMESPACE/NAME of a private dataset repository on the Hub: answers are copied there every five minutes, and "
+        "restored from there if STUDY has none. Uses the token of hf auth login or HF_TOKEN.",
+        default=None,
+    )
+
     def __post_init__(self) -> None:
         check_options(self)
+        if self.open and self.links:
+            raise InputError("--open lets anyone join, --links only those with a personal link; choose one")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,23 +100,26 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeR
         InputError: the file is not a study, or the port cannot be used.
         MissingExtra: the server is not installed.
     """
+    from hf_vqa_mc.studies.backup import backing_up, restore
     from hf_vqa_mc.studies.serving import bound_socket, run
     from hf_vqa_mc.studies.store import Study
 
+    if settings.backup and restore(settings.study, settings.backup):
+        sys.stderr.write(f"vqa-mc: restored {settings.study} from {settings.backup}\n")
     with closing(Study(settings.study)) as study:
         listening = bound_socket(settings.host, settings.port)
-        port = listening.getsockname()[1]
-        address = (settings.url or f"http://{settings.host}:{port}").rstrip("/")
-        paths = (
-            [f"a/{token}/" for token in study.tokens(settings.links)]
-            if settings.links
-            else [f"join/{study.settings.join}"]
-        )
+        address = (settings.url or f"http://{settings.host}:{listening.getsockname()[1]}").rstrip("/")
+        joining: Joining = "nobody" if settings.links else "anyone" if settings.open else "link"
+        paths = {
+            "nobody": [f"a/{token}/" for token in study.tokens(settings.links or 0)],
+            "anyone": [""],
+            "link": [f"join/{study.settings.join}"],
+        }
 
         def ready() -> None:
-            for path in paths:
-                sys.stdout.write(f"{address}/{path}\n")
+            sys.stdout.write("".join(f"{address}/{path}\n" for path in paths[joining]))
             sys.stdout.flush()
 
-        run(study, listening, settings.links is None, ready)
+        with backing_up(study, settings.backup) if settings.backup else nullcontext():
+            run(study, listening, joining, ready)
         return StudyServeResult(dict(study.progress()))

@@ -42,7 +42,7 @@ def blocks_of(page):
 def test_python_parses_and_commands_exist(page):
     from hf_vqa_mc.verbs import VERBS
 
-    commands = {verb.replace("generate_", "generate ") for verb in VERBS}
+    commands = {verb.replace("_", " ") for verb in VERBS}
     for _, language, code in blocks_of(page):
         if language == "python":
             ast.parse(code)

@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.studies.serving import serving
 from hf_vqa_mc.studies.store import Study
 from tests.report import hostile
@@ -69,7 +70,7 @@ def annotator(browser, tmp_path):
         yield annotator
         assert browser.complaints() == []
         requests = [one for one in browser.requests() if not one.startswith("data:")]
-        assert requests and all(one.startswith(addresses[0]) for one in requests)
+        assert requests and all(one.startswith((addresses[0], "file:")) for one in requests)
         browser.open(Address("about:blank"))
 
 
@@ -109,7 +110,8 @@ def test_marks_by_keyboard_and_the_page_after_a_reload(annotator):
     someone.open(someone.browser.run("return location.href"))
     someone.reads("Question 3 of 3 · 2 saved")
     someone.press(LEFT, LEFT)
-    pressed = "return [...document.querySelectorAll('.task:not([hidden]) [aria-pressed=true]')].map((one) => one.dataset.mark)"
+    shown = "document.querySelectorAll('.task:not([hidden]) [aria-pressed=true]')"
+    pressed = f"return [...{shown}].map((one) => one.dataset.mark)"
     assert someone.browser.run(pressed) == ["correct", "unsure", "correct"]
     someone.press("1", "2", "3", "2")  # none is marked any more
     someone.reads("Question 1 of 3 · 1 saved")
@@ -130,6 +132,18 @@ def test_written_answers_with_confidence_by_keyboard(annotator):
     assert [one.value for one in someone.study.answers()] == expected
 
 
+def test_written_answers_without_confidence_by_keyboard(annotator):
+    someone = annotator("majority", per_page=2, controls=0)
+    someone.press(ENTER)
+    someone.reads("Question 1 of 2")
+    someone.press("red", ENTER)
+    someone.reads("Question 2 of 2 · 1 saved")
+    someone.press("2")
+    someone.browser.click("#back")  # saves what was written
+    someone.reads("Question 1 of 2 · 2 saved")
+    assert [one.value["text"] for one in someone.study.answers()] == ["red", "2"]
+
+
 def test_an_answer_is_sent_again_until_it_is_saved(annotator):
     someone = annotator(conditions="full", per_page=2, controls=0)
     someone.press(ENTER)
@@ -146,7 +160,7 @@ def test_an_answer_is_sent_again_until_it_is_saved(annotator):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "dark"), [(320, False), (1280, True)])
-def test_hostile_texts_are_inert_and_fit(annotator, dark, width):
+def test_hostile_texts_are_inert_and_fit(annotator, tmp_path, dark, width):
     rows = worlds.benchmark()
     texts = [text.encode("utf-8", "replace").decode() or "empty" for text in hostile.TEXTS]
     rows["question"], rows["choices"] = (
@@ -163,3 +177,7 @@ def test_hostile_texts_are_inert_and_fit(annotator, dark, width):
         someone.press("0")
     someone.reads("All 12 answers")
     assert someone.browser.run("return window.hacked") is None
+    vm.study_results(someone.study.path, output=tmp_path / "results")
+    someone.open((tmp_path / "results" / "report.html").as_uri(), width=width, dark=dark)
+    someone.reads("What people answered".upper())
+    assert someone.browser.run("return [window.hacked || 0, document.documentElement.scrollWidth]") == [0, width]

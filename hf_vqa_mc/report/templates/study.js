@@ -96,13 +96,12 @@ function state() {
   document.querySelector(".steps").hidden = !task;
   document.getElementById("more").disabled = done < tasks.length;
   for (const one of tasks) {
-    const line = one.querySelector(".state");
-    line.hidden = !(saved.has(one) || waiting.has(one));
-    line.textContent = waiting.has(one) ? "saving …" : "✓ saved";
+    const text = waiting.has(one) ? "saving …" : saved.has(one) ? "✓ saved" : "";
+    one.querySelector(".state").textContent = text; // of constant height: a button that moved would miss its click
   }
 }
 
-function answer(button) {
+function answer(button, advance = true) {
   const task = current(), form = formOf(task), complete = button ? form.press(task, button) : true, value = form.answer(task);
   if (value === undefined) {
     saved.delete(task);
@@ -117,7 +116,7 @@ function answer(button) {
     send();
   }
   state();
-  if (complete) setTimeout(() => { if (current() === task) show(at + 1); }, button ? 220 : 0);
+  if (complete && advance) setTimeout(() => { if (current() === task) show(at + 1); }, button ? 220 : 0);
 }
 
 async function send() {
@@ -182,7 +181,7 @@ for (const task of tasks) {
     if (button) answer(button.matches(".save") ? null : button);
   });
   const input = task.querySelector("input");
-  if (input) input.addEventListener("change", () => { if (formOf(task).answer(task) !== undefined && current() === task) { const stay = at; answer(null); at = stay; } });
+  if (input) input.addEventListener("change", () => { if (current() === task) answer(null, false); });
 }
 document.getElementById("back").addEventListener("click", () => show(at - 1));
 document.getElementById("next").addEventListener("click", () => show(at + 1));
