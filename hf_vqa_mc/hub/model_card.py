@@ -56,13 +56,26 @@ def _is_number(value: object) -> bool:
     )
 
 
+def _is_curve(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and _is_number(one.get("epoch"))
+        and SHARE.fits(one.get("accuracy"))
+        and (one.get("loss") is None or _is_number(one["loss"]))
+        for one in value
+    )
+
+
 TEXT = Value("text", lambda value: isinstance(value, str))
 FLAG = Value("true or false", lambda value: isinstance(value, bool))
 NUMBER = Value("a number", _is_number)
 COUNT = Value("a whole number from 0", lambda value: isinstance(value, int) and _is_number(value) and value >= 0)
 SHARE = Value("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
 ANYTHING = Value("anything", lambda value: True)
+CURVE = Value("a list of validations with epoch, loss and accuracy", lambda value: _is_curve(value))
 
+CURVE_ROWS = 10
+"""Maximum number of validations in a card's learning curve."""
 EACH = "*"
 """Key for the type of all other fields."""
 _ACCURACY = {"accuracy": SHARE, "stderr": SHARE, "chance": SHARE}
@@ -81,6 +94,7 @@ _FIELDS: dict[str, object] = {
     **dict.fromkeys(("processes", "steps", "best_step", "skipped"), COUNT),
     "seconds": NUMBER,
     "finished": FLAG,
+    "curve": CURVE,
     "versions": {EACH: TEXT},
     "source": dict.fromkeys(("title", "homepage", "licence", "citation"), TEXT),
     "made_with": {
@@ -217,8 +231,15 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "split": split,
         "figures": figures,
         "wrong": sorted(((kind, share / total) for kind, share in wrong), key=lambda item: -item[1]),
+        "curve": _thinned(record.get("curve", [])),
         "paper": PAPER,
     }
+
+
+def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """At most `CURVE_ROWS` validations at equal distances, the last one included; none if there is no other."""
+    step = -(-len(curve) // CURVE_ROWS)
+    return curve[::-1][::step][::-1] if len(curve) > 1 else []
 
 
 def _also_tested(record: Record, figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

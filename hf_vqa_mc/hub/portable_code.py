@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
 
 PACKAGE = "hf_vqa_mc"
-OPTIONAL = {"PIL": 'type("Image", (), {"Image": object})'}
-"""Packages that only some inputs need."""
+OPTIONAL = {"PIL": 'type("Image", (), {"Image": object, "Resampling": object})'}
+"""Package that only image files need, and what its module has that annotations name."""
 _HEADER = '''\
 """{what} of hf_vqa_mc {version} as one file, written by ``vqa-mc push model`` from the source of the package.
 

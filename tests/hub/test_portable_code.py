@@ -4,6 +4,7 @@ import ast
 import json
 import sys
 from shutil import copytree
+from types import ModuleType
 
 import pytest
 import torch
@@ -111,6 +112,16 @@ def test_the_code_imports_no_other_package(name, folder):
             of.name for one in nodes if isinstance(one, ast.Import) and id(one) not in tried for of in one.names
         ]
         assert {module.partition(".")[0] for module in modules} - sys.stdlib_module_names <= NEEDED
+
+
+@pytest.mark.parametrize("name", ["mlp-iqa", "bow-q-i"])
+def test_the_code_is_imported_without_pillow(name, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    module = ModuleType("portable")
+    monkeypatch.setitem(sys.modules, "portable", module)
+    exec((folder / name / "processing_hf_vqa_mc.py").read_text("utf-8"), vars(module))  # noqa: S102
+    with pytest.raises(ValueError, match="images need pillow: pip install pillow"):
+        module.open_image("photo.jpg")
 
 
 def test_the_same_checkpoint_gives_the_same_bytes(folder):
