@@ -109,7 +109,7 @@ class Figures:
     picks: dict[str, dict[str, Picks]]
     """input to rule to picks; the first rule is the method's"""
     failures: dict[str, list[str]]
-    """input to the reasons of failures"""
+    """input to the locations and reasons of failures"""
     replies: Mapping[Job, Reply]
     jobs: Sequence[Job]
     """the questions that were asked; a resumed run may have replies to others, too"""
@@ -323,7 +323,8 @@ def figures_of(
     for job in jobs:
         reply = replies[job]
         if reply.failure:
-            failures[job.input].append(reply.failure)
+            where = f"{questions.where(job.row)}: "
+            failures[job.input].append(where + reply.failure.removeprefix(where))
             continue
         order = rotated(len(questions.choices[job.row]), job.rotation)
         texts = [questions.choices[job.row][index] for index in order]

@@ -171,7 +171,8 @@ class TransformersModel:
             group = [at for at, one in enumerate(prompts) if (one.image is not None) is has_image]
             if not group:
                 continue
-            encoded = self._encoded([prompts[at] for at in group])
+            with quiet():  # of prompts that are too long
+                encoded = self._encoded([prompts[at] for at in group])
             counts = dict(zip(group, encoded["attention_mask"].sum(1).tolist(), strict=True))
             found = {at: self._too_long(count, added(prompts[at])) for at, count in counts.items()}
             replies |= {at: reply for at, reply in found.items() if reply is not None}

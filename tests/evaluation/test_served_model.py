@@ -82,10 +82,10 @@ def test_rejected_and_unreadable_replies_are_counted_and_the_run_goes_on(served,
     served.fault = {5: "rejected", 9: "no choices"}.get
     result = evaluate(inputs=["full"], concurrency=1)
     assert result.to_pandas()[["replies", "failed"]].iloc[0].tolist() == [22, 2]
-    assert "without a reply, such as: the server" in repr(result)
+    assert "2 without a reply, such as: the data frame, question_id 'q5': the server rejects" in repr(result)
     reasons = result.to_dict()["inputs"]["full"]["failures"]
-    assert reasons[0].startswith("the server rejects the request: ") and "the context is too long" in reasons[0]
-    assert reasons[1].startswith("the server's reply cannot be read")
+    assert ": the server rejects the request: " in reasons[0] and "the context is too long" in reasons[0]
+    assert "question_id 'q9': the server's reply cannot be read" in reasons[1]
 
 
 @pytest.mark.parametrize(

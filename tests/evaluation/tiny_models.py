@@ -64,15 +64,16 @@ def vision_config():
     )  # fmt: skip
 
 
-def vision_language(folder, chats=True, longest=512):
-    """LLaVA: images of 28 x 28 pixels as 4 patches."""
+def vision_language(folder, chats=True, longest=512, vision=None, text=None):
+    """LLaVA: images of 28 x 28 pixels as 4 patches, or as the configs say."""
     torch.manual_seed(0)
+    vision = vision or vision_config()
     config = LlavaConfig(
-        vision_config=vision_config(), text_config=text_config(longest), image_token_id=WORDS.index("<image>")
+        vision_config=vision, text_config=text or text_config(longest), image_token_id=WORDS.index("<image>")
     )
     LlavaForConditionalGeneration(config).save_pretrained(folder)
-    size = {"height": 28, "width": 28}
-    pictures = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size=size)
+    side = vision.image_size
+    pictures = CLIPImageProcessorPil(size={"shortest_edge": side}, crop_size={"height": side, "width": side})
     LlavaProcessor(
         image_processor=pictures, tokenizer=tokenizer(chats, longest), chat_template=CHAT if chats else None,
         patch_size=14, vision_feature_select_strategy="default", num_additional_image_tokens=1,
