@@ -23,8 +23,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress
 
-ROW = "vqa_mc_row"
-"""Added column with the number of each row in all splits."""
+ROW = "(row number)"
+"""Added column with the number of each row in all splits; messages may list it among the columns."""
 MOST_FAULTY = 0.5
 """If more rows of a split cannot be read, its columns were not understood."""
 THREADS = 4
