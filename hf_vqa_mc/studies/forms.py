@@ -33,6 +33,8 @@ class Form:
     """text of an attention check over these choices, and the expected value"""
     passed: Callable[[Any, Any], bool] = lambda value, expected: bool(value == expected)
     """whether a value is the expected one of an attention check"""
+    keys: tuple[tuple[str, str], ...] = ()
+    """keys and what they do, for the page's help; ``study.js`` acts on them"""
     confidence: bool = False
     """whether a written answer comes with a confidence"""
     candidates: bool = False
@@ -105,13 +107,26 @@ def _same_word(value: Any, expected: str) -> bool:  # noqa: ANN401  JSON
     return text.casefold().strip(" .\"'“”") == expected
 
 
-CHOOSE = Form("choose", _index, _check_choice)
+CHOOSE = Form("choose", _index, _check_choice, keys=(("1 2 3 …", "choose"),))
 """One of the choices: its index."""
-MARK = Form("mark", _marks, _check_marks)
+MARK = Form(
+    "mark",
+    _marks,
+    _check_marks,
+    keys=(("1 2 3 …", "correct"), ("Shift + 1 …", "unsure"), ("0", "none is correct"), ("x", "bad question")),
+)
 """Every choice that is correct, and those that may be; or the question is bad."""
-CHOOSE_IMAGE = Form("image", lambda value, size: _index(value, size, NONE), _check_image, candidates=True)
+CHOOSE_IMAGE = Form(
+    "image",
+    lambda value, size: _index(value, size, NONE),
+    _check_image,
+    keys=(("1 2 … a b …", "choose an image"), ("0", "not possible")),
+    candidates=True,
+)
 """One of the candidate images: its index; NONE if none fits."""
 WRITE = Form("write", _written(False), _check_word, _same_word)
 """A short answer in words."""
-WRITE_WITH_CONFIDENCE = Form("write", _written(True), _check_word, _same_word, confidence=True)
+WRITE_WITH_CONFIDENCE = Form(
+    "write", _written(True), _check_word, _same_word, keys=(("1 2 3", "no, maybe, yes"),), confidence=True
+)
 """A short answer in words, and whether it is thought to be correct."""

@@ -57,7 +57,7 @@ class Study:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         if not path.is_file():
             raise InputError(f"{path}: no such file; make a study with vqa-mc study create")
         try:
@@ -159,10 +159,10 @@ class Study:
         can help with. A question that the annotator was given before, in whatever condition, is not given again.
         Questions with fewest answers missing come first.
         """
-        if (page := self.open_page(annotator)) is not None:
-            return page
         controls = self.settings.controls_per_page
         with self._transaction() as database:
+            if (page := self.open_page(annotator)) is not None:
+                return page
             self._return_abandoned(database)
             condition, items = self._missing(database, annotator)
             if not items:
@@ -173,15 +173,13 @@ class Study:
             for (check,) in database.execute(query, (annotator, controls)).fetchall():
                 chosen.insert(7919 * check % (len(chosen) + 1), check)  # at various positions
             values = (annotator, condition, time.time())
-            made = database.execute(
-                "INSERT INTO page (annotator, condition, active) VALUES (?, ?, ?)", values
-            ).lastrowid
+            insert = "INSERT INTO page (annotator, condition, active) VALUES (?, ?, ?) RETURNING id"
+            made: int = database.execute(insert, values).fetchone()[0]
             database.executemany(
                 "INSERT INTO assignment (page, annotator, item, condition) VALUES (?, ?, ?, ?)",
                 [(made, annotator, item, condition) for item in chosen],
             )
-        assert made is not None  # noqa: S101  for type checkers
-        return self._page(made)
+            return self._page(made)
 
     def _return_abandoned(self, database: sqlite3.Connection) -> None:
         database.execute(
@@ -215,8 +213,7 @@ class Study:
         """Store or replace the answer to a task; it is on the disk afterwards.
 
         Returns:
-            False if the question went to others because of the time limit, and they have answered it: nothing was
-            stored.
+            False if the question went to others because of the time limit: nothing was stored.
 
         Raises:
             InputError: it is not a task of this annotator, or not an answer to it.

@@ -7,7 +7,6 @@ not see: labels, and in a condition without image or question neither of them.
 import json
 import math
 import sqlite3
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.errors import InputError
@@ -33,15 +32,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
 }
-STEPS = {"Enter": "save, next question", "← →": "previous, next question"}
-FORM_KEYS: dict[str, dict[str, str]] = {
-    "choose": {"1 2 3 …": "choose"},
-    "mark": {"1 2 3 …": "correct", "Shift + 1 …": "unsure", "0": "none is correct", "x": "bad question"},
-    "image": {"1 2 … a b …": "choose an image", "0": "not possible"},
-    "write": {"1 2 3": "no, maybe, yes"},
-}
-
-
+STEPS = (("Enter", "save, next question"), ("← →", "previous, next question"))
 Joining = Literal["anyone", "link", "nobody"]
 """Who may join: anyone from the front page, who has the study's link, or nobody, as there are personal links."""
 
@@ -120,7 +111,7 @@ class Pages:
         stored = await run_in_threadpool(self._save, request, body)
         if stored:
             return PlainTextResponse("saved", headers=HEADERS)
-        lost = "Not needed any more: the time was up, and others have answered this question."
+        lost = "Not needed any more: the time was up, and others have this question now."
         return PlainTextResponse(lost, 409, headers=HEADERS)
 
     def _save(self, request: "Request", body: bytes) -> bool:
@@ -177,17 +168,13 @@ class Pages:
             "form": form.name,
             "instruction": condition.instruction,
             "tasks": [self._task(task, page.condition) for task in page.tasks],
-            "help": [*self._keys(), *STEPS.items()],
+            "help": [*form.keys, *STEPS],
             "save": "answer",
             "more": "page",
             "confidence": CONFIDENCES if form.confidence else (),
             "longest": LONGEST_TEXT,
         }
         return _html({"page": values, "title": self.study.kind.title})
-
-    def _keys(self) -> Collection[tuple[str, str]]:
-        form = self.study.kind.form
-        return FORM_KEYS[form.name].items() if form.name != "write" or form.confidence else ()
 
     def _task(self, task: Task, condition: str) -> dict[str, Any]:
         """What the page shows of a task."""

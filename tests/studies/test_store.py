@@ -60,6 +60,13 @@ def test_a_page_has_one_condition_and_an_attention_check(study):
     assert study.next_page(annotator) == page  # until it is answered
 
 
+def test_two_clicks_at_once_give_one_page(study):
+    annotator = study.annotator(study.join())
+    with ThreadPoolExecutor(8) as pool:
+        pages = list(pool.map(lambda _: study.next_page(annotator), range(8)))
+    assert pages == [pages[0]] * 8 and study._rows("SELECT count(*) FROM page") == [(1,)]
+
+
 def test_abandoned_questions_go_to_others_and_answered_ones_stay(tmp_path):
     with closing(Study(worlds.new_study(tmp_path, per_page=4, controls=0, annotators=1, conditions="full"))) as study:
         one, other = (study.annotator(study.join()) for _ in range(2))
