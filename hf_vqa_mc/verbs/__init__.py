@@ -9,6 +9,7 @@ VERBS = (
     "audit",
     "remedy",
     "evaluate",
+    "judge",
     "compare",
     "preview",
     "export",
