@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.generate_complementary import generate_complementary as generate_complementary
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
     from hf_vqa_mc.verbs.generate_tdiuc import generate_tdiuc as generate_tdiuc
+    from hf_vqa_mc.verbs.judge import judge as judge
     from hf_vqa_mc.verbs.lint import lint as lint
     from hf_vqa_mc.verbs.predict import predict as predict
     from hf_vqa_mc.verbs.preview import preview as preview

@@ -63,7 +63,7 @@ def written_choice(text: str, choices: Sequence[str]) -> int | None:
     >>> written_choice("The answer is (B) triangle.", choices), written_choice("A dog", choices)
     (1, None)
     """
-    text = _answer_part(text)
+    text = answer_part(text)
     if not text.strip():
         return None
     for part in _parts(text, len(choices)):
@@ -81,7 +81,7 @@ def written_choice(text: str, choices: Sequence[str]) -> int | None:
     return None
 
 
-def _answer_part(text: str) -> str:
+def answer_part(text: str) -> str:
     """The text without thinking; "" if it ends while thinking."""
     text = _END_OF_THINKING.sub("", _THINKING.sub("", unicodedata.normalize("NFKC", text)))
     if _UNFINISHED.search(text):

@@ -12,6 +12,7 @@ VERBS = (
     "verify",
     "remedy",
     "evaluate",
+    "judge",
     "compare",
     "preview",
     "export",

@@ -9,8 +9,9 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS
 from hf_vqa_mc.evaluation.methods import METHODS
+from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, RUNNING, SEED, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.counted import counted
 
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.evaluation.evaluating import Evaluation
-    from hf_vqa_mc.evaluation.language_model import LanguageModel
 
-MODEL, PROMPT = "Model", "Prompt"
+PROMPT = "Prompt"
 ALL = "all"
 
 
@@ -40,7 +40,7 @@ def _is_rotations(value: str) -> bool:
 
 
 @settings
-class EvaluateSettings(BenchmarkOptions):
+class EvaluateSettings(ModelOptions, BenchmarkOptions):
     """Evaluate a model on a multiple-choice benchmark, and again without the image, the question or the choices.
 
     Each input asks the same questions with the same words, except for what it hides. The model is one of transformers,
@@ -48,27 +48,6 @@ class EvaluateSettings(BenchmarkOptions):
     Every answer is stored as it comes; the same command resumes a run that was stopped.
     """
 
-    model: "str | Path | LanguageModel" = option(
-        "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
-        "--base-url the name that the server uses. In Python also any object with a method generate, letter, "
-        "likelihood or scores.",
-        panel=MODEL,
-    )
-    base_url: str | None = option(
-        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None, panel=MODEL
-    )
-    engine: str = option(
-        "Program that runs a model of transformers: transformers, or vllm in this process (extra vllm; letter and "
-        "generate only).",
-        default="transformers",
-        check=("transformers or vllm", lambda value: value in ("transformers", "vllm")),
-        panel=MODEL,
-    )
-    device: str | None = option(
-        "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
-        default=None,
-        panel=MODEL,
-    )
     word_vectors: str | None = option(
         "File of the word vectors of a checkpoint of vqa-mc train, for words that were not in training.",
         default=None,
@@ -112,21 +91,11 @@ class EvaluateSettings(BenchmarkOptions):
         panel=RUNNING,
         cli_default=default_folder,
     )
-    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=RUNNING)
-    concurrency: int = option(
-        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=RUNNING
-    )
-    timeout: float = option(
-        "Time limit of a request to a server, in seconds.", default=120.0, check=POSITIVE, panel=RUNNING
-    )
 
     def __post_init__(self) -> None:
         """Check the options."""
-        model = self.model  # any object, which has no type to check
-        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else "object")
         object.__setattr__(self, "rotations", str(self.rotations))
         super().__post_init__()
-        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else model)
         if not self.inputs:
             raise InputError(f"--inputs: expected one or more of {', '.join(INPUTS)}")
         for name in self.inputs:

@@ -8,6 +8,7 @@ import csv
 import hashlib
 import json
 import lzma
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,11 @@ def is_held_out(question_id: str) -> bool:
 
 def cocoqa(real_data: Path) -> Iterator[Question]:
     """COCO-QA."""
-    made = vm.build("cocoqa", data_dir=real_data / "cocoqa", variants=["random_frequency"]).load()
+    with tempfile.TemporaryDirectory() as folder:
+        built = vm.build(
+            "cocoqa", data_dir=real_data / "cocoqa", variants=["random_frequency"], output=f"{folder}/vqa_mc"
+        )
+        made = {split: rows.to_list() for split, rows in built.load().items()}
     for split in ("train", "test"):
         for row in made[split]:
             target = row["choices"][row["label"]]
@@ -83,14 +88,14 @@ DATASETS = {"cocoqa": cocoqa, "vqa": vqa}
 def with_texts(
     questions: list[Question], named: Mapping[str, Mapping[str, str]]
 ) -> list[tuple[Question, dict[str, str]]]:
-    """The labelled questions, with the verdict on each text; texts are answers of the dataset."""
-    answers = sorted({one.target for one in questions})
+    """The labelled questions, with the verdict on each text; texts are answers of the dataset, one per spelling."""
+    answers = sorted({one.target for one in questions}, reverse=True)
     found = []
     for one in questions:
         if one.question_id in named:
-            verdicts = named[one.question_id]
-            texts = {text: verdicts.get(choice_hash(one.question_id, text)) for text in answers}
-            found.append((one, {text: verdict for text, verdict in texts.items() if verdict}))
+            texts = {choice_hash(one.question_id, text): text for text in answers}
+            verdicts = named[one.question_id].items()
+            found.append((one, {texts[name]: verdict for name, verdict in verdicts if name in texts}))
     return found
 
 

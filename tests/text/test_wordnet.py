@@ -12,7 +12,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.wordnet import load_wordnet, wordnet_covers
 from tests.text import make_tables
 
-TABLES_SHA256 = "d2ce4a79ead20616cb72586fa007457556c25272141a4a913cf67f2fd9b60cfc"
+TABLES_SHA256 = "24ca47a32a3ede2fe7fcbcd1b77d2724c1e5f01693359c2be156771f43fa355b"
 
 
 def shipped() -> make_tables.Tables:

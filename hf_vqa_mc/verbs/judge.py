@@ -1,0 +1,154 @@
+"""``hf_vqa_mc.judge`` and ``vqa-mc judge``: which decoys a model finds correct, too."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.evaluation.model_options import ModelOptions
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.verbs.evaluate import default_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.evaluation.judging import Judgement
+
+VERDICTS, RESULTS = "verdicts.csv", "judge.json"
+
+
+def _folder(given: Mapping[str, Any]) -> Path:
+    """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL-judge``."""
+    folder = default_folder(given)
+    return folder.with_name(f"{folder.name}-judge")
+
+
+@settings
+class JudgeSettings(ModelOptions, BenchmarkOptions):
+    """Ask a model, for each question, which other choices are also correct.
+
+    The model is shown the image if there is one, the question, the choices and the correct one. With --model wordnet,
+    choices are flagged that the audit counts as ambiguous. The verdicts are for vqa-mc remedy --reject. Every reply is
+    stored as it comes; the same command resumes a run that was stopped.
+    """
+
+    labels: Path | None = option(
+        "Table of people's verdicts on these rows, such as a study's: reports precision, recall and F1 of the model.",
+        default=None,
+    )
+    sample: int | None = option(
+        "Judge a random sample of this many questions, with the benchmark's shares of question types.",
+        default=None,
+        check=AT_LEAST_ONE,
+    )
+    seed: int = option("Random seed of the sample.", default=0, check=SEED)
+    max_tokens: int = option("Maximum number of generated tokens.", default=256, check=AT_LEAST_ONE)
+    output: Path | None = option(
+        f"Folder for {VERDICTS}, {RESULTS} and the replies; resumed if it has a run with the same settings. By "
+        "default vqa_mc_evaluations/NAME-MODEL-judge for the command.",
+        default=None,
+        panel=RUNNING,
+        cli_default=_folder,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeResult(Result):
+    """The verdicts of a judge on the decoys of a benchmark."""
+
+    judgement: "Judgement"
+    settings: JudgeSettings
+    written: tuple[Path, ...] = ()
+
+    @cached_property
+    def _figures(self) -> dict[str, Any]:
+        from hf_vqa_mc.evaluation.judging_figures import as_json
+
+        return as_json(self.judgement)
+
+    def report(self) -> "Iterator[RenderableType]":
+        """A table with a line per group of decoys, notes, and the files."""
+        from rich.table import Table
+
+        from hf_vqa_mc.evaluation.judging import WORDNET
+        from hf_vqa_mc.evaluation.judging_figures import interval, notes
+
+        done, figures = self.judgement, self._figures
+        yield f"{figures['judge']} on {done.location}: {counted(done.n_rows, 'question')}"
+        by_model = done.judge != WORDNET
+        table = Table()
+        for name in ("", "decoys", "flagged", "rows with any", *(["flagged by WordNet"] if by_model else [])):
+            table.add_column(name, justify="right" if name else "left", overflow="fold")
+        for one in figures["groups"]:
+            cells = [interval(one[name]) for name in ("flagged", "rows_flagged", *(["wordnet"] if by_model else []))]
+            table.add_row(one["name"], f"{one['decoys']:,}", *cells)
+        yield table
+        yield from notes(done, figures)
+        yield from (f"wrote {path}" for path in self.written)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as in judge.json; fractions."""
+        return {**self._figures, "written": [str(path) for path in self.written]}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per decoy: question_id, choice, decoy kind, question type, verdict; flagged by WordNet; label."""
+        import pandas as pd
+
+        from hf_vqa_mc.benchmarks.verdicts import CORRECT, WRONG
+        from hf_vqa_mc.evaluation.judging import NO, UNKNOWN, YES
+
+        decoys, names = self.judgement.decoys, {UNKNOWN: "", NO: WRONG, YES: CORRECT}
+        table = {
+            "question_id": decoys.question_ids,
+            "choice": decoys.texts,
+            "kind": decoys.kinds,
+            "question_type": decoys.types,
+            "verdict": [names[flag] for flag in decoys.flags.tolist()],
+            "wordnet": decoys.baseline == YES,
+        }
+        if self.judgement.labels is not None:
+            table["label"] = [names[flag] for flag in self.judgement.labels.tolist()]
+        return pd.DataFrame(table)
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write verdicts.csv and judge.json to a folder, without the replies."""
+        from hf_vqa_mc.benchmarks.verdicts import write_verdicts
+        from hf_vqa_mc.io.atomic_file import check_folder, write_json
+
+        folder = Path(path)
+        check_folder(folder, "path")
+        folder.mkdir(exist_ok=True)
+        write_verdicts(folder / VERDICTS, self.judgement.verdicts(), overwrite)
+        write_json(folder / RESULTS, self._figures, 1)
+        return [folder / VERDICTS, folder / RESULTS]
+
+
+@verb(
+    JudgeSettings,
+    "vqa-mc judge vqa_mc cocoqa_iou_qou --model Qwen/Qwen2.5-VL-3B-Instruct --sample 1000",
+    "vqa-mc judge benchmark.csv --model wordnet --labels study.csv",
+    "vqa-mc judge benchmark.csv --model my-model --base-url http://localhost:8000/v1 --output judged",
+)
+def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
+    """Judge the decoys of a benchmark.
+
+    Returns:
+        Which decoys are also correct, with intervals; written to ``output`` if given.
+
+    Raises:
+        InputError: the benchmark, the model or the labels cannot be used, or ``output`` has another run.
+        ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
+        MissingExtra: ``base_url`` needs the extra ``evaluate``.
+    """
+    from hf_vqa_mc.evaluation.judging import judged
+
+    done = JudgeResult(judged(settings, progress), settings)
+    if settings.output is None:
+        return done
+    return replace(done, written=tuple(done.save(settings.output, overwrite=True)))
