@@ -38,9 +38,9 @@ def readable_rows(dataset: str, config: str) -> Iterator[str]:
     try:
         benchmark = read_benchmark(dataset, config or None)
     except NoChoices:
-        if is_file or not config:
+        if is_file:
             raise
-        yield config  # open-ended rows
+        yield load_splits(dataset, config or None)[0]  # open-ended rows
         return
     name = benchmark.config or Path(dataset).stem
     with given_splits(dataset, name, built_rows(benchmark)):

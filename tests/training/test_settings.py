@@ -79,7 +79,7 @@ def test_a_missing_settings_file_is_rejected(tmp_path):
 def test_missing_arguments_are_named():
     done = vqa_mc("train", "vqa_mc")
     assert done.exit_code == 2
-    assert "missing: CONFIG (Config to train" in done.stderr
+    assert "missing: --output (Folder of the run" in done.stderr
 
 
 @pytest.mark.parametrize(
