@@ -37,8 +37,8 @@ def flattened(
         optional: top-level package that need not be installed, to what replaces a name imported from it.
 
     Raises:
-        InputError: the source of a class is not in a file, two definitions have the same name, or a name has none, such
-            as one that is defined inside of ``try``.
+        InputError: the source of a class is not in a file, two definitions have the same name, or a name has none, as
+            if it is defined inside of ``try``.
     """
     found = _Flattened(packages, parts, replaced)
     for root in roots:

@@ -64,7 +64,17 @@ class Both(Shape, Twice):
     pass
 """,
     "lazy": "class Lazy:\n    def run(self):\n        from invented.numbers import half\n\n        return half(2)\n",
-    "tried": "try:\n    import fast\nexcept ImportError:\n    fast = None\n\n\nclass Tried:\n    def run(self):\n        return fast\n",
+    "tried": """
+try:
+    import fast
+except ImportError:
+    fast = None
+
+
+class Tried:
+    def run(self):
+        return fast
+""",
     "optional": "from notthere import Picture\n\n\nclass Seeing:\n    kind = Picture\n",
 }
 
