@@ -1,6 +1,7 @@
 """Classes and all that they need as the source of one module, which imports nothing of the packages they come from."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import re
@@ -9,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
+from symtable import symtable
 
 from hf_vqa_mc.errors import InputError
 
@@ -35,12 +37,17 @@ def flattened(
         optional: top-level package that need not be installed, to what replaces a name imported from it.
 
     Raises:
-        InputError: the source of a class is not in a file, or two definitions have the same name.
+        InputError: the source of a class is not in a file, two definitions have the same name, or a name has none, as
+            if it is defined inside of ``try``.
     """
     found = _Flattened(packages, parts, replaced)
     for root in roots:
         found.follow(root.__module__, root.__name__)
-    return found.imports(optional), found.definitions()
+    imports, definitions = found.imports(optional), found.definitions()
+    if missing := _undefined(f"{imports}\n{definitions}"):
+        of = roots[0].__module__
+        raise InputError(f"{of}: {', '.join(missing)}: no definition found; define or import it at the top of a file")
+    return imports, definitions
 
 
 @dataclass(frozen=True)
@@ -176,7 +183,7 @@ def _source(module: str) -> _Source:
 
 def _defined_by(statement: ast.stmt) -> list[str]:
     """The names that a statement defines."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     return [one.id for of in targets if of is not None for one in ast.walk(of) if isinstance(one, ast.Name)]
@@ -185,6 +192,17 @@ def _defined_by(statement: ast.stmt) -> list[str]:
 def _names(statement: ast.AST) -> list[str]:
     """The names in a statement, some of which may be local."""
     return list(dict.fromkeys(one.id for one in ast.walk(statement) if isinstance(one, ast.Name)))
+
+
+def _undefined(code: str) -> list[str]:
+    """The global names that a module uses and does not define."""
+    module = symtable(code, "portable code", "exec")
+    tables, used = [module], set[str]()
+    for table in tables:  # it grows
+        tables += table.get_children()
+        used |= {one.get_name() for one in table.get_symbols() if one.is_global() and one.is_referenced()}
+    known = {one.get_name() for one in module.get_symbols() if one.is_assigned() or one.is_imported()}
+    return sorted(used - known - vars(builtins).keys() - {"__file__", "__name__"})
 
 
 def _imports_inside(statement: ast.AST) -> Iterator[tuple[str, str]]:

@@ -64,6 +64,17 @@ class Both(Shape, Twice):
     pass
 """,
     "lazy": "class Lazy:\n    def run(self):\n        from invented.numbers import half\n\n        return half(2)\n",
+    "tried": """
+try:
+    import fast
+except ImportError:
+    fast = None
+
+
+class Tried:
+    def run(self):
+        return fast
+""",
     "optional": "from notthere import Picture\n\n\nclass Seeing:\n    kind = Picture\n",
 }
 
@@ -120,6 +131,13 @@ def test_a_name_with_two_meanings_is_refused(text_of):
 def test_imports_inside_of_functions_are_refused(text_of):
     with pytest.raises(InputError, match=r"invented\.lazy\.Lazy imports invented\.numbers\.half; import it at the to"):
         text_of("lazy", "Lazy")
+
+
+def test_a_name_without_a_definition_is_refused(text_of):
+    with pytest.raises(
+        InputError, match=r"invented\.tried: fast: no definition found; define or import it at the top"
+    ):
+        text_of("tried", "Tried")
 
 
 def test_what_is_optional_is_replaced_where_it_is_missing(text_of, monkeypatch):

@@ -19,6 +19,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from tests.hub.portable import run_without_package
 from tests.models import checkpoints, test_open_ended
 from tests.models.checkpoints import picture
+from tests.models.test_new_model import BILINEAR, Bilinear, BilinearConfig
 from tests.models.test_open_ended import CAPTIONS, GROUPS, QUESTIONS
 from tests.training import toy_dataset
 
@@ -112,6 +113,20 @@ def test_the_code_imports_no_other_package(name, folder):
             of.name for one in nodes if isinstance(one, ast.Import) and id(one) not in tried for of in one.names
         ]
         assert {module.partition(".")[0] for module in modules} - sys.stdlib_module_names <= NEEDED
+
+
+def test_the_code_of_a_model_from_outside_the_package_is_complete(folder, monkeypatch):
+    files = portable_files(folder / "mlp-qa", BILINEAR)
+    assert json.loads(files["config.json"])["auto_map"]["AutoModel"] == "modeling_toy_bilinear.Bilinear"
+    code = files["modeling_toy_bilinear.py"].decode()
+    assert "import tests" not in code and "from tests" not in code
+    module = ModuleType("portable")
+    monkeypatch.setitem(sys.modules, "portable", module)
+    exec(code, vars(module))  # noqa: S102
+    ours, theirs = Bilinear(BilinearConfig(text_size=3)), module.Bilinear(module.BilinearConfig(text_size=3))
+    theirs.load_state_dict(ours.state_dict())
+    given = {"choice_vectors": torch.ones(2, 4, 3), "question_vectors": torch.ones(2, 3)}
+    assert torch.equal(theirs(**given).logits, ours(**given).logits)
 
 
 @pytest.mark.parametrize("name", ["mlp-iqa", "bow-q-i"])
