@@ -94,6 +94,7 @@ def read_claims(found: object, location: str) -> dict[str, Any]:
     _check_objects({name: made.get(name) for name in ("splits", "settings", "read_with")}, f"{location}: certificate")
     _check_objects(made["splits"], f"{location}: certificate, splits")
     _check_objects({"ambiguous_decoys": claimed.get("ambiguous_decoys")}, location)
+    _check_objects({"reasons": claimed["ambiguous_decoys"].get("reasons")}, f"{location}: ambiguous_decoys")
     for name, numbers in (("shortcuts", FIGURES), ("findings", ("count", "total"))):
         rows = claimed.get(name)
         if not isinstance(rows, list):

@@ -103,6 +103,6 @@ DATASET = Pushable(
     "dataset",
     dataset_shipment,
     lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
-    ("folder", "replace"),
+    ("folder", "replace", "tag"),
     "not written by vqa-mc build",
 )

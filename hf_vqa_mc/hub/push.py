@@ -46,8 +46,10 @@ class Pushed:
     """URL of the pull request, new or open already; None if the commit is on the main branch"""
 
 
-def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
+def push(shipment: Shipment, *, replace: bool = False, tag: str | None = None) -> Pushed:
     """Upload everything in one commit; the repository is created if missing.
+
+    With a ``tag``, the commit gets that name. An existing tag is never moved: it is an error before anything is sent.
 
     The commit's parent is the newest commit when the push began, so that a concurrent commit is detected, not
     overwritten. Large files are sent first and kept by the Hub even if the push then fails, so that the next push
@@ -74,6 +76,8 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
                 f"{shipment.name} is public, and a push cannot make it private; change that on "
                 f"{url}/settings, or remove --private"
             )
+        if tag is not None and not created:
+            _check_tag(api, shipment, tag)
         outdated = _outdated(api, shipment, head, replace) if shipment.inventory else []
         commit = api.create_commit(
             shipment.name,
@@ -82,7 +86,19 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
             repo_type=shipment.kind,
             parent_commit=head,
         )
+        if tag is not None:
+            api.create_tag(shipment.name, tag=tag, revision=commit.oid, repo_type=shipment.kind)
     return Pushed(url, commit.oid, commit.oid != head, private, created, tuple(outdated))
+
+
+def _check_tag(api: "HfApi", shipment: Shipment, tag: str) -> None:
+    """Raise InputError if the repository has this tag."""
+    for one in api.list_repo_refs(shipment.name, repo_type=shipment.kind).tags:
+        if one.name == tag:
+            raise InputError(
+                f"{shipment.name} has the tag {tag} (commit {one.target_commit[:8]}), and releases do not change; "
+                "choose another --tag"
+            )
 
 
 def _proposed(api: "HfApi", shipment: Shipment, url: str) -> Pushed:

@@ -1,5 +1,6 @@
 """``hf_vqa_mc.push`` and ``vqa-mc push``: a dataset, a model, a metric or a study to the Hub."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.hub.push import Pushed
     from hf_vqa_mc.hub.shipment import Shipment
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text is the name of a tag.
+
+    >>> is_tag("v1.0"), is_tag("-d"), is_tag("a..b"), is_tag("a/b")
+    (True, False, False, False)
+    """
+    return re.fullmatch(r"[A-Za-z0-9](?:[\w-]|\.(?!\.|$))*", text, re.ASCII) is not None
 
 
 @settings
@@ -45,12 +55,17 @@ class PushSettings:
     )
     private: bool = option("Create a new repository as private.", default=False)
     replace: bool = option("Dataset: remove configs from the Hub that are not in the folder.", default=False)
+    tag: str | None = option(
+        "Dataset: name of this release, such as v1.0, by which NAMESPACE/NAME@v1.0 is read; must be new.",
+        default=None,
+        check=("letters, digits, '.', '-' and '_', a letter or digit first", is_tag),
+    )
     dry_run: bool = option("Show what would be uploaded, without network access.", default=False)
 
     def __post_init__(self) -> None:
         check_options(self)
         kind = PUSHABLES.find(self.what)
-        for name in ("folder", "metric", "replace", "benchmark", "task"):
+        for name in ("folder", "metric", "replace", "benchmark", "task", "tag"):
             value = getattr(self, name)
             if value and name not in kind.options:
                 kinds = " and ".join(one.name for one in PUSHABLES.values() if name in one.options)
@@ -89,10 +104,16 @@ class PushResult(Result):
             yield from (f"removed {path}" for path in done.removed)
         else:
             yield f"{done.url} ({visibility}) is up to date; nothing was sent"
+            yield from self._tagged()
             return
+        yield from self._tagged() if done is not None else ()
         yield from (f"not sent: {path} ({kind.left_out})" for path in shipment.left_out)
         if done is not None:
             yield f"to load it: {kind.usage(shipment)}"
+
+    def _tagged(self) -> Iterator[str]:
+        if self.settings.tag is not None:
+            yield f"tagged {self.shipment.name}@{self.settings.tag}"
 
     def to_dict(self) -> dict[str, Any]:
         """Repository, files and, unless it was a dry run, commit."""
@@ -162,7 +183,7 @@ def push(settings: PushSettings, progress: Progress) -> PushResult:
     if settings.dry_run:
         return PushResult(shipment, settings)
     progress(f"sending {_files(shipment)} to {shipment.name}", 1, 1)
-    return PushResult(shipment, settings, send(shipment, replace=settings.replace))
+    return PushResult(shipment, settings, send(shipment, replace=settings.replace, tag=settings.tag))
 
 
 def _files(shipment: "Shipment") -> str:

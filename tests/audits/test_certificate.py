@@ -84,6 +84,7 @@ def test_a_changed_count_fails(done, claimed, key):
         (lambda claims: claims["certificate"].update(splits=[1]), "certificate, splits: expected an object"),
         (lambda claims: claims["certificate"]["splits"].update(test=3), "certificate, splits, test"),
         (lambda claims: claims.update(findings="none"), "findings: expected a list"),
+        (lambda claims: claims["ambiguous_decoys"].update(reasons=["same"]), "ambiguous_decoys, reasons"),
         (lambda claims: claims["shortcuts"].append(None), "expected an object"),
         (lambda claims: claims["shortcuts"][0].update(gain=float("nan")), "shortcuts, 0: expected a name and numbers"),
     ],
