@@ -19,12 +19,12 @@ _MARKER = re.compile(
 )
 _SEPARATOR = re.compile(r"(?:[\s,;/&+|.:!'\"“”`*_()\[\]{}<>•–—-]|\b(?:and|or|also)\b)*", re.IGNORECASE)
 _NAMED = r"(?:(?:options?|choices?|letters?)\s+)?[(\[]?"
-_CAPITAL = re.compile(rf"(?:{_NAMED})([A-Z])(?![A-Za-z0-9'’])")
-_ANY_CASE = re.compile(rf"(?:{_NAMED})([A-Za-z])(?![A-Za-z0-9'’])")
+_CAPITAL = re.compile(rf"(?:{_NAMED})([A-Z])(?!['’]?[A-Za-z0-9])")
+_ANY_CASE = re.compile(rf"(?:{_NAMED})([A-Za-z])(?!['’]?[A-Za-z0-9])")
 _ONLY_LETTERS = re.compile(r"[\s,;/&.()\[\]'\"]*(?:(?:[A-Za-z]|and|or)(?:[\s,;/&.()\[\]'\"]+|$))+")
 _CLOSING = re.compile(r"[)\]}>.:=\"'*\s–—-]*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
-_MENTION = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([B-HJ-Z])(?![A-Za-z0-9'’])")
+_MENTION = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([B-HJ-Z])(?!['’]?[A-Za-z0-9])")
 """A letter within an explanation; A and I are words."""
 
 
