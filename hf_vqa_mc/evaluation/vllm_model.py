@@ -11,9 +11,12 @@ from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.evaluation.transformers_model import EXPECTED, FILES
 from hf_vqa_mc.extraction.model_files import folder_version
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
+from hf_vqa_mc.io.redaction import redacted
 
 PROMPTS = 256
 """Number of prompts that vLLM is given at a time; it makes batches of them as its memory permits."""
+MOST_SIGNS = 400
+"""Maximum length of vLLM's reason in messages."""
 ALL_GPUS = "auto"
 
 
@@ -57,7 +60,10 @@ class VllmModel:
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:
-            raise InputError(f"--model {name} cannot be run by vLLM: {first_line(error)}; {EXPECTED}") from error
+            reason = " ".join(str(error).split())[:MOST_SIGNS]  # the first line alone may only count the others
+            raise InputError(f"--model {name} cannot be run by vLLM: {redacted(reason)}; {EXPECTED}") from error
+        exceptions = getattr(vllm, "exceptions", None)
+        self._rejections = (ValueError, getattr(exceptions, "VLLMClientError", ValueError))
         self.sees_images = bool(self._llm.model_config.is_multimodal_model)
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
@@ -68,6 +74,10 @@ class VllmModel:
         """The most probable text, token by token."""
         return self._asked(prompts, max_tokens=self.max_tokens)
 
+    def close(self) -> None:
+        """End vLLM's processes."""
+        self._llm.llm_engine.engine_core.shutdown()
+
     def _asked(self, prompts: Sequence[Prompt], **limits: int) -> list[Reply]:
         """The replies to prompts; a failure where vLLM rejects one, as those that are too long."""
         try:
@@ -76,7 +86,7 @@ class VllmModel:
                 self._vllm.SamplingParams(temperature=0, **limits),
                 use_tqdm=False,
             )
-        except ValueError as error:  # of any of them
+        except self._rejections as error:  # of any of them
             if len(prompts) == 1:
                 return [Reply(failure=f"vLLM rejects the prompt: {first_line(error)}")]
             return [reply for prompt in prompts for reply in self._asked([prompt], **limits)]
