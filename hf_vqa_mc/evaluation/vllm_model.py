@@ -53,7 +53,8 @@ class VllmModel:
         self.name, self.max_tokens, self._vllm = name, max_tokens, vllm
         local = Path(name).expanduser()
         folder = local if local.is_dir() else hub_folder("--model", name, FILES, EXPECTED)
-        self.version = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
+        weights = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
+        self.version = f"vllm {weights}"  # no run mixes its answers with those of transformers
         gpus = torch.cuda.device_count() if device == ALL_GPUS else 1
         try:
             self._llm: Any = vllm.LLM(model=str(folder), tensor_parallel_size=max(gpus, 1), trust_remote_code=False)

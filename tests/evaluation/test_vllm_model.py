@@ -31,6 +31,13 @@ def test_texts_that_were_cut_off_are_counted(evaluate):
     assert result.to_pandas().cut_off.tolist() == [6, 0]  # "two dogs" has two words
 
 
+def test_a_run_is_not_resumed_by_another_engine(evaluate, vision_language, tmp_path):
+    evaluate(worlds.benchmark(), method="letter", output=tmp_path / "run")
+    run = {"model": str(vision_language), "method": "letter", "output": tmp_path / "run"}
+    with pytest.raises(vm.InputError, match="has a run with model_version 'vllm "):
+        vm.evaluate(worlds.benchmark(), **run)
+
+
 def test_prompts_that_vllm_rejects_are_failures_and_the_others_are_answered(evaluate):
     frame = worlds.benchmark()
     frame.loc[3, "question"] = "what color " * 30
