@@ -11,9 +11,12 @@ from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.evaluation.transformers_model import EXPECTED, FILES
 from hf_vqa_mc.extraction.model_files import folder_version
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
+from hf_vqa_mc.io.redaction import redacted
 
 PROMPTS = 256
 """Number of prompts that vLLM is given at a time; it makes batches of them as its memory permits."""
+MOST_SIGNS = 400
+"""Maximum length of vLLM's reason in messages."""
 ALL_GPUS = "auto"
 
 
@@ -50,14 +53,18 @@ class VllmModel:
         self.name, self.max_tokens, self._vllm = name, max_tokens, vllm
         local = Path(name).expanduser()
         folder = local if local.is_dir() else hub_folder("--model", name, FILES, EXPECTED)
-        self.version = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
+        weights = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
+        self.version = f"vllm {weights}"  # no run mixes its answers with those of transformers
         gpus = torch.cuda.device_count() if device == ALL_GPUS else 1
         try:
             self._llm: Any = vllm.LLM(model=str(folder), tensor_parallel_size=max(gpus, 1), trust_remote_code=False)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:
-            raise InputError(f"--model {name} cannot be run by vLLM: {first_line(error)}; {EXPECTED}") from error
+            reason = " ".join(str(error).split())[:MOST_SIGNS]  # the first line alone may only count the others
+            raise InputError(f"--model {name} cannot be run by vLLM: {redacted(reason)}; {EXPECTED}") from error
+        exceptions = getattr(vllm, "exceptions", None)
+        self._rejections = (ValueError, getattr(exceptions, "VLLMClientError", ValueError))
         self.sees_images = bool(self._llm.model_config.is_multimodal_model)
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
@@ -68,6 +75,10 @@ class VllmModel:
         """The most probable text, token by token."""
         return self._asked(prompts, max_tokens=self.max_tokens)
 
+    def close(self) -> None:
+        """End vLLM's processes."""
+        self._llm.llm_engine.engine_core.shutdown()
+
     def _asked(self, prompts: Sequence[Prompt], **limits: int) -> list[Reply]:
         """The replies to prompts; a failure where vLLM rejects one, as those that are too long."""
         try:
@@ -76,7 +87,7 @@ class VllmModel:
                 self._vllm.SamplingParams(temperature=0, **limits),
                 use_tqdm=False,
             )
-        except ValueError as error:  # of any of them
+        except self._rejections as error:  # of any of them
             if len(prompts) == 1:
                 return [Reply(failure=f"vLLM rejects the prompt: {first_line(error)}")]
             return [reply for prompt in prompts for reply in self._asked([prompt], **limits)]

@@ -13,6 +13,11 @@ LONGEST = 200
 """Maximum number of characters of a prompt."""
 
 
+class exceptions:
+    class VLLMClientError(Exception):
+        """Of prompts that are rejected."""
+
+
 @dataclass
 class SamplingParams:
     n: int = 1
@@ -53,11 +58,18 @@ class LLM:
     model: str
     tensor_parallel_size: int = field(default=1, kw_only=True)
     trust_remote_code: bool = field(default=False, kw_only=True)
-    calls = 0
+    closed = 0
 
     @property
     def model_config(self):
         return SimpleNamespace(is_multimodal_model=True)
+
+    @property
+    def llm_engine(self):
+        return SimpleNamespace(engine_core=SimpleNamespace(shutdown=self._shutdown))
+
+    def _shutdown(self):
+        type(self).closed += 1
 
     def chat(
         self,
@@ -75,7 +87,6 @@ class LLM:
         tokenization_kwargs: dict[str, Any] | None = None,
         mm_processor_kwargs: dict[str, Any] | None = None,
     ) -> list[RequestOutput]:
-        type(self).calls += 1
         return [self._answer(conversation, sampling_params) for conversation in messages]
 
     def _answer(self, conversation, params):
@@ -84,7 +95,7 @@ class LLM:
         image = next((one["image_url"]["url"] for one in parts if one["type"] == "image_url"), None)
         text = parts[-1]["text"]
         if len(text) > LONGEST:
-            raise ValueError(f"The decoder prompt (length {len(text)}) is longer than the maximum model length of 200")
+            raise exceptions.VLLMClientError(f"This model's maximum context length is {LONGEST} tokens.")
         shown = Prompt(text, (), image=None if image is None else base64.b64decode(image.partition(",")[2]))
         answer = worlds.color_of(shown) or "A"
         line = next((line for line in text.splitlines() if line.endswith(f". {answer}")), answer)
