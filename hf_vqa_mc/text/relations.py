@@ -6,7 +6,6 @@ and zebra, are near but exclude one another; motorcycle and vehicle are less nea
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -26,36 +25,38 @@ NONE = -1
 class Relations(NamedTuple):
     """Lookup tables of `related` and `exclusive`, for kernels; texts are numbers."""
 
-    sense_starts: NDArray[np.int32]  # (texts + 1,)
-    senses: NDArray[np.int32]  # the synsets of each text, concatenated
-    sense_masks: NDArray[np.uint64]  # (texts,): bit s % 64 is set for each synset s
-    broader_starts: NDArray[np.int32]  # (texts + 1,)
-    broader: NDArray[np.int32]  # each text's most frequent sense, its hypernyms and similar adjectives, concatenated
-    broader_masks: NDArray[np.uint64]  # (texts,)
+    starts: NDArray[np.int32]  # (texts + 1,)
+    related: NDArray[np.int32]  # the texts that are related to each text, ascending, concatenated
+    masks: NDArray[np.uint64]  # (texts,): bit n % 64 is set for each related text n
     kinds: NDArray[np.int8]  # (texts,): index in EXCLUSIVE, NONE for other texts
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Relations":
         """The relations of comparable texts; a text of several words is looked up as a whole."""
         wordnet = load_wordnet()
-        senses, broader, kinds = [], [], []
-        for text in texts:
+        with_sense: dict[int, list[int]] = {}
+        broader, kinds = [], []
+        for number, text in enumerate(texts):
             form = text.replace(" ", "_")
             nouns, adjectives = wordnet.nouns.senses(form), wordnet.adjectives.senses(form)
-            senses.append([*nouns, *adjectives])
-            broader.append([*_hypernyms(nouns[0])] if nouns else [])
-            for sense in adjectives[:1]:
-                similar = wordnet.similar[wordnet.similar_starts[sense] : wordnet.similar_starts[sense + 1]]
-                broader[-1] += [sense, *similar.tolist()]
+            for sense in {*nouns, *adjectives}:
+                with_sense.setdefault(sense, []).append(number)
+            broader.append(
+                [*(_hypernyms(nouns[0]) if nouns else ()), *(_cluster(adjectives[0]) if adjectives else ())]
+            )
             kinds.append(_kind(text, nouns, bool(adjectives)))
-        return cls(*_lists(senses), *_lists(broader), np.array(kinds, np.int8))
-
-
-def _lists(lists: list[list[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64]]:
-    flat, sizes = np.array(list(chain.from_iterable(lists)), np.int32), list(map(len, lists))
-    masks = np.zeros(len(lists), np.uint64)
-    np.bitwise_or.at(masks, np.repeat(np.arange(len(lists)), sizes), np.uint64(1) << (flat & 63).astype(np.uint64))
-    return starts_of(sizes), flat, masks
+        pairs = {
+            (number, other)
+            for number, synsets in enumerate(broader)
+            for synset in synsets
+            for other in with_sense.get(synset, ())
+            if other != number
+        }
+        ordered = np.array(sorted(pairs | {(other, number) for number, other in pairs}), np.int32).reshape(-1, 2)
+        masks = np.zeros(len(broader), np.uint64)
+        np.bitwise_or.at(masks, ordered[:, 0], np.uint64(1) << (ordered[:, 1] & 63).astype(np.uint64))
+        starts = starts_of(np.bincount(ordered[:, 0], minlength=len(broader)))
+        return cls(starts, ordered[:, 1].copy(), masks, np.array(kinds, np.int8))
 
 
 @lru_cache(maxsize=100_000)
@@ -64,6 +65,13 @@ def _hypernyms(synset: int) -> tuple[int, ...]:
     wordnet = load_wordnet()
     found = wordnet.ancestors[wordnet.ancestor_starts[synset] : wordnet.ancestor_starts[synset + 1]]
     return tuple(one for one in found.tolist() if one == synset or wordnet.min_depths[one] >= LEAST_DEPTH)
+
+
+def _cluster(synset: int) -> list[int]:
+    """An adjective synset and those of its cluster that it is similar to."""
+    wordnet = load_wordnet()
+    similar = wordnet.similar[wordnet.similar_starts[synset] : wordnet.similar_starts[synset + 1]]
+    return [synset, *similar.tolist()]
 
 
 @lru_cache(maxsize=1)
@@ -92,18 +100,21 @@ def related(text: int, other: int, relations: Relations) -> bool:
     True for inflections (mice, mouse), synonyms (gray, grey), hypernyms (motorcycle, vehicle) and adjectives of which
     one is the head of the other's cluster (cloudless, clear).
     """
-    return _includes(text, other, relations) or _includes(other, text, relations)
+    if relations.masks[text] >> np.uint64(other & 63) & np.uint64(1) == 0:  # most pairs
+        return False
+    return _is_listed(text, other, relations)
 
 
 @reading
-def _includes(general: int, special: int, relations: Relations) -> bool:
-    if relations.sense_masks[general] & relations.broader_masks[special] == 0:
-        return False
-    for i in range(relations.sense_starts[general], relations.sense_starts[general + 1]):
-        for j in range(relations.broader_starts[special], relations.broader_starts[special + 1]):
-            if relations.senses[i] == relations.broader[j]:
-                return True
-    return False
+def _is_listed(text: int, other: int, relations: Relations) -> bool:
+    low, high = relations.starts[text], relations.starts[text + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if relations.related[middle] < other:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < relations.starts[text + 1] and relations.related[low] == other)
 
 
 @reading_inline
