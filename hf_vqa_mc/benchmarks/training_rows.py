@@ -1,6 +1,6 @@
 """The rows of any benchmark in the columns of ``vqa-mc build``, for training and prediction to read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from datasets import DatasetDict
 
 NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
+"""Columns of multiple-choice rows that training reads."""
 
 
 @contextmanager
-def readable_rows(dataset: str, config: str) -> Iterator[str]:
+def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> Iterator[str]:
     """Let `load_splits` read a benchmark of any layout within the block; yields the name of its config or file.
 
     Args:
         dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
         config: "" for the only one.
+        needed: columns with which rows are read as they are.
 
     Raises:
         InputError: as `read_benchmark`.
     """
     is_file = Path(dataset).is_file()
-    if not is_file and (found := _name_if_built(dataset, config)):
+    if not is_file and (found := _name_if_built(dataset, config, needed)):
         yield found
         return
     try:
@@ -47,8 +49,8 @@ def readable_rows(dataset: str, config: str) -> Iterator[str]:
         yield name
 
 
-def _name_if_built(dataset: str, config: str) -> str | None:
-    """The name of the config if its rows have the columns of ``vqa-mc build``, or cannot be read; None otherwise."""
+def _name_if_built(dataset: str, config: str, needed: Set[str]) -> str | None:
+    """The name of the config if its rows have the needed columns, or cannot be read; None otherwise."""
     try:
         config, splits = load_splits(dataset, config or None)
     except (InputError, ConnectionError):  # reported by what reads the rows, after it has checked its options
@@ -56,7 +58,7 @@ def _name_if_built(dataset: str, config: str) -> str | None:
             raise
         return config
     columns = next(iter(splits.values())).column_names
-    return config if NEEDED <= set(columns) or open_ended_source(columns, config) is not None else None
+    return config if needed <= set(columns) or open_ended_source(columns, config) is not None else None
 
 
 def built_rows(benchmark: Benchmark) -> "DatasetDict":

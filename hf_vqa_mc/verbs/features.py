@@ -100,7 +100,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
 
-    with readable_rows(settings.dataset, settings.config) as config:
+    with readable_rows(settings.dataset, settings.config, {"image_id"}) as config:
         return _features({**arguments(settings), "config": config}, progress)
 
 
