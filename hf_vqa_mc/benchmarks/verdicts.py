@@ -49,6 +49,8 @@ def read_verdicts(path: Path) -> list[Verdict]:
     Raises:
         InputError: the file cannot be read, a column is missing, or a verdict is not one of VERDICTS.
     """
+    if not path.is_file():
+        raise InputError(f"{path} does not exist; expected a table of verdicts with {', '.join(COLUMNS)}")
     table = read_file(path)
     if missing := [name for name in COLUMNS[:3] if name not in table.column_names]:
         raise InputError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)} (judge is optional)")

@@ -122,7 +122,9 @@ def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  Jud
     else:
         replies = _replies(settings, questions, rows, run, progress)
         for row, reply in replies.items():
-            found[row] = None if reply.failure else written_letters(reply.text or "", questions.choices[row])
+            found[row] = (
+                None if reply.failure or reply.cut_off else written_letters(reply.text or "", questions.choices[row])
+            )
             if reply.failure:
                 failures.append(reply.failure)
             elif found[row] is None:

@@ -198,7 +198,11 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
     missing = [name for name in needed if name not in answers]
     others = sorted(answers.keys() - set(names))
     if missing:
-        hint = f"; found one for {others[0]!r}, which is not in the dataset" if others else ""
+        hint = (
+            f"; found one for {others[0]!r}, which is not in the dataset"
+            if others
+            else "; --partial scores the others"
+        )
         by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
         same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
         if same is not None:

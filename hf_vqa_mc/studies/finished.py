@@ -132,8 +132,13 @@ def finished(study: Study, copy: Study | None = None, passed: float = PASSED) ->
     excluded = sorted(number for number, results in checks.items() if sum(results) < passed * len(results))
     counted = _counting(answered, set(excluded))
     if not counted:
-        many = f", all of {len(excluded)} annotators who fail the attention checks" if excluded else ""
-        raise InputError(f"{(copy or study).path} has no answers{many}; serve the study first: vqa-mc study serve")
+        path = (copy or study).path
+        if excluded:
+            raise InputError(
+                f"{path}: all answers are of annotators who fail the attention checks ({len(excluded)}); --passed 0 "
+                "counts them"
+            )
+        raise InputError(f"{path} has no answers; serve the study first: vqa-mc study serve")
     return Finished(study, answered, checks, excluded, study.kind.results(counted))
 
 

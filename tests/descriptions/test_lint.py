@@ -37,7 +37,7 @@ PLANTED = {
     "one_choice": {"choices": {3: ["a"], 8: ["b"]}, "label": {3: 0, 8: 0}},
     "no_choices": {"choices": {3: [], 8: []}},
     "equal_choices": {"choices": {3: ["2", "two", "c", "d"], 8: ["A cat.", "b", "the  cat", "d"]}},
-    "blank_texts": {"question": {3: " ", 8: "\t"}},
+    "blank_texts": {"question": {3: " ", 8: ""}},
     "empty_choices": {"choices": {3: ["a", "", "b", "c", "d"], 8: ["a", "x", None, "b", "c"]}, "label": {8: 0}},
     "read_as_missing": {"choices": {3: ["None", "b", "c", "d"]}, "question": {8: "NA"}},
     "lettered_choices": {"choices": {3: ["A. x", "B. y", "C. z", "D. u"], 8: ["(a) x", "(b) y", "(c) z", "(d) u"]}},

@@ -139,7 +139,7 @@ def test_annotators_who_fail_the_attention_checks_do_not_count(tmp_path):
             for task in page.tasks:
                 expected = task.item.known.get("expected", 0)
                 study.save(careless, task.id, (expected + 1) % 4 if task.item.control else 3, 1.0)
-        with pytest.raises(InputError, match="no answers, all of 1 annotators who fail"):
+        with pytest.raises(InputError, match=r"all answers are of annotators who fail the attention checks \(1\)"):
             vm.study_results(path)
         worlds.answer_all(study, 2)
     result = vm.study_results(path)

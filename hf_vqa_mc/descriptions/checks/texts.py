@@ -61,6 +61,13 @@ def _blank(column: Column) -> NDArray[np.bool_]:
     return matches(r"^\s*$", column)
 
 
+def _blank_texts(linted: Linted) -> Issues:
+    """White space only, and empty questions, which have no code."""
+    found = in_texts(_blank, BOTH, linted)
+    empty = linted.rows[linted.data.questions.codes < 0]
+    return Issues(np.concatenate([found.rows, empty]), [*found.details, *["question ''"] * len(empty)])
+
+
 def _marked_up(column: Column) -> NDArray[np.bool_]:
     without = pc.replace_substring_regex(column.distinct, IMAGE_MARK, "")
     found: NDArray[np.bool_] = pc.match_substring_regex(without, MARKUP).to_numpy(zero_copy_only=False)
@@ -153,8 +160,8 @@ TEXTS = (
         "write the choice, or remove the cell and correct the label",
         _empty_cells,
     ),
-    Check("blank_texts", ERROR, "a question or a choice is white space only", "write the text",
-          partial(in_texts, _blank, BOTH)),
+    Check("blank_texts", ERROR, "a question is empty, or a question or choice white space only", "write the text",
+          _blank_texts),
     Check(
         "read_as_missing",
         WARNING,
