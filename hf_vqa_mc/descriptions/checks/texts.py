@@ -194,7 +194,7 @@ TEXTS = (
     Check(
         "spaces",
         NOTE,
-        "white space at the ends or doubled, by which choices can be told apart",
+        "leading, trailing or double spaces, which may distinguish choices",
         "strip the texts",
         partial(in_texts, partial(matches, SPACES), CHOICE),
     ),
