@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, settings, verb
@@ -68,7 +68,7 @@ class PushSettings:
         for name in ("folder", "metric", "replace", "benchmark", "task", "tag"):
             value = getattr(self, name)
             if value and name not in kind.options:
-                kinds = " and ".join(one.name for one in PUSHABLES.values() if name in one.options)
+                kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")
                 given = f"--{name}" if value is True else f"--{name} {value}"
                 raise InputError(f"{given} is only for push {kinds}; remove it")
 
