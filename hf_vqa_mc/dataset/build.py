@@ -1,6 +1,7 @@
 """A whole build, from the publishers' files to the dataset folder."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePath
@@ -8,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.build_inputs import VariantInputs, divided, gather
+from hf_vqa_mc.dataset.build_inputs import VariantInputs, divided, gather, work_folder
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
@@ -17,6 +18,7 @@ from hf_vqa_mc.dataset.remote_folder import check_remote, write_remote
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.distributed_search import DistributedSearch
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic_folder import check_output
@@ -82,39 +84,44 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         with_choices = not configs or source.has_triplets(opened.files)
     readings = [Reading(config, opened.files) for config in configs or ()]
     _check_embedding(readings, settings)
-    made: VariantInputs | None = None
-    parts: Parts | None = None
-    with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        if with_choices and settings.largest_part:
-            parts = build_parts(source.name, divided(opened, named, settings, location, progress), executor, progress)
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
+        work: Storage | None = None
+        if with_choices and (settings.largest_part is not None or settings.executor != "local"):
+            work = stack.enter_context(work_folder(opened, named, settings, location))
+        made: VariantInputs | None = None
+        parts: Parts | None = None
+        search: DistributedSearch | None = None
+        if work and settings.largest_part:
+            parts = build_parts(source.name, divided(opened, named, settings, work, progress), executor, progress)
         elif with_choices:
             made = gather(opened, named, settings, progress)
-    images = None
-    if settings.images is not None:
-        wanted = [made.triplets.select(["image_id", "image_file"])] if made else []
-        wanted += parts.images() if parts else []
-        wanted += [distinct_images(reading.config, opened.files) for reading in readings]
-        images = find_images(pa.concat_tables(wanted), settings.images, progress)
-    place = partial(parts.copy_to, progress=progress) if parts else _nothing
-    write = partial(
-        write_folder,
-        source=source.name,
-        variants=build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
-        placed=parts.entries if parts else {},
-        about=about_source(source),
-        made_with=_made_with(made, parts, settings),
-        open_ended=readings,
-        images=images,
-        embed_images=settings.embed_images,
-        overwrite=settings.overwrite,
-        progress=progress,
-    )
-    if is_url(location):
-        inventory = write_remote(Storage(location), write, place, settings.overwrite)
-    else:
-        inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
-    if parts:
-        parts.work.remove()
+            search = DistributedSearch(work, executor, progress) if work else None
+        images = None
+        if settings.images is not None:
+            wanted = [made.triplets.select(["image_id", "image_file"])] if made else []
+            wanted += parts.images() if parts else []
+            wanted += [distinct_images(reading.config, opened.files) for reading in readings]
+            images = find_images(pa.concat_tables(wanted), settings.images, progress)
+        variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
+        write = partial(
+            write_folder,
+            source=source.name,
+            variants=build_variants(*variants) if variants else (),
+            placed=parts.entries if parts else {},
+            about=about_source(source),
+            made_with=_made_with(made, parts, settings),
+            open_ended=readings,
+            images=images,
+            embed_images=settings.embed_images,
+            overwrite=settings.overwrite,
+            progress=progress,
+        )
+        place = partial(parts.copy_to, progress=progress) if parts else _nothing
+        if is_url(location):
+            inventory = write_remote(Storage(location), write, place, settings.overwrite)
+        else:
+            inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
     return inventory
 
 

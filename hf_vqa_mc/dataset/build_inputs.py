@@ -1,6 +1,7 @@
 """The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
@@ -9,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
-from hf_vqa_mc.dataset.parts import PLAN, divide, make_plan, put_vectors, read_part
+from hf_vqa_mc.dataset.parts import PLAN, STATE, divide, make_plan, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import needs_word_vectors, uses_word_vectors, variants_of
 from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.distributed_search import QUESTIONS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError
@@ -96,52 +98,81 @@ def named_vectors(
     return vectors
 
 
-def divided(
-    opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, location: str, progress: Progress
-) -> Storage:
-    """The folder of a build in parts, with its plan: a new one, or that of the same build after an interruption.
+@contextmanager
+def work_folder(
+    opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, location: str
+) -> Iterator[Storage]:
+    """The folder of what a build finished: a new one, or that of the same build before an interruption.
+
+    It is removed at the end, and after an error in the input before any part was built.
 
     Raises:
-        InputError: as `gather`; a variant forms closed answer sets; or the folder holds another build.
+        InputError: it holds another build or other files, or cannot be written.
     """
-    source, method = opened.source, subset(settings, Settings)
-    closed = [name for name in variants or () if VARIANTS[name].closed]
-    if closed:
-        raise InputError(f"--largest-part cannot be used with {closed[0]}: closed sets are formed of all rows")
     work = Storage(settings.work or f"{location.rstrip('/')}.work")
     state = fingerprint(
         {
             "settings": {**asdict(subset(settings, DecoySettings)), "plausible": None},
             "parts": [settings.largest_part, variants],
             "vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
-            "input": input_state(source, settings.data_dir),
+            "input": input_state(opened.source, settings.data_dir),
             "code": code_state(),
         }
     )
-    if work.exists(PLAN):
-        if work.read_json(PLAN)["fingerprint"] != state:
+    if work.exists(STATE):
+        if work.read_json(STATE) != state:
             raise InputError(
                 f"{work.path()} holds an unfinished build with other input, settings or version; repeat that build, "
                 "remove the folder, or give another one with --work"
             )
+    elif work.exists() and work.names():
+        raise InputError(f"{work.path()} holds other files; give a new folder with --work")
+    else:
+        work.check_writable()
+        work.write_json(STATE, state)
+    try:
+        yield work
+    except InputError:
+        if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
+            work.remove()
+        raise
+    work.remove()
+
+
+def divided(
+    opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, work: Storage, progress: Progress
+) -> Storage:
+    """Divide the triplets into ``work``, with a plan; what the same build did before an interruption is kept.
+
+    Returns:
+        ``work``.
+
+    Raises:
+        InputError: as `gather`, or a variant forms closed answer sets; nothing is left in ``work``.
+    """
+    source, method = opened.source, subset(settings, Settings)
+    closed = [name for name in variants or () if VARIANTS[name].closed]
+    if closed:
+        raise InputError(f"--largest-part cannot be used with {closed[0]}: closed sets are formed of all rows")
+    if work.exists(PLAN):
         return work
-    work.check_writable()
     vectors = named_vectors(source, variants, settings, progress)
     stream = opened.stream(released_decoys=settings.decoys == "released")
     n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
     counts, words = divide(stream, n_parts, work, progress)
-    names = [variants_of(read_part(work, part)) for part in range(n_parts) if counts[part]]
-    possible = [name for name in names[0] if all(name in others for others in names) and not VARIANTS[name].closed]
+    filled = [part for part in range(n_parts) if counts[part]]
+    possible = [name for name, variant in VARIANTS.items() if not variant.closed]
+    for part in filled:
+        own = variants_of(read_part(work, part))
+        possible = [name for name in possible if name in own]
     for name in variants or ():
         if name not in possible:
             raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
     if isinstance(vectors, str):
-        text = partial(_sentences_of_parts, work, [part for part in range(n_parts) if counts[part]])
-        vectors = load_word_vectors(vectors, text, method.seed, progress)
+        vectors = load_word_vectors(vectors, partial(_sentences_of_parts, work, filled), method.seed, progress)
     if vectors is not None:
         put_vectors(work, vectors, words)
-    plan = make_plan(state, variants or possible, method, counts, vectors is not None)
-    work.write_json(PLAN, asdict(plan))
+    work.write_json(PLAN, asdict(make_plan(variants or possible, method, counts, vectors is not None)))
     return work
 
 

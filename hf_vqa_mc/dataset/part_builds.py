@@ -15,7 +15,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hf_vqa_mc.dataset.folder import write_variant
-from hf_vqa_mc.dataset.parts import BUILT, MEASURED, PLAN, PRIORS, Plan, folder_of, parquet, read_part, stored_vectors
+from hf_vqa_mc.dataset.parts import (
+    BUILT,
+    MEASURED,
+    PLAN,
+    PRIORS,
+    STATE,
+    Plan,
+    folder_of,
+    parquet,
+    read_part,
+    stored_vectors,
+)
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
 from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys.candidates import MISSING, starts
@@ -34,7 +45,7 @@ def build_part(location: str, part: int) -> None:
     if work.exists(f"{folder_of(part)}/{BUILT}"):
         return
     plan = Plan(**work.read_json(PLAN))
-    vectors = stored_vectors(location, plan.fingerprint) if plan.has_vectors else None
+    vectors = stored_vectors(location, work.read_json(STATE)) if plan.has_vectors else None
     entries = {}
     with TemporaryDirectory(prefix="vqa-mc-part-") as folder:
         for variant in build_variants(read_part(work, part), plan.variants, vectors, Settings(**plan.settings)):
@@ -123,7 +134,7 @@ class Parts:
     @property
     def vectors(self) -> WordVectors | None:
         """The word vectors of the questions' words."""
-        return stored_vectors(self.work.location, self.plan.fingerprint) if self.plan.has_vectors else None
+        return stored_vectors(self.work.location, self.work.read_json(STATE)) if self.plan.has_vectors else None
 
     def images(self) -> list[pa.Table]:
         """The columns image_id and image_file of each part."""

@@ -2,6 +2,7 @@
 
 ::
 
+    WORK/state.json                                hash of inputs, settings and code
     WORK/part-00000/triplets-00000.parquet ...     the triplets of some images (`divide`)
     WORK/plan.json                                 settings and sizes; the division is complete (`plan_parts`)
     WORK/vectors.npz                               vectors of the words of the questions
@@ -39,7 +40,8 @@ from hf_vqa_mc.sources.table import in_split_order
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 
-PLAN, VECTORS, PRIORS, BUILT, MEASURED = "plan.json", "vectors.npz", "priors.parquet", "built.json", "measured.json"
+STATE, PLAN, VECTORS = "state.json", "plan.json", "vectors.npz"
+PRIORS, BUILT, MEASURED = "priors.parquet", "built.json", "measured.json"
 BUFFER_BYTES = 10**9
 """Triplets, as Arrow data, that are divided at a time."""
 GB_PER_MILLION = 2.5
@@ -50,8 +52,6 @@ GB_PER_MILLION = 2.5
 class Plan:
     """What all parts are built with."""
 
-    fingerprint: str
-    """of inputs, settings and code"""
     variants: list[str]
     settings: dict[str, Any]
     """of `Settings`"""
@@ -164,16 +164,14 @@ def put_vectors(work: Storage, vectors: WordVectors, words: Iterable[str]) -> No
 
 
 @cache
-def stored_vectors(location: str, fingerprint: str) -> WordVectors:
-    """The word vectors of a build, read once per process; ``fingerprint`` tells builds at a location apart."""
+def stored_vectors(location: str, state: str) -> WordVectors:
+    """The word vectors of a build, read once per process; ``state`` tells builds at a location apart."""
     with np.load(io.BytesIO(Storage(location).read(VECTORS)), allow_pickle=False) as stored:
         return WordVectors.of(str(stored["name"]), str(stored["sha256"]), stored["words"].tolist(), stored["vectors"])
 
 
-def make_plan(
-    fingerprint: str, variants: Sequence[str], settings: Settings, counts: Sequence[Counter[str]], has_vectors: bool
-) -> Plan:
+def make_plan(variants: Sequence[str], settings: Settings, counts: Sequence[Counter[str]], has_vectors: bool) -> Plan:
     """The plan of a divided dataset."""
     splits = [split for split in SPLITS if any(found[split] for found in counts)]
     rows = [sum(found.values()) for found in counts]
-    return Plan(fingerprint, list(variants), asdict(settings), rows, splits, has_vectors)
+    return Plan(list(variants), asdict(settings), rows, splits, has_vectors)

@@ -88,7 +88,10 @@ class BuildSettings(DecoySettings, ReadOptions):
         panel=LARGE,
     )
     executor: ExecutorName = option(
-        "local, or ray: parts are built on a Ray cluster (extra ray).", default="local", panel=LARGE
+        "local, or ray (extra ray): parts are built on a Ray cluster; without --largest-part, it searches the similar "
+        "questions of the whole dataset.",
+        default="local",
+        panel=LARGE,
     )
     address: str | None = option(
         "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
@@ -96,8 +99,8 @@ class BuildSettings(DecoySettings, ReadOptions):
         panel=LARGE,
     )
     work: str | None = option(
-        "Folder of finished parts, a path or URL that all workers reach; an interrupted build resumes from it, and "
-        "it is removed at the end. By default OUTPUT.work.",
+        "Folder of finished parts or searches, a path or URL that all workers reach; an interrupted build resumes "
+        "from it, and it is removed at the end. By default OUTPUT.work.",
         default=None,
         panel=LARGE,
     )
@@ -115,8 +118,10 @@ class BuildSettings(DecoySettings, ReadOptions):
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
         if self.address is not None and self.executor != "ray":
             raise InputError("--address is used only with --executor ray; add it")
-        if self.largest_part is None and (self.executor != "local" or self.work is not None):
-            raise InputError("--executor ray and --work need --largest-part, the size of the parts that are built")
+        if self.largest_part is None and self.executor == "local" and self.work is not None:
+            raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
+        if self.executor == "ray" and self.output is None:
+            raise InputError("--executor ray needs --output, the dataset folder")
         if self.largest_part is not None:
             self._check_parts()
         if self.images is not None and not self.images.is_dir():

@@ -34,7 +34,8 @@ class Storage:
         import fsspec
 
         try:
-            return cast("tuple[Any, str]", fsspec.url_to_fs(self.location))
+            fresh = {"use_listings_cache": False} if is_url(self.location) else {}  # other machines write, too
+            return cast("tuple[Any, str]", fsspec.url_to_fs(self.location, **fresh))
         except (ImportError, ValueError) as error:
             raise InputError(f"{self.location}: {error}") from error
 
@@ -66,13 +67,11 @@ class Storage:
     def exists(self, name: str = "") -> bool:
         """Whether there is a file or folder."""
         with self._access(name) as (files, path):
-            files.invalidate_cache()
             return bool(files.exists(path))
 
     def names(self, folder: str = "") -> list[str]:
         """The files of a folder, at any depth, sorted."""
         with self._access(folder) as (files, path):
-            files.invalidate_cache()
             return sorted(os.path.relpath(name, path) for name in files.find(path))
 
     @contextmanager
