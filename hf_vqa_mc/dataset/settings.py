@@ -120,8 +120,6 @@ class BuildSettings(DecoySettings, ReadOptions):
             raise InputError("--address is used only with --executor ray; add it")
         if self.largest_part is None and self.executor == "local" and self.work is not None:
             raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
-        if self.executor == "ray" and self.output is None:
-            raise InputError("--executor ray needs --output, the dataset folder")
         if self.largest_part is not None:
             self._check_parts()
         if self.images is not None and not self.images.is_dir():
@@ -129,8 +127,6 @@ class BuildSettings(DecoySettings, ReadOptions):
 
     def _check_parts(self) -> None:
         """Raise InputError for options that need all rows of the dataset at once."""
-        if self.output is None:
-            raise InputError("--largest-part needs --output, the dataset folder")
         if self.orig == "made":
             raise InputError("--largest-part cannot be used with --orig made, which needs all questions at once")
         if self.embed_images:

@@ -113,8 +113,8 @@ def open_executor(name: ExecutorName, address: str | None = None, threads: int |
 
     Args:
         name: ``local`` or ``ray``.
-        address: of a Ray cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default Ray is started on this
-            machine, or the connection of this process is used.
+        address: of a Ray cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default the connection of this
+            process is used, or Ray is started on this machine.
         threads: CPUs and threads per call; by default the CPUs of the smallest node.
 
     Raises:
@@ -133,6 +133,8 @@ def open_executor(name: ExecutorName, address: str | None = None, threads: int |
     connected = ray.is_initialized()
     if not connected:
         _connect(address)
+    elif address not in (None, "auto"):
+        raise InputError(f"--address {address}: this process is connected to a Ray cluster already; leave it out")
     try:
         usable = [cpus for node in _nodes() if (cpus := int(node["Resources"].get("CPU", 0)))]
         if not usable:

@@ -232,7 +232,6 @@ def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"output": None}, "--largest-part needs --output"),
         ({"orig": "made"}, "cannot be used with --orig made"),
         ({"variants": "sets"}, "cannot be used with sets: closed sets are formed of all rows"),
         ({"largest_part": 10}, "--largest-part 10: expected 1,000 or more"),

@@ -11,6 +11,8 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import part_builds
+from hf_vqa_mc.dataset.build import build_folder
+from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import executors
 from hf_vqa_mc.io.executors import RayExecutor, open_executor
@@ -29,11 +31,10 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(inputs, tmp_path_factory):
-    """Local builds in parts, and of the whole."""
+    """The files of a local build."""
     folder = tmp_path_factory.mktemp("local")
-    vm.build("triplets", output=folder / "parts", **inputs)
-    vm.build("triplets", output=folder / "whole", **{**inputs, "largest_part": None})
-    return {name: tree_bytes(folder / name) for name in ("parts", "whole")}
+    vm.build("triplets", output=folder / "vqa_mc", **inputs)
+    return tree_bytes(folder / "vqa_mc")
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +45,39 @@ def cluster():
     ray.shutdown()
 
 
+def test_an_address_that_does_not_answer_is_named(inputs, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    for address, message in (
+        (f"127.0.0.1:{port}", rf"--address 127.0.0.1:{port}: no answer \(.*refused\); is the Ray cluster running\?"),
+        ("nonsense", "--address nonsense: expected auto, HOST:PORT or ray://HOST:PORT"),
+    ):
+        with pytest.raises(InputError, match=message):
+            vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", address=address, **inputs)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("cpus", [7, 3, 1], ids=["1 worker", "2 workers", "7 workers"])
 def test_parts_have_the_bytes_of_a_local_build_with_any_number_of_workers(cpus, inputs, built, tmp_path):
     vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=cpus, **inputs)
-    assert tree_bytes(tmp_path / "vqa_mc") == built["parts"]
+    assert tree_bytes(tmp_path / "vqa_mc") == built
     assert not (tmp_path / "vqa_mc.work").exists()
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_distributed_search_gives_the_bytes_of_a_local_build_of_the_whole(inputs, built, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.decoys.distributed_search.QUERIES", 64)
-    options = {**inputs, "largest_part": None, "executor": "ray", "workers": 1}
-    vm.build("triplets", output=tmp_path / "vqa_mc", **options)
-    assert tree_bytes(tmp_path / "vqa_mc") == built["whole"]
-    assert not (tmp_path / "vqa_mc.work").exists()
+@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+def test_a_distributed_search_gives_the_bytes_of_a_local_build(cocoqa_files, glove_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.decoys.distributed_search.QUERIES", 16)
+    options = {"data_dir": cocoqa_files, "word_vectors": str(glove_file), "variants": "qou", "decoys_per_set": 6}
+    vm.build("cocoqa", output=tmp_path / "local", **options)
+    searched = []
+    settings = BuildSettings("cocoqa", **options, executor="ray", workers=1)
+    build_folder(settings, tmp_path / "ray", lambda step, done, total: searched.append((step, total)))
+    assert max(total for step, total in searched if step.startswith("searching the 12 most similar questions")) > 2
+    assert tree_bytes(tmp_path / "ray") == tree_bytes(tmp_path / "local")
+    assert not (tmp_path / "ray.work").exists()
 
 
 def workers() -> list[int]:
@@ -70,7 +89,7 @@ def workers() -> list[int]:
                 name = (folder / "cmdline").read_bytes()
             except OSError:
                 continue
-            if name.startswith(b"ray::") and not name.startswith(b"ray::IDLE"):
+            if name.startswith(b"ray::") and b"part-" in name:
                 found.append(int(folder.name))
     return found
 
@@ -95,7 +114,7 @@ def test_killed_workers_cost_their_parts_only(inputs, built, tmp_path):
         over.set()
         killer.join()
     assert killed
-    assert tree_bytes(tmp_path / "vqa_mc") == built["parts"]
+    assert tree_bytes(tmp_path / "vqa_mc") == built
 
 
 @pytest.mark.usefixtures("cluster")
@@ -118,7 +137,7 @@ def test_a_part_that_fails_three_times_is_named_and_the_finished_ones_are_kept(i
     assert (tmp_path / "vqa_mc.work" / "part-00000" / "built.json").exists()
     assert not (tmp_path / "vqa_mc").exists()
     vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=7, **inputs)
-    assert tree_bytes(tmp_path / "vqa_mc") == built["parts"]
+    assert tree_bytes(tmp_path / "vqa_mc") == built
 
 
 @pytest.mark.usefixtures("cluster")
@@ -132,22 +151,13 @@ def test_a_cluster_with_another_version_is_refused(inputs, tmp_path, monkeypatch
 
 
 @pytest.mark.usefixtures("cluster")
-def test_more_cpus_than_a_node_has_are_refused():
-    with (
-        pytest.raises(InputError, match="--workers 8: no node of the Ray cluster has more than 7 CPUs"),
-        open_executor("ray", threads=8),
-    ):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 8}, "--workers 8: no node of the Ray cluster has more than 7 CPUs"),
+        ({"address": "10.0.0.1:6379"}, "this process is connected to a Ray cluster already; leave it out"),
+    ],
+)
+def test_what_the_cluster_cannot_do_is_refused(options, message):
+    with pytest.raises(InputError, match=message), open_executor("ray", **options):
         pass
-
-
-def test_an_address_that_does_not_answer_is_named(inputs, tmp_path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    for address, message in (
-        (f"127.0.0.1:{port}", rf"--address 127.0.0.1:{port}: no answer \(.*refused\); is the Ray cluster running\?"),
-        ("nonsense", "--address nonsense: expected auto, HOST:PORT or ray://HOST:PORT"),
-    ):
-        with pytest.raises(InputError, match=message):
-            vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", address=address, **inputs)
-    assert not list(tmp_path.iterdir())
