@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset import part_builds
+from hf_vqa_mc.dataset import part_builds, parts
 from hf_vqa_mc.dataset.build import build_folder
 from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.errors import InputError
@@ -148,6 +148,14 @@ def test_a_cluster_with_another_version_is_refused(inputs, tmp_path, monkeypatch
     with pytest.raises(InputError, match=r"is not the same as on the machine that started the run"):
         RayExecutor(1).run(executors.use_threads, {"a call": (1,)}, "calls", lambda *progress: None)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("cluster")
+def test_parts_that_no_node_has_the_memory_for_are_refused(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "BYTES_PER_TRIPLET", 10**9)
+    message = r"building parts: a call needs about [\d,.]+ GB of memory, and no node of the Ray cluster has more than"
+    with pytest.raises(InputError, match=message):
+        vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=1, **inputs)
 
 
 @pytest.mark.usefixtures("cluster")
