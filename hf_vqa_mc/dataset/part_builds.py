@@ -36,6 +36,7 @@ from hf_vqa_mc.io.executors import Executor
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.storage import Storage
 from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.word_vectors import WordVectors
 
@@ -166,8 +167,8 @@ def build_parts(source: str, work: Storage, executor: Executor, progress: Progre
         return [work.read_json(f"{folder_of(part)}/{name}") for part in plan.parts]
 
     largest, gigabytes = max(plan.rows), plan.memory / 1e9
-    message = "%d parts of up to %s triplets; each worker needs about %.1f GB of memory"
-    logging.getLogger("hf_vqa_mc").info(message, len(plan.parts), f"{largest:,}", gigabytes)
+    message = "%s of up to %s triplets; each worker needs about %.1f GB of memory"
+    logging.getLogger("hf_vqa_mc").info(message, counted(len(plan.parts), "part"), f"{largest:,}", gigabytes)
     run(build_part, "building parts")
     built = read(BUILT)
     merged = {name: _summed([part[name]["statistics"] for part in built]) for name in plan.variants}
