@@ -14,7 +14,7 @@ from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
-from hf_vqa_mc.scoring.statistics import CONFIDENCE, mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,8 +25,9 @@ class Share:
     """A mean over rows with its 95% interval, clustered by image."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    """None, with ``high``, for differences whose variance cannot be estimated"""
+    high: float | None
     rows: int
 
     def as_json(self) -> dict[str, Any]:
@@ -45,15 +46,16 @@ def share(scores: Floats, clusters: Ints) -> Share:
 
 
 def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
-    """The mean of paired differences with Student's interval, clustered; infinite with a single cluster.
+    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster.
 
     >>> difference(np.array([1.0, 1.0, 0.0, 1.0]), np.zeros(4), np.arange(4)).mean
     0.75
     """
     found = one - other
-    error, units = standard_error(found, clusters), len(np.unique(clusters))
-    half = np.inf if error is None else float(stats.t.ppf((1 + CONFIDENCE) / 2, units - 1)) * error
-    mean = float(found.mean())
+    error, mean = standard_error(found, clusters), float(found.mean())
+    if error is None or error < SMALLEST_ERROR:
+        return Share(mean, None, None, len(found))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(np.unique(clusters)) - 1)) * error
     return Share(mean, max(mean - half, -1.0), min(mean + half, 1.0), len(found))
 
 

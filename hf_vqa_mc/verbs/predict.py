@@ -78,5 +78,5 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
-    with readable_rows(settings.dataset, settings.config) as config:
-        return predict_split(**{**arguments(settings), "config": config}, progress=progress)
+    config, rows = readable_rows(settings.dataset, settings.config)
+    return predict_split(**{**arguments(settings), "config": config}, progress=progress, rows=rows)
