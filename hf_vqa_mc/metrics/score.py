@@ -6,13 +6,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
 from hf_vqa_mc.metrics.predictions import Predictions
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.consensus import FORMS
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matched, Scheme
 from hf_vqa_mc.scoring.written_answers import written_choice
+from hf_vqa_mc.text.counted import counted
 
 
 class PredictionsIgnored(UserWarning):
@@ -169,9 +170,7 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
         return
     answer, texts = matched.answers[invalid[0]], allowed[invalid[0]]
     what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
-    remedy = (
-        "predictions for another config or split? For text that a model wrote give --free-text, or use --metric wups"
-    )
+    remedy = "predictions for another config or split? For text that a model wrote add --free-text"
     if isinstance(answer, int):
         what, remedy = f"the indices of its {len(texts)} choices", "indices start at 0"
     elif matched.vocabulary is not None:
@@ -198,35 +197,35 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
     missing = [name for name in needed if name not in answers]
     others = sorted(answers.keys() - set(names))
     if missing:
-        hint = (
-            f"; found one for {others[0]!r}, which is not in the dataset"
-            if others
-            else "; --partial scores the others"
-        )
+        hint = f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
         by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
         same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
         if same is not None:
-            hint = f"; found one for {same!r}: ids were converted to numbers, keep them as text"
+            hint = f"found one for {same!r}: ids were converted to numbers, keep them as text"
         raise InputError(
-            f"{location}: no prediction for question {missing[0]!r} of {annotations.location} ({len(missing):,} of "
-            f"{len(needed):,} questions have none{hint})"
+            f"{location}: {len(missing):,} of {len(needed):,} questions of {annotations.location} have no prediction: "
+            f"{_few(missing)}; {hint}"
         )
     if others and not annotations.kind.ignores_others:
         raise InputError(
-            f"{location}: question {others[0]!r} is not in {annotations.location} ({len(others):,} of "
-            f"{len(answers):,} predictions are for other questions); predict the same split or remove them"
+            f"{location}: {len(others):,} of {len(answers):,} predictions are for questions that are not in "
+            f"{annotations.location}: {_few(others)}; predict the same split, or remove them"
         )
     repeated = predictions.repeated
     if repeated and one_each:
         raise InputError(
-            f"{location}: question {repeated[0]!r} has more than one prediction; expected one each "
-            f"(questions with more: {len(repeated):,})"
+            f"{location}: more than one prediction for {counted(len(repeated), 'question')}: {_few(repeated)}; "
+            "expected one each"
         )
-    for what, ignored, consequence in (
-        ("questions with more than one prediction", repeated, "the last counts"),
-        ("predictions for other questions", others, "they are ignored"),
+    for what, noun, ignored, consequence in (
+        ("more than one prediction", "question", repeated, "the last counts"),
+        ("predictions", "other question", others, "they are ignored"),
     ):
         if ignored:
-            text = f"{location}: {what}: {len(ignored):,}, such as {ignored[0]!r}; {consequence}"
+            text = f"{location}: {what} for {counted(len(ignored), noun)}: {_few(ignored)}; {consequence}"
             warnings.warn(PredictionsIgnored(text), stacklevel=4)
     return [answers.get(name) for name in names]
+
+
+def _few(names: Sequence[str]) -> str:
+    return listed(list(map(repr, names)), 3)

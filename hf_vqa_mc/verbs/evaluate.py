@@ -61,8 +61,8 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
     )
     method: str | None = option(
         "How the model answers: letter (the most probable letter), likelihood (the most probable choice), generate "
-        "(the choice that the generated text names), or scores (checkpoints of vqa-mc train). By default letter; "
-        "generate with --base-url.",
+        "(the choice that the generated text names), or scores (of checkpoints of vqa-mc train). By default generate "
+        "with --base-url, scores for checkpoints, else letter; for an object in Python the first that it has.",
         default=None,
         panel=PROMPT,
     )
