@@ -66,7 +66,7 @@ class QuickstartResult(Result):
     """config -> rows, choices, chance, answer_prior, question_answer_prior, and the last one by_type"""
     audit_report: Path
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """model -> config -> accuracy, stderr, chance and checkpoint; empty unless trained"""
+    """model -> config -> accuracy, stderr, interval, chance and checkpoint; empty unless trained"""
 
     def report(self) -> "Iterator[RenderableType]":
         """Accuracies of blind heuristics and models, and next steps."""
@@ -91,7 +91,7 @@ class QuickstartResult(Result):
         )
         if self.models:
             yield self._model_table()
-            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question; ± standard error.\n"
+            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question; in brackets: 95% interval.\n"
         output = self.built.output
         yield next_steps(output, SHOWN)
         yield f"""
@@ -114,14 +114,14 @@ Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own b
     def _model_table(self) -> "RenderableType":
         from rich.table import Table
 
+        from hf_vqa_mc.scoring.table import with_interval
+
         table = Table(title="Trained models: accuracy on the test questions (%)")
         table.add_column("model", no_wrap=True)
         for heading in TRAINED_ON.values():
             table.add_column(heading, justify="right")
         for model, configs in self.models.items():
-            cells = [
-                f"{_percent(configs[name]['accuracy'])} ±{_percent(configs[name]['stderr'])}" for name in TRAINED_ON
-            ]
+            cells = [with_interval(configs[name]["accuracy"], configs[name]["interval"]) for name in TRAINED_ON]
             table.add_row(MODELS[model], *cells)
         table.add_row("chance", *(_percent(self.figures[name]["chance"]) for name in TRAINED_ON))
         return table
@@ -280,7 +280,8 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
             seen = {"features": features} if "i" in model.removeprefix("mlp-") else {}
             given = {"word_vectors": str(words), "seed": settings.seed, **RECIPE, **seen}
             trained = train(TrainingSettings(dataset=dataset, config=config, output=run, model=model, **given), silent)
-            reported = {key: trained.record["results"]["test"][key] for key in ("accuracy", "stderr", "chance")}
+            tested = trained.record["results"]["test"]
+            reported = {key: tested.get(key) for key in ("accuracy", "stderr", "interval", "chance")}
             found[model][config] = {**reported, "checkpoint": str(trained.model_folder.absolute())}
         progress("training models", len(todo), len(todo))
     return found

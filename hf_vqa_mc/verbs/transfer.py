@@ -11,6 +11,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.options import ReadOptions, check_former_names, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class TransferResult(Result):
     def report(self) -> "Iterator[RenderableType]":
         """The rows next to the paper's, the images both trained and tested on, and the files."""
         done, rows = self.record, self.record["rows"]
+        yield "Accuracy in % with 95% intervals"
         yield self._accuracies()
         if any(row["overlap"] for row in rows):
             yield self._overlaps()
@@ -114,22 +116,18 @@ class TransferResult(Result):
             yield f"{done['unlisted']:,} images of {done['pretrained_on']} are missing in the image data"
         yield f"all results: {self.settings.output / 'transfer.json'}"
 
-    def _accuracies(self) -> "Table":
-        from rich.table import Table
-
-        table = Table(title="Accuracy in %, ± standard error")
-        for heading in ("", "chance", "from scratch", "no fine-tuning", "fine-tuned"):
-            table.add_column(heading, justify="right" if heading else "left")
+    def _accuracies(self) -> TextTable:
+        lines: list[tuple[str, ...]] = []
         for row in self.record["rows"]:
             steps, paper = [row[step] for step in STEPS], row["paper"]
-            lines: list[tuple[str, ...]] = [(row["config"], _chance(row["as_is"]), *map(_shown, steps))]
+            lines.append((row["config"], _chance(row["as_is"]), *map(_shown, steps)))
             if of_target := _of_target(row["as_is"]):
                 lines.append(("  target", _chance(of_target), *(_shown(_of_target(step)) for step in steps)))
             if paper is not None:
                 lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
-            for cells in lines:
-                table.add_row(*cells, style="" if cells is lines[0] else "dim", end_section=cells is lines[-1])
-        return table
+        headings = ("config", "chance", "from scratch", "no fine-tuning", "fine-tuned")
+        columns = {name: list(cells) for name, cells in zip(headings, zip(*lines, strict=True), strict=True)}
+        return TextTable(columns, ("config",), ("config",))
 
     def _overlaps(self) -> "Table":
         from rich.table import Table
@@ -188,11 +186,10 @@ def _chance(result: Mapping[str, Any]) -> str:
 
 
 def _shown(result: Mapping[str, Any] | None) -> str:
-    """An accuracy with its standard error, if known."""
-    if result is None:
-        return "-"
-    stderr = result.get("stderr")
-    return f"{100 * result['accuracy']:.1f}" + (f" ± {100 * stderr:.1f}" if stderr is not None else "")
+    """An accuracy with its 95% interval, if known."""
+    from hf_vqa_mc.scoring.table import with_interval
+
+    return "-" if result is None else with_interval(result["accuracy"], result.get("interval"))
 
 
 @verb(
