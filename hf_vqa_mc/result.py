@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
 
+FAILED = 3
+"""Exit code of a command that worked, and found a threshold exceeded or a check failed."""
 REPR_WIDTH = 120
 """Columns of a result's ``repr``."""
 HTML_ROWS = 40
@@ -23,7 +25,7 @@ class Result(ABC):
     """The result of a verb; the command prints it with `rich`, or `to_dict` as JSON."""
 
     exit_code = 0
-    """exit code of the command; 3 if a threshold set by the user is exceeded"""
+    """exit code of the command; `FAILED` if a threshold is exceeded or a check failed"""
 
     @abstractmethod
     def report(self) -> "Iterator[RenderableType]":

@@ -12,7 +12,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.options import RUNNING, flag_of, option, overwrite_option, settings, spec_of, subset, verb
-from hf_vqa_mc.result import Result, in_html
+from hf_vqa_mc.result import FAILED, Result, in_html
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.releases import GainChange, Releases
     from hf_vqa_mc.benchmarks import Benchmark
 
-FAILED = 3
-"""Exit code if a shortcut exceeds ``fail_above`` or ``fail_on_regression``."""
 RELEASES = "Two releases"
 
 

@@ -9,7 +9,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import POSITIVE, ReadOptions, option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import FAILED, Result
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.audits.certificate import Check
     from hf_vqa_mc.audits.settings import ProbeSettings
-
-FAILED = 3
-"""Exit code if a check failed."""
 
 
 @settings
