@@ -26,7 +26,6 @@ from hf_vqa_mc.options import (
     verb,
 )
 from hf_vqa_mc.result import Result, in_html
-from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, change_table, shortcut_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,6 +210,7 @@ class RemedyResult(Result):
     def report(self) -> "Iterator[RenderableType]":
         """The changes, the table of shortcuts before and after, both verdicts, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
+        from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, shortcut_table
 
         yield from in_words(self.statistics)
         yield from self.benchmark.notes
@@ -243,6 +243,8 @@ class RemedyResult(Result):
         return joined.reset_index()
 
     def _repr_html_(self) -> str:
+        from hf_vqa_mc.report.audit_tables import change_table
+
         return in_html(self.report(), change_table(self.before, self.after))
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
