@@ -39,7 +39,17 @@ class Result(ABC):
     def to_pandas(self) -> "pd.DataFrame":
         """The main table, one row per item."""
 
-    @abstractmethod
+    @property
+    def _inputs(self) -> Iterable[Path]:
+        """Files and folders that were read, which `save` does not replace."""
+        return ()
+
+    def _content(self, path: Path) -> bytes:
+        """The content of a file of the result; the figures as JSON, unless a subclass has formats by suffix."""
+        from hf_vqa_mc.io.atomic_file import json_bytes
+
+        return json_bytes(self.to_dict(), 1)
+
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the result to a folder or file, atomically.
 
@@ -54,6 +64,11 @@ class Result(ABC):
             InputError: the path is another program's file or folder.
             OSError: the disk is full or read-only; existing files are unchanged.
         """
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+
+        check_output_file(Path(path), "path", self._inputs, overwrite)
+        write_bytes(Path(path), self._content(Path(path)), overwrite)
+        return [Path(path)]
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         from rich.text import Text

@@ -64,5 +64,6 @@ def percent_interval(found: Share) -> str:
 
 def points_interval(found: Share) -> str:
     """A difference in percentage points with its interval; "n/a" without one, see `NO_INTERVAL`."""
-    known = found.low is not None and found.high is not None
-    return f"{100 * found.mean:+.1f} ({f'{100 * found.low:+.1f} to {100 * found.high:+.1f}' if known else 'n/a'})"
+    if found.low is None or found.high is None:
+        return f"{100 * found.mean:+.1f} (n/a)"
+    return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"

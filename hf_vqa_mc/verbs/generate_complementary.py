@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import SEED, ReadOptions, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import check_suffix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,10 +66,6 @@ class GenerateComplementarySettings(ReadOptions):
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PAGE)
 
-    def __post_init__(self) -> None:
-        """Convert and validate."""
-        check_options(self)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GenerateComplementaryResult(Result):
@@ -121,14 +118,9 @@ class GenerateComplementaryResult(Result):
         frame = self.candidates.to_pandas()
         return frame.explode([name for name in lists if name in frame], ignore_index=True)
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the candidates as .jsonl or .parquet."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        _check_format(Path(path), "path")
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_bytes(Path(path), _content(self.candidates, Path(path).suffix), overwrite)
-        return [Path(path)]
+    def _content(self, path: Path) -> bytes:
+        """The candidates as .jsonl or .parquet."""
+        return _content(self.candidates, check_suffix(path, "path", FORMATS))
 
 
 @verb(
@@ -192,12 +184,7 @@ def _check_files(settings: GenerateComplementarySettings) -> None:
             raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
     check_output_files(outputs, inputs, settings.overwrite)
     if settings.output is not None:
-        _check_format(settings.output, "--output")
-
-
-def _check_format(path: Path, name: str) -> None:
-    if path.suffix not in FORMATS:
-        raise InputError(f"{name} {path}: expected a name ending in {' or '.join(FORMATS)}")
+        check_suffix(settings.output, "--output", FORMATS)
 
 
 def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:

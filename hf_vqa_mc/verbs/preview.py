@@ -159,14 +159,9 @@ class PreviewResult(Result):
             [[getattr(one, name) for name in columns] for one in self.examples], columns=columns, dtype=object
         )
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the page, or the picture of the first four questions if the name ends in .png."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        path = Path(path)
-        check_output_file(path, "output", self.settings.paths, overwrite)
-        write_bytes(path, self._content(path), overwrite)
-        return [path]
+    @property
+    def _inputs(self) -> list[Path]:
+        return self.settings.paths
 
     def _content(self, path: Path) -> bytes:
         """The picture for a name that ends in .png, else the page."""

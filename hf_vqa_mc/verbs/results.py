@@ -96,20 +96,14 @@ class ResultsResult(Result):
             columns.pop("run")
         return TextTable(columns, TEXTS, ROW_NAMES).to_markdown(codes=set(TEXTS) - set(PLAIN))
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the table to a file, in the format of its suffix: .csv, .json or .md."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, json_bytes, write_bytes
-
-        path = Path(path)
-        suffix = check_suffix(path, "path", FORMATS)
-        check_output_file(path, "path", overwrite=overwrite)
+    def _content(self, path: Path) -> bytes:
+        """The content of a file: .csv, .json or .md."""
         content: dict[str, Callable[[], bytes]] = {
             ".csv": lambda: csv_bytes(self.to_pandas()),
-            ".json": lambda: json_bytes(self.to_dict(), 1),
+            ".json": lambda: super(ResultsResult, self)._content(path),
             ".md": lambda: self.to_markdown().encode(),
         }
-        write_bytes(path, content[suffix](), overwrite)
-        return [path]
+        return content[check_suffix(path, "path", FORMATS)]()
 
     def _columns(self) -> dict[str, list[str]]:
         """The cells of each column that is not empty, as text."""

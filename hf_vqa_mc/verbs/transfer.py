@@ -167,14 +167,6 @@ class TransferResult(Result):
         ]
         return pd.DataFrame(rows)
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write all figures as JSON."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_json(Path(path), self.to_dict(), 1, overwrite)
-        return [Path(path)]
-
 
 def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The accuracy of picking the target next to consensus accuracy; None if there is none."""

@@ -86,14 +86,6 @@ class VerifyResult(Result):
 
         return pd.DataFrame(self.to_dict()["checks"], columns=["what", "status", "detail"])
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the checks to a JSON file."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, json_bytes, write_bytes
-
-        check_output_file(Path(path), "path", (), overwrite)
-        write_bytes(Path(path), json_bytes(self.to_dict(), 1), overwrite)
-        return [Path(path)]
-
 
 @verb(
     VerifySettings,
