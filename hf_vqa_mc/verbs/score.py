@@ -236,10 +236,8 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     if settings.official is not None:
         check_folder(settings.official, "--official")
-    first, *others = scored(settings, checked_inputs(settings.input_files), progress)
-    result = ScoreResult(
-        **vars(first), settings=settings, others=tuple(others), comparison=_compared([first, *others])
-    )
+    found = scored(settings, checked_inputs(settings.input_files), progress)
+    result = ScoreResult(**vars(found[0]), settings=settings, others=tuple(found[1:]), comparison=_compared(found))
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
