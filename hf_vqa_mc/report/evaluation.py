@@ -63,16 +63,16 @@ def evaluation_html(done: Evaluation) -> str:
     """The page of an evaluation: self-contained, deterministic, and safe with malicious texts and images."""
     figures = done.figures
     facts = {
-        "benchmark": plain(" ".join(filter(None, [public_name(done.dataset), done.config])), 120),
-        "split": plain(done.split, 40),
+        "benchmark": plain(" ".join(filter(None, [done.run["dataset"], done.run["config"]])), 120),
+        "split": plain(done.run["split"], 40),
         "questions": count(len(figures.rows)),
         "orders of the choices": count(figures.rotations) if figures.rotations > 1 else "",
         "chance": percent(figures.chance),
     }
     values = {
-        "title": plain(public_name(done.model), 120),
+        "title": plain(public_name(done.run["model"]), 120),
         "facts": {name: text for name, text in facts.items() if text},
-        "method": METHODS[done.method].sentence,
+        "method": METHODS[done.run["method"]].sentence,
         "headline": _headline(figures),
         "board": [_bar(figures, name) for name in figures.picks],
         "chance": figures.chance,

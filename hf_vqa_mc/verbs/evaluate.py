@@ -119,7 +119,8 @@ class EvaluateResult(Result):
         from hf_vqa_mc.evaluation.tables import input_columns, notes
 
         done = self.evaluation
-        yield f"{done.model} on {done.location}: {counted(len(done.figures.rows), 'question')}, method {done.method}"
+        model, method, count = done.run["model"], done.run["method"], counted(len(done.figures.rows), "question")
+        yield f"{model} on {done.location}: {count}, method {method}"
         columns = input_columns(done.figures)
         table = Table()
         for name in columns:

@@ -72,6 +72,8 @@ class QuickstartResult(Result):
         """Accuracies of blind heuristics and models, and next steps."""
         from rich.table import Table
 
+        from hf_vqa_mc.scoring.table import percent
+
         n_rows = self.figures[SHOWN]["rows"]
         table = Table(title=f"Accuracy in % without the image on {n_rows:,} test questions", caption=CAPTION)
         table.add_column("config", no_wrap=True)
@@ -80,7 +82,7 @@ class QuickstartResult(Result):
         for name in VARIANTS:
             found = self.figures[name]
             shares = (found["chance"], found["answer_prior"], *found["by_type"].values())
-            table.add_row(name, *map(_percent, shares))
+            table.add_row(name, *map(percent, shares))
         yield table
         yield (
             "Both heuristics use counts of the training split: they pick the choice most often correct relative to "
@@ -114,7 +116,7 @@ Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own b
     def _model_table(self) -> "RenderableType":
         from rich.table import Table
 
-        from hf_vqa_mc.scoring.table import with_interval
+        from hf_vqa_mc.scoring.table import percent, with_interval
 
         table = Table(title="Trained models: accuracy on the test questions (%)")
         table.add_column("model", no_wrap=True)
@@ -123,7 +125,7 @@ Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own b
         for model, configs in self.models.items():
             cells = [with_interval(configs[name]["accuracy"], configs[name]["interval"]) for name in TRAINED_ON]
             table.add_row(MODELS[model], *cells)
-        table.add_row("chance", *(_percent(self.figures[name]["chance"]) for name in TRAINED_ON))
+        table.add_row("chance", *(percent(self.figures[name]["chance"]) for name in TRAINED_ON))
         return table
 
     def _model_steps(self) -> Iterator[str]:
@@ -324,7 +326,3 @@ def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
 
 def _given(output: Path) -> str:
     return "" if output.name == "vqa_mc" else f" --output {shlex.quote(output.name)}"
-
-
-def _percent(share: float | None) -> str:
-    return "?" if share is None else f"{100 * share:.1f}"
