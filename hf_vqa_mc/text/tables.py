@@ -1,7 +1,7 @@
 r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data frames as CSV."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +37,12 @@ class TextTable(NamedTuple):
     """columns of text, on the left; the others are numbers, on the right"""
     row_names: tuple[str, ...]
     """columns that name a row, in each table of a narrow terminal: as many of them as distinguish the rows"""
+
+    @classmethod
+    def of(cls, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> "TextTable":
+        """A table of lines whose first cell is their name, and the others numbers."""
+        columns = dict(zip(headings, map(list, zip(*lines, strict=True)), strict=True))
+        return cls(columns, headings[:1], (headings[0],))
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         for table, padding in ((self, 1), (self._stacked(), 0)):

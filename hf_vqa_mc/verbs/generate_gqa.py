@@ -23,6 +23,7 @@ from hf_vqa_mc.options import (
     verb,
 )
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult
 
 if TYPE_CHECKING:
@@ -103,21 +104,16 @@ class GenerateGqaResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """Questions per type and split, omissions, and the command that adds decoys."""
-        from rich.table import Table
-
-        table = Table("questions", "all", "balanced")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for part, rows in self._counts().items():
-            for name, count, kept in rows:
-                table.add_row(name if part == "split" else f"{part}: {name}", f"{count:,}", f"{kept:,}")
-            if part != "structural":
-                table.add_section()
-        counts = [self.statistics[part]["questions"] for part in ("all", "balanced")]
-        table.add_row("all", *(f"{count:,}" for count in counts))
+        lines = [
+            (name if part == "split" else f"{part}: {name}", f"{count:,}", f"{kept:,}")
+            for part, rows in self._counts().items()
+            for name, count, kept in rows
+        ]
+        lines.append(("all", *(f"{self.statistics[part]['questions']:,}" for part in ("all", "balanced"))))
         entropy = self.statistics["entropy"]["global_groups"]
-        table.add_row("entropy of a group's answers, bits", f"{entropy['before']:.2f}", f"{entropy['after']:.2f}")
-        yield table
+        bits = (f"{entropy[moment]:.2f}" for moment in ("before", "after"))
+        lines.append(("entropy of a group's answers, bits", *bits))
+        yield TextTable.of(("questions", "all", "balanced"), lines)
         for reason, count in self.statistics["problems"].items():
             if count:
                 yield f"left out: {reason}: {count:,}"

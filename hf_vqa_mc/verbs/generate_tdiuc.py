@@ -10,6 +10,7 @@ from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,16 +42,12 @@ class GenerateTdiucResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """Questions of each type, and the command that adds decoys."""
-        from rich.table import Table
-
-        table = Table("type", "questions", "train", "test", "answers", "bits", "top answer")
-        table.columns[0].no_wrap, table.columns[0].min_width = True, len("sentiment_understanding")
-        for column in table.columns[1:6]:
-            column.justify = "right"
+        lines = []
         for name, one in self.statistics["types"].items():
             counts = [f"{count:,}" for count in (one["questions"], *one["splits"].values(), one["unique_answers"])]
-            table.add_row(name, *counts, f"{one['entropy_bits']:.2f}", next(iter(one["answers"]), ""))
-        yield table
+            lines.append((name, *counts, f"{one['entropy_bits']:.2f}", next(iter(one["answers"]), "")))
+        headings = ("type", "questions", "train", "test", "answers", "bits", "top answer")
+        yield TextTable.of(headings, lines)._replace(texts=("type", "top answer"))
         yield f"{self.statistics['questions']:,} questions on {self.statistics['images']:,} images"
         yield f"wrote {self.output}; statistics.json has what was left out and why. Add decoys to each question with"
         yield f"\n  vqa-mc build tdiuc --data-dir {shlex.quote(str(self.output))} --word-vectors corpus"

@@ -242,20 +242,13 @@ def _answered(settings: PreviewSettings) -> PreviewResult:
     """Sample questions of an open-ended config."""
     from hf_vqa_mc.dataset.loading import load_splits
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.answered_examples import Shown, answered_examples
+    from hf_vqa_mc.report.answered_examples import answered_examples
 
     dataset = settings.dataset_name
     config, _ = load_splits(dataset, settings.config)
-    given = {
-        name: getattr(settings, name) for name in ("split", "rows", "seed", "images", "predictions", "attentions")
-    }
-    split, examples = answered_examples(Shown(dataset, config, **given))
-    return PreviewResult(
-        f"{public_name(dataset)}, {config}, {split}",
-        examples,
-        settings,
-        ("no choices: shown as open-ended questions",),
-    )
+    split, examples = answered_examples(dataset, config, settings)
+    title = f"{public_name(dataset)}, {config}, {split}"
+    return PreviewResult(title, examples, settings, ("no choices: shown as open-ended questions",))
 
 
 def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesResult":

@@ -12,6 +12,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
 if TYPE_CHECKING:
@@ -70,20 +71,16 @@ class QuickstartResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """Accuracies of blind heuristics and models, and next steps."""
-        from rich.table import Table
-
         from hf_vqa_mc.scoring.table import percent
 
         n_rows = self.figures[SHOWN]["rows"]
-        table = Table(title=f"Accuracy in % without the image on {n_rows:,} test questions", caption=CAPTION)
-        table.add_column("config", no_wrap=True)
-        for heading in ("chance", "answers", *TYPES):
-            table.add_column(heading, justify="right", no_wrap=True)
+        lines = []
         for name in VARIANTS:
             found = self.figures[name]
             shares = (found["chance"], found["answer_prior"], *found["by_type"].values())
-            table.add_row(name, *map(percent, shares))
-        yield table
+            lines.append((name, *map(percent, shares)))
+        yield f"Accuracy in % without the image on {n_rows:,} test questions; {CAPTION}"
+        yield TextTable.of(("config", "chance", "answers", *TYPES), lines)
         yield (
             "Both heuristics use counts of the training split: they pick the choice most often correct relative to "
             "how often it is presented (eq. 2 of Chao et al. 2018), over all questions or over those that begin "
@@ -92,8 +89,9 @@ class QuickstartResult(Result):
             "three shapes only, so that one in three guesses is correct.\n"
         )
         if self.models:
+            yield "Trained models: accuracy on the test questions in %, with 95% intervals"
             yield self._model_table()
-            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question; in brackets: 95% interval.\n"
+            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question.\n"
         output = self.built.output
         yield next_steps(output, SHOWN)
         yield f"""
@@ -113,20 +111,18 @@ Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own b
 
   {self.audit_report}"""
 
-    def _model_table(self) -> "RenderableType":
-        from rich.table import Table
-
+    def _model_table(self) -> TextTable:
         from hf_vqa_mc.scoring.table import percent, with_interval
 
-        table = Table(title="Trained models: accuracy on the test questions (%)")
-        table.add_column("model", no_wrap=True)
-        for heading in TRAINED_ON.values():
-            table.add_column(heading, justify="right")
-        for model, configs in self.models.items():
-            cells = [with_interval(configs[name]["accuracy"], configs[name]["interval"]) for name in TRAINED_ON]
-            table.add_row(MODELS[model], *cells)
-        table.add_row("chance", *(percent(self.figures[name]["chance"]) for name in TRAINED_ON))
-        return table
+        lines = [
+            (
+                MODELS[model],
+                *(with_interval(configs[name]["accuracy"], configs[name]["interval"]) for name in TRAINED_ON),
+            )
+            for model, configs in self.models.items()
+        ]
+        lines.append(("chance", *(percent(self.figures[name]["chance"]) for name in TRAINED_ON)))
+        return TextTable.of(("model", *TRAINED_ON.values()), lines)
 
     def _model_steps(self) -> Iterator[str]:
         name, best = self.built.output.name, Path(self.models["mlp-iqa"][SHOWN]["checkpoint"])

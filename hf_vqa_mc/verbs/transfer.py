@@ -17,7 +17,6 @@ from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
-    from rich.table import Table
 
 DATA, RECIPES = "Datasets", "Recipes"
 STEPS = ("from_scratch", "as_is", "fine_tuned")
@@ -99,6 +98,7 @@ class TransferResult(Result):
         yield "Accuracy in % with 95% intervals"
         yield self._accuracies()
         if any(row["overlap"] for row in rows):
+            yield f"Test images that are also training images of {done['pretrained_on']}"
             yield self._overlaps()
         own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
         yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
@@ -125,21 +125,14 @@ class TransferResult(Result):
                 lines.append(("  target", _chance(of_target), *(_shown(_of_target(step)) for step in steps)))
             if paper is not None:
                 lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
-        headings = ("config", "chance", "from scratch", "no fine-tuning", "fine-tuned")
-        columns = {name: list(cells) for name, cells in zip(headings, zip(*lines, strict=True), strict=True)}
-        return TextTable(columns, ("config",), ("config",))
+        return TextTable.of(("config", "chance", "from scratch", "no fine-tuning", "fine-tuned"), lines)
 
-    def _overlaps(self) -> "Table":
-        from rich.table import Table
-
-        table = Table(title=f"Test images that are also training images of {self.record['pretrained_on']}")
-        for heading in ("", "split", "images", "questions"):
-            table.add_column(heading, justify="right" if heading in ("images", "questions") else "left")
-        for row in self.record["rows"]:
-            if seen := row["overlap"]:
-                shares = (f"{seen[f'shared_{what}']:,} of {seen[what]:,}" for what in ("images", "questions"))
-                table.add_row(row["config"], row["split"], *shares)
-        return table
+    def _overlaps(self) -> TextTable:
+        rows = [row for row in self.record["rows"] if row["overlap"]]
+        columns = {name: [row[name] for row in rows] for name in ("config", "split")}
+        for what in ("images", "questions"):
+            columns[what] = [f"{row['overlap'][f'shared_{what}']:,} of {row['overlap'][what]:,}" for row in rows]
+        return TextTable(columns, ("config", "split"), ("config",))
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in transfer.json: without folders of the user."""
