@@ -114,13 +114,10 @@ Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own b
     def _model_table(self) -> TextTable:
         from hf_vqa_mc.scoring.table import percent, with_interval
 
-        lines = [
-            (
-                MODELS[model],
-                *(with_interval(configs[name]["accuracy"], configs[name]["interval"]) for name in TRAINED_ON),
-            )
-            for model, configs in self.models.items()
-        ]
+        lines = []
+        for model, configs in self.models.items():
+            found = (configs[name] for name in TRAINED_ON)
+            lines.append((MODELS[model], *(with_interval(one["accuracy"], one["interval"]) for one in found)))
         lines.append(("chance", *(percent(self.figures[name]["chance"]) for name in TRAINED_ON)))
         return TextTable.of(("model", *TRAINED_ON.values()), lines)
 

@@ -68,7 +68,7 @@ def test_a_model_that_always_says_c_is_at_chance_and_its_preference_is_shown():
     assert figures["accuracy"]["mean"] == 0.25 and figures["circular_accuracy"]["mean"] == 0
     assert [one["picked"] for one in figures["positions"]] == [0, 0, 1, 0]
     assert [one["target"] for one in figures["positions"]] == [0.25] * 4
-    assert "all rotations" in repr(result)
+    assert "rotations" in repr(result)
 
 
 def test_a_shortcut_is_as_good_without_image_and_question():
