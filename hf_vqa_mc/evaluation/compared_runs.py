@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
@@ -124,9 +126,13 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     scores = _checked(dict(zip(frame.index, frame[column], strict=True)), f"{path / ROWS}, column {column!r}")
     if len(scores) < len(frame):
         raise InputError(f"{path / ROWS}: a question_id occurs twice; run vqa-mc evaluate again")
-    name, rotations = _name(found.get("model"), path), found.get("rotations")
-    chances = 1 / frame["choices"].map(len) if "choices" in frame else None
-    return Run(name, path, compared, ACCURACY, scores, frame, _benchmark(found), chances, rotations)
+    chances, rotations = None, found.get("rotations")
+    if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
+        chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
+    return Run(
+        _name(found.get("model"), path), path, compared, ACCURACY, scores, frame, _benchmark(found), chances,
+        rotations if isinstance(rotations, int) else None,
+    )  # fmt: skip
 
 
 def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
@@ -152,7 +158,8 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
     predictions = found.get("predictions")
     name = _name(PurePath(predictions).stem if isinstance(predictions, str) else None, path)
     chance = results[metric].get("chance") if metric in results else None
-    chances = pd.Series(chance, scores.index) if isinstance(chance, float) else None  # the mean for each question
+    is_share = isinstance(chance, float) and 0 < chance <= 1
+    chances = pd.Series(chance, scores.index) if is_share else None  # the mean for each question
     return Run(name, path, "", metric, scores, frame, _benchmark(found), chances)
 
 

@@ -53,7 +53,8 @@ def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextT
 
 def _value_text(column: str, value: str) -> str:
     """A value of the breakdown; of labels with the letter of the choice."""
-    return f"{value} ({letter(int(value))})" if column == "label" and value.isdecimal() else value or "(none)"
+    is_label = column == "label" and len(value) < 4 and value.isdecimal()
+    return f"{value} ({letter(int(value))})" if is_label else value or "(none)"
 
 
 def _p_text(p: float) -> str:
