@@ -92,7 +92,8 @@ class Result(ABC):
 
 def in_html(parts: "Iterable[RenderableType]", table: str = "") -> str:
     """A report for notebooks: its lines as paragraphs, with the HTML ``table`` in place of its table."""
-    from rich.table import Table
+    from rich.text import Text
 
-    found = (table if isinstance(part, Table) else f"<p>{escape(str(part).strip())}</p>" for part in parts if part)
+    shown = [part for part in parts if str(part).strip()]
+    found = (f"<p>{escape(str(part).strip())}</p>" if isinstance(part, str | Text) else table for part in shown)
     return "".join(found)

@@ -296,11 +296,7 @@ class Figures:
 
 
 def figures_of(
-    questions: Questions,
-    split: Split,
-    method: Method,
-    jobs: Sequence[Job],
-    replies: Mapping[Job, Reply],
+    questions: Questions, split: Split, method: Method, jobs: Sequence[Job], replies: Mapping[Job, Reply]
 ) -> Figures:
     """The results of the jobs of a run.
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
 from hf_vqa_mc.audits.gains import Gain
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from hf_vqa_mc.text.tables import TextTable
 
 TABLE_NOTE = (
     "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "
@@ -26,24 +24,18 @@ def notes(done: Audit) -> str:
     return " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(done) else "", done.sampled]))
 
 
-def shortcut_table(audits: Sequence[Audit]) -> "Table":
+def shortcut_table(audits: Sequence[Audit]) -> TextTable:
     """One row per shortcut: accuracy and gain; before and after a remedy if there are two audits."""
-    from rich.table import Table
-    from rich.text import Text
-
-    two = len(audits) == 2
-    headings = FIGURES[:2] if two else _headings(audits[0])
-    table = Table()
-    table.add_column("shortcut", overflow="fold")
-    for moment in ("before\n", "after\n") if two else ("",):
-        for heading in headings:
-            table.add_column(f"{moment}{heading}".replace("-", "-\n"), justify="right", no_wrap=True)
+    moments = ("before ", "after ") if len(audits) == 2 else ("",)
+    headings = FIGURES[:2] if len(audits) == 2 else _headings(audits[0])
     found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
-    for name in dict.fromkeys(name for gains in found for name in gains):
-        table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), len(headings))))
+    lines = [
+        (name, *(cell for gains in found for cell in _cells(gains.get(name), len(headings))))
+        for name in dict.fromkeys(name for gains in found for name in gains)
+    ]
     rest = [""] * (len(headings) - 1)
-    table.add_row("chance", *(cell for done in audits for cell in (_chance(done), *rest)))
-    return table
+    lines.append(("chance", *(cell for done in audits for cell in (_chance(done), *rest))))
+    return TextTable.of(("shortcut", *(f"{moment}{heading}" for moment in moments for heading in headings)), lines)
 
 
 _LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'

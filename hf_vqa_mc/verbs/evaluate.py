@@ -55,10 +55,7 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
         panel=MODEL,
     )
     inputs: tuple[str, ...] = option(
-        f"What the model is shown: {', '.join(INPUTS)}.",
-        default=("full", "no-image"),
-        separator=",",
-        panel=PROMPT,
+        f"What the model is shown: {', '.join(INPUTS)}.", default=("full", "no-image"), separator=",", panel=PROMPT
     )
     method: str | None = option(
         "How the model answers: letter (the most probable letter), likelihood (the most probable choice), generate "

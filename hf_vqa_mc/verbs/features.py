@@ -36,8 +36,7 @@ class FeaturesSettings(ReadOptions):
         "Folder with the image files; by default the images built into the dataset.", default=None
     )
     backbone: "str | Backbone" = option(
-        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.",
-        default=BACKBONE,
+        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.", default=BACKBONE
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "
@@ -55,8 +54,7 @@ class FeaturesSettings(ReadOptions):
         default=None,
     )
     output: Path = option(
-        "Folder of the features of all datasets; each image is encoded once.",
-        cli_default=Path("vqa_mc_features"),
+        "Folder of the features of all datasets; each image is encoded once.", cli_default=Path("vqa_mc_features")
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)
     batch_size: int | None = option(

@@ -35,15 +35,11 @@ class GenerateComplementarySettings(ReadOptions):
     config: str = option("Config with the questions; candidates are the images of all its splits.", kw_only=False)
     features: Path = option("Folder of image features written by vqa-mc features.")
     output: Path | None = option(
-        "File to write: .jsonl or .parquet.",
-        default=None,
-        cli_default=Path("complementary.jsonl"),
+        "File to write: .jsonl or .parquet.", default=None, cli_default=Path("complementary.jsonl")
     )
     overwrite: bool = overwrite_option()
     nearest: int = option(
-        "Candidates per question; 24 in Goyal et al. 2017.",
-        default=24,
-        check=("1 to 1000", lambda n: 1 <= n <= 1000),
+        "Candidates per question; 24 in Goyal et al. 2017.", default=24, check=("1 to 1000", lambda n: 1 <= n <= 1000)
     )
     captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
     coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=(), panel=KNOWLEDGE)

@@ -54,17 +54,13 @@ class PredictSettings(ReadOptions):
         default=None,
     )
     counterexamples: Path | None = option(
-        "File to write the candidates as ranked by the counter-example model to, the best first.",
-        default=None,
+        "File to write the candidates as ranked by the counter-example model to, the best first.", default=None
     )
     overwrite: bool = overwrite_option()
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
 
 
-@verb(
-    PredictSettings,
-    "vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt",
-)
+@verb(PredictSettings, "vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt")
 def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
     """Answer the questions.
 

@@ -154,10 +154,7 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
         return self.built.save(path, overwrite)
 
 
-@verb(
-    QuickstartSettings,
-    "vqa-mc quickstart --output vqa_mc",
-)
+@verb(QuickstartSettings, "vqa-mc quickstart --output vqa_mc")
 def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
     """Build, count, audit and optionally train.
 

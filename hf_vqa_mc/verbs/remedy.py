@@ -169,19 +169,6 @@ class RemedySettings(BenchmarkOptions, SetSettings):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
     @property
-    def method(self) -> dict[str, Any]:
-        """Values for `Settings`."""
-        names = (
-            "preset",
-            "decoys_per_set",
-            "wup_threshold",
-            "ties",
-            "seed",
-            *(one.name for one in fields(SetSettings)),
-        )
-        return {name: getattr(self, name) for name in names}
-
-    @property
     def decoys(self) -> str:
         """The name of the variant: `variant`, or the closed sets that `guarantee` asks for."""
         return next(
@@ -304,7 +291,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         donors = read_donors(
             benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
         )
-        method = Settings(**{name: value for name, value in settings.method.items() if value is not None})
+        given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
+        method = Settings(**{name: value for name, value in given.items() if value is not None})
         keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
         made = give_new_decoys(
             benchmark, settings.decoys, settings.word_vectors, method, donors, keep_size, progress, verdicts

@@ -151,9 +151,7 @@ def _value_text(value: Any) -> str:  # noqa: ANN401  any JSON value
 
 
 @verb(
-    ResultsSettings,
-    "vqa-mc results runs --output results.md",
-    "vqa-mc results runs/unbalanced runs/balanced --json",
+    ResultsSettings, "vqa-mc results runs --output results.md", "vqa-mc results runs/unbalanced runs/balanced --json"
 )
 def results(settings: ResultsSettings, progress: Progress) -> ResultsResult:
     """Read the results of runs.
