@@ -1,5 +1,6 @@
 """What the replies of a model say: accuracy by input, visual gain, leaks, positions, and by type and decoy kind."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -189,26 +190,21 @@ class Figures:
         if (orders := self.questions.orders) is not None:
             by_row = zip(kinds, self.rows, strict=True)
             kinds = [of_row and [of_row[index] for index in orders[row]] for of_row, row in by_row]
-        picks = self.of(name)
-        found: dict[str, list[float]] = {}
-        parsed = 0
-        for of_row, kinds_of_row in zip(picks.picked.tolist(), kinds, strict=True):
+        picked, offered, parsed = Counter[str](), Counter[str](), 0
+        for of_row, kinds_of_row in zip(self.of(name).picked.tolist(), kinds, strict=True):
             for index in of_row:
                 if index >= 0 and kinds_of_row:
                     parsed += 1
-                    for kind in kinds_of_row:
-                        found.setdefault(kind, [0.0, 0.0])[1] += 1 / len(kinds_of_row)
-                    found[kinds_of_row[index]][0] += 1
-        return {kind: {"picked": one / parsed, "share": of / parsed} for kind, (one, of) in sorted(found.items())}
+                    picked[kinds_of_row[index]] += 1
+                    offered.update({kind: count / len(kinds_of_row) for kind, count in Counter(kinds_of_row).items()})
+        return {kind: {"picked": picked[kind] / parsed, "share": offered[kind] / parsed} for kind in sorted(offered)}
 
     def sets(self, name: str) -> Share | None:
         """The share of closed answer sets answered correctly, of those with all replies; None without sets."""
         if "set_id" not in self.split.original.column_names:
             return None
         ids = [self.split.original["set_id"][int(row)].as_py() or "" for row in self.rows]
-        sizes: dict[str, int] = {}
-        for one in self.split.original["set_id"].to_pylist():
-            sizes[one or ""] = sizes.get(one or "", 0) + 1
+        sizes = Counter(one or "" for one in self.split.original["set_id"].to_pylist())
         correct: dict[str, list[bool]] = {}
         picks = self.of(name)
         columns = (ids, picks.evaluated.tolist(), picks.always_correct.tolist())
