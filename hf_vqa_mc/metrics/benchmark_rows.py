@@ -27,5 +27,6 @@ def read_benchmark_rows(
     for name in ("set_id", "set_kind"):
         if name in found.original.column_names:
             rows[name] = found.original[name].to_pylist()
-    about = {"dataset": benchmark.dataset, "config": str(benchmark.config), "split": found.name}
+    about = {"dataset": benchmark.dataset, "split": found.name}
+    about |= {"config": benchmark.config} if benchmark.config else {}
     return multiple_choice_annotations(rows, found.location, about)

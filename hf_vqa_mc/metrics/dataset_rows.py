@@ -66,7 +66,7 @@ def read_rows(
         location, about = f"{dataset}, {config}", {"dataset": dataset, "config": config}
     else:
         splits = dataset if isinstance(dataset, Mapping) else {str(getattr(dataset, "split", None) or "rows"): dataset}
-        location, about = "dataset", {"dataset": "dataset", "config": str(config)}
+        location, about = "dataset", {"dataset": "dataset"} | ({"config": config} if config else {})
     chosen = chosen_split(list(splits), split, location)
     if not hasattr(splits[chosen], "select_columns"):
         raise NotRows(

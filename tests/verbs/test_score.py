@@ -69,7 +69,7 @@ def test_a_dataset_in_memory_is_scored():
     for dataset in (rows, DatasetDict({"train": rows.select([0]), "test": rows})):
         found = vm.score({"a": 0, "b": "x"}, dataset).to_dict()
         assert found["results"]["mc_accuracy"]["accuracy"] == 0.5
-        assert (found["dataset"], found["questions"]) == ("dataset", 2)
+        assert (found["dataset"], found["config"], found["questions"]) == ("dataset", None, 2)
 
 
 def test_the_rows_of_open_ended_configs_are_scored_by_their_own_schemes():
