@@ -25,6 +25,7 @@ from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from datasets import DatasetDict
 
 
 @dataclass(eq=False, repr=False)
@@ -113,13 +114,15 @@ def extract_features(
     batch_size: int | None = None,
     workers: int | None = None,
     progress: Progress = silent,
+    rows: "DatasetDict | None" = None,
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    Computed features are kept if a run fails or is killed. Arguments and errors are those of ``hf_vqa_mc.features``.
+    Computed features are kept if a run fails or is killed. ``rows`` are the splits of the config if they were read
+    already. Other arguments and errors are those of ``hf_vqa_mc.features``.
     """
     check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
-    found = find_images(dataset, config, images)
+    found = find_images(dataset, config, images, rows)
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:
         raise unusable(found.location, len(found.image_ids), found.missing, {})

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -36,8 +36,7 @@ class FeaturesSettings(ReadOptions):
         "Folder with the image files; by default the images built into the dataset.", default=None
     )
     backbone: "str | Backbone" = option(
-        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.",
-        default=BACKBONE,
+        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.", default=BACKBONE
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "
@@ -55,8 +54,7 @@ class FeaturesSettings(ReadOptions):
         default=None,
     )
     output: Path = option(
-        "Folder of the features of all datasets; each image is encoded once.",
-        cli_default=Path("vqa_mc_features"),
+        "Folder of the features of all datasets; each image is encoded once.", cli_default=Path("vqa_mc_features")
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)
     batch_size: int | None = option(
@@ -100,16 +98,13 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
 
-    with readable_rows(settings.dataset, settings.config, {"image_id"}) as config:
-        return _features({**arguments(settings), "config": config}, progress)
+    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
+    given = {**arguments(settings), "config": config, "rows": rows, "progress": progress}
+    if (path := given.pop("regions")) is None:
+        from hf_vqa_mc.extraction.extraction import extract_features
 
+        return extract_features(**given)
+    from hf_vqa_mc.extraction.region_import import import_regions
 
-def _features(given: dict[str, Any], progress: Progress) -> "FeaturesResult":
-    if (path := given.pop("regions")) is not None:
-        from hf_vqa_mc.extraction.region_import import import_regions
-
-        used = {name: given[name] for name in ("dataset", "config", "output", "skip_missing")}
-        return import_regions(path=path, **used, progress=progress)
-    from hf_vqa_mc.extraction.extraction import extract_features
-
-    return extract_features(**given, progress=progress)
+    used = ("dataset", "config", "output", "skip_missing", "rows", "progress")
+    return import_regions(path=path, **{name: given[name] for name in used})
