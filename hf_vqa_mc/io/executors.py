@@ -32,7 +32,15 @@ Calls = Mapping[str, tuple[Any, ...]]
 class Executor(Protocol):
     """Makes calls in any order, each at least once."""
 
-    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress, memory: int = 0) -> None:
+    def run(
+        self,
+        function: Callable[..., None],
+        calls: Calls,
+        step: str,
+        progress: Progress,
+        memory: int = 0,
+        gpu: bool = False,
+    ) -> None:
         """Make all calls.
 
         Args:
@@ -41,6 +49,7 @@ class Executor(Protocol):
             step: name of the step, for progress.
             progress: called with (step, calls done, number of calls).
             memory: bytes that a call is expected to take; 0 if unknown.
+            gpu: whether each call has a GPU of its own on clusters with GPUs.
 
         Raises:
             InputError: from a call; a call failed `MOST_FAILURES` times, names it; or no node has enough memory.
@@ -51,7 +60,15 @@ class Executor(Protocol):
 class LocalExecutor:
     """Makes one call after another in this process; calls use threads."""
 
-    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress, memory: int = 0) -> None:
+    def run(
+        self,
+        function: Callable[..., None],
+        calls: Calls,
+        step: str,
+        progress: Progress,
+        memory: int = 0,
+        gpu: bool = False,
+    ) -> None:
         """Make all calls."""
         progress(step, 0, len(calls))
         for number, arguments in enumerate(calls.values(), 1):
@@ -66,12 +83,21 @@ class RayExecutor:
     threads: int
     """CPUs and threads of each call"""
 
-    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress, memory: int = 0) -> None:
+    def run(
+        self,
+        function: Callable[..., None],
+        calls: Calls,
+        step: str,
+        progress: Progress,
+        memory: int = 0,
+        gpu: bool = False,
+    ) -> None:
         """Make all calls; workers may die, and nodes may come and go."""
         import ray
 
         _check_memory(step, memory)
-        remote = ray.remote(num_cpus=self.threads, memory=memory, max_retries=0)(_call)
+        gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
+        remote = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
         failures: Counter[str] = Counter()
         deaths: Counter[str] = Counter()
 
