@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened
+from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened, text_width
 from hf_vqa_mc.descriptions.figure import Found, Share, number_text
 
 Sides = Sequence[tuple[str, Found]]
 """Name of each dataset and what was found."""
 
-LEFT, RIGHT = 132.0, 56.0
-"""Width of names on the left of bars, and of figures on their right."""
+MOST_NAME = 0.5 * WIDTH
+"""Maximum width of the names on the left of bars."""
 ROW, BAR = 24.0, 14.0
 MOST_BARS = 24
 """Maximum number of bars and of stacked bars; all are in the table."""
@@ -56,18 +56,20 @@ class Bars:
         step = ROW if len(by_side) == 1 else 1.5 * ROW
         drawing = Drawing(top + step * len(names) + 4)
         _legend(drawing, sides)
-        room = WIDTH - LEFT - RIGHT
+        left = _names_width(names)
+        texts = [number_text(found[name]) for name in names for found in by_side if name in found]
+        room = WIDTH - left - max(text_width(text, 12) for text in texts) - 8
         for row, name in enumerate(names):
             y = top + step * row
-            drawing.label(LEFT - 8, y + step / 2, shortened(name, LEFT - 8), anchor="end")
+            drawing.label(left - 8, y + step / 2, shortened(name, left - 8), anchor="end")
             for number, found in enumerate(by_side):
                 value = found.get(name)
                 at = y + (step - BAR * len(by_side)) / 2 + BAR * number
                 if value is None:
                     continue
                 text = number_text(value)
-                drawing.box(LEFT, at, room * value / largest, BAR - 1, SERIES[number], f"{name}: {text}")
-                drawing.label(LEFT + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
+                drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{name}: {text}")
+                drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
         return drawing
 
 
@@ -89,9 +91,9 @@ class Lines:
         if not points:
             return None
         top = _legend_height(sides)
-        drawing = Drawing(top + PLOT + 44)
+        drawing = Drawing(top + PLOT + 52)
         _legend(drawing, sides)
-        left, right, bottom = 52.0, WIDTH - 16, top + 8 + PLOT
+        left, right, bottom = 52.0, WIDTH - 24, top + 8 + PLOT
         low = min(x for x, _ in points) if self.logarithmic else min(0, *(x for x, _ in points))
         high = max(max(x for x, _ in points), low + 1)
         highest = max(y for _, y in points) or 1.0
@@ -151,21 +153,21 @@ class Stacked:
         step = ROW * len(sides) + (10 if len(sides) > 1 else 2)
         drawing = Drawing(top + step * len(groups) + 4)
         _legend(drawing, sides)
-        room = WIDTH - LEFT - 8
+        left = _names_width(groups) + 4
+        room = WIDTH - left - 8
         for row, group in enumerate(groups):
             y = top + step * row
-            drawing.label(LEFT - 12, y + ROW * len(sides) / 2, shortened(group, LEFT - 16), anchor="end")
+            drawing.label(left - 12, y + ROW * len(sides) / 2, shortened(group, left - 12), anchor="end")
             colours: dict[str, str] = {}
             for number, found in enumerate(by_side):
-                x, at = LEFT, y + ROW * number + 1
+                x, at = left, y + ROW * number + 1
                 if len(sides) > 1:
-                    drawing.box(LEFT - 7, at, 4, ROW - 2, SERIES[number])
+                    drawing.box(left - 7, at, 4, ROW - 2, SERIES[number])
                 for part, value in found.get(group, {}).items():
                     colour = colours.setdefault(part, CATEGORIES[len(colours) % len(CATEGORIES)])
-                    drawing.box(
-                        x, at, max(room * value - 1, 0.2), ROW - 2, colour, f"{group}: {part} {number_text(value)}"
-                    )
-                    if len(part) * 6.2 + 8 < room * value:
+                    title = f"{group}: {part} {number_text(value)}"
+                    drawing.box(x, at, max(room * value - 1, 0.2), ROW - 2, colour, title)
+                    if text_width(part, 11) + 6 < room * value:
                         drawing.label(x + 4, at + ROW / 2 - 1, part, size=11, colour="on")
                     x += room * value
         return drawing
@@ -233,7 +235,7 @@ class Sunburst:
         drawing.label(
             centre[0] + radius * math.cos(angle),
             centre[1] + radius * math.sin(angle),
-            shortened(path[-1], radii[1] - radii[0] - 4, 10),
+            shortened(path[-1], radii[1] - radii[0] - 2, 10),
             size=10,
             anchor="middle",
             colour="on",
@@ -247,6 +249,11 @@ def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> d
         for name, inner, number in zip(table[group], table[part], table[value], strict=True):
             found.setdefault(name, {})[inner] = number
     return found
+
+
+def _names_width(names: Sequence[str]) -> float:
+    """Width of the names on the left of bars, with the space next to them."""
+    return min(max(map(text_width, names)) + 8, MOST_NAME)
 
 
 def _legend_height(sides: Sides) -> float:

@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
-from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.columns import id_column
+from hf_vqa_mc.benchmarks.columns import question_ids
 from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.opening import Opened, open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
@@ -178,8 +177,11 @@ def read_linted(
         for start, (name, table) in zip(numbers.tolist(), opened.tables.items(), strict=False)
     }
     benchmark, faulty = _without_faulty(replace(opened, tables=dict(tables)), options, progress)
+    ids = {}
+    for name, table in tables.items():
+        ids[name], _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
+        notes += problem
     benchmark = replace(benchmark, notes=(*notes, *benchmark.notes))
-    ids = {name: _ids(table, options, opened.locations[name]) for name, table in tables.items()}
     return Linted(benchmark, of_benchmark(benchmark), tables, faulty, progress, skip_images), ids
 
 
@@ -200,11 +202,6 @@ def _without_faulty(opened: Opened, options: BenchmarkOptions, progress: Progres
             texts = [None if cell is None else str(cell) for cell in cells] or [None] * len(error.rows)
             faulty.append(Faulty(error.fault, table[ROW].to_numpy()[error.rows], texts))
             opened.tables[error.split] = table.filter(pa.array(kept))
-
-
-def _ids(table: pa.Table, options: BenchmarkOptions, location: str) -> pa.Array:
-    name = id_column(table, options, location)
-    return as_text(table[name] if name else pa.array(np.arange(table.num_rows)))
 
 
 def in_split(linted: Linted) -> Iterator[tuple[str, NDArray[np.int64]]]:

@@ -3,7 +3,7 @@ r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data fr
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.markdown import code, one_line, plain
@@ -61,28 +61,37 @@ class TextTable(NamedTuple):
         return names
 
     def _width(self, names: Iterable[str]) -> int:
-        """Width of a table with padding and borders, in which texts are folded."""
+        """Width of a table with padding and borders, in which texts and headings are folded."""
         from rich.cells import cell_len
 
-        width = {name: max(map(cell_len, [*self._heading(name).split("\n"), *self.columns[name]])) for name in names}
-        return sum(3 + (min(width[name], FOLDED) if name in self.texts else width[name]) for name in names) + 1
+        def width(name: str) -> int:
+            heading = max(map(cell_len, self._heading(name).split("\n")))
+            cells = max(map(cell_len, self.columns[name]), default=0)
+            return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
+
+        return sum(3 + width(name) for name in names) + 1
 
     def _table(self, names: Iterable[str]) -> "Table":
+        from rich.cells import cell_len
         from rich.table import Table
         from rich.text import Text
 
         table = Table()
         for name in names:
             is_text = name in self.texts
-            table.add_column(
-                Text(self._heading(name)), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
-            )
+            least = None if is_text else max(map(cell_len, self.columns[name]), default=0)  # numbers are not folded
+            justify: Literal["left", "right"] = "left" if is_text else "right"
+            table.add_column(Text(self._heading(name)), justify=justify, overflow="fold", min_width=least)
         for cells in zip(*(self.columns[name] for name in names), strict=True):
             table.add_row(*map(Text, cells))
         return table
 
     def _heading(self, name: str) -> str:
-        return name if name in self.texts else name.replace(" ", "\n")
+        """A heading; that of numbers with a word per line, and long words with a part per line."""
+        if name in self.texts:
+            return name
+        words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
+        return "\n".join(words)
 
     def to_markdown(self, codes: Collection[str] = ()) -> str:
         """The table in Markdown; cells of the columns ``codes`` are code."""

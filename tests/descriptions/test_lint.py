@@ -95,9 +95,21 @@ def test_contradictory_and_repeated_rows():
 
 
 def test_repeated_ids_and_missing_types():
-    data = with_cells({"question_id": {7: "q2"}})
+    data = with_cells({"question_id": {7: "q2"}, "label": {5: 9}})  # row 5 cannot be read
     data["question_type"] = ["kind"] * 39 + [None]
     assert {("repeated_ids", 7), ("untyped", 39)} <= set(located(data))
+    result = vm.lint(data)
+    assert "'q2' is in rows 2 and 7; row numbers are used instead" in " ".join(result.linting.notes)
+    frame = result.to_pandas().set_index("check")
+    assert frame.loc["repeated_ids", "detail"] == "question_id 'q2', as in row 2"
+    assert vm.describe(data.drop(5), figures="size").description.notes != []
+
+
+@pytest.mark.parametrize("columns", [["A", "B", "C", "D"], ["option1", "option2", "option3", "option4"]])
+def test_letters_of_either_case_are_labels(columns):
+    data = benchmark(answer=[*"ABCD" * 9, *"abcd"]).drop(columns="label")
+    data[columns] = data.pop("choices").to_list()
+    assert not {check for check, _ in located(data)} & {"invalid_label", "missing_target"}
 
 
 def test_rows_of_the_training_split_in_another():

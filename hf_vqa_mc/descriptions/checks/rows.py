@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named
+from hf_vqa_mc.benchmarks.cells import as_text, is_text
+from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named, repeats
 from hf_vqa_mc.benchmarks.layouts.label_forms import hidden
 from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
 from hf_vqa_mc.descriptions.figures.choices import position_test
@@ -60,13 +59,12 @@ def _repeated_ids(linted: Linted) -> Issues:
     for table in linted.tables.values():
         for name in named(table.column_names, QUESTION_ID)[:1]:
             kind = table.schema.field(name).type
-            if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            if not (pa.types.is_integer(kind) or is_text(kind)):
                 continue
             ids = as_text(table[name])
-            codes = pc.fill_null(ids.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False)
-            later = np.setdiff1d(np.arange(len(codes)), np.unique(codes, return_index=True)[1])
-            rows.append(table[ROW].to_numpy()[later])
-            details += [f"{name} {shown(ids[int(row)].as_py())}" for row in later]
+            found = repeats(ids)
+            rows.append(table[ROW].to_numpy()[found[:, 1]])
+            details += [f"{name} {shown(ids[row].as_py())}, as in row {first}" for first, row in found.tolist()]
     return Issues(np.concatenate(rows), details) if rows else NO_ISSUES
 
 

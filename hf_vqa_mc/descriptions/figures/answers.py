@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.charts import Bars, Lines
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, distribution, share, table
+from hf_vqa_mc.descriptions.figure import Found, Number, Share, distribution, figure, share, table
 from hf_vqa_mc.descriptions.figures.questions import lengths
 from hf_vqa_mc.descriptions.texts import pairs, unpaired
 from hf_vqa_mc.text.normalisation import YES_NO
@@ -19,8 +19,20 @@ AGREE, DISAGREE = 7, 3
 NUMBER = r"^(\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten)$"
 
 
+def needs_answers(data: Data) -> str:
+    """Why figures of answers do not apply."""
+    return "" if data.targets.different else "no row has an answer"
+
+
+def needs_annotators(data: Data) -> str:
+    """Why figures of several annotators do not apply."""
+    several = data.answers is not None and data.answers.flat.valid.any()
+    return "" if several else "questions do not have answers of several people"
+
+
+@figure("Words per answer", "Antol et al. 2015, section 4.2", Bars("words", "share"), needs_answers)
 def answer_lengths(data: Data) -> Found:
-    """The number of words of answers, separated by spaces."""
+    """Share of all human answers, else of the correct ones, by their number of words, separated by spaces."""
     answers = data.all_answers
     words = pc.count_substring_regex(answers.distinct, r"\S+").to_numpy(zero_copy_only=False).astype(np.int64)
     found = lengths(words, answers.counts, "answers")
@@ -45,8 +57,14 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     return different[answered], most[answered], np.bincount(rows, counts, len(data))[answered].astype(np.int64)
 
 
+@figure(
+    "Different answers per question",
+    "Antol et al. 2015, section 4.2",
+    Bars("different answers", "share"),
+    needs_annotators,
+)
 def unique_answers(data: Data) -> Found:
-    """The number of different answers that annotators give to a question."""
+    """Share of the questions by their number of different answers; answers are different if their texts are."""
     different, _, given = _per_question(data)
     values, counts = np.unique(different, return_counts=True)
     return Found(
@@ -55,8 +73,9 @@ def unique_answers(data: Data) -> Found:
     )
 
 
+@figure("Agreement of annotators", "Antol et al. 2015, Figure 6", Bars("annotators", "share"), needs_annotators)
 def agreement(data: Data) -> Found:
-    """The number of annotators who give the most frequent answer."""
+    """Number of annotators who give the most frequent answer; texts must be equal."""
     _, most, given = _per_question(data)
     of = f" of {int(given.max())}"
     numbers: dict[str, Number] = {
@@ -69,8 +88,9 @@ def agreement(data: Data) -> Found:
     return Found(numbers, distribution("annotators", values.tolist(), counts))
 
 
-def kinds(data: Data) -> Found:
-    """Questions whose answer is yes or no, a number, or something else."""
+@figure("Yes, no and numbers", "Antol et al. 2015, section 4.2", Bars("answer", "share"), needs_answers)
+def answer_kinds(data: Data) -> Found:
+    """Questions by their correct answer, punctuation and case ignored."""
     answers = data.targets.comparable
     yes, no = (int(answers.counts[pc.equal(answers.distinct, word).to_numpy(zero_copy_only=False)].sum())
                for word in YES_NO)  # fmt: skip
@@ -89,8 +109,14 @@ def kinds(data: Data) -> Found:
     return Found(found, distribution("answer", counts, counts.values()))
 
 
+@figure(
+    "Coverage by the most frequent answers",
+    "Antol et al. 2015, section 5",
+    Lines("answers", "questions", "K most frequent answers", logarithmic=True, until=float("inf")),
+    needs_answers,
+)
 def coverage(data: Data) -> Found:
-    """The share of questions, and of all human answers, that the most frequent answers cover."""
+    """Share of the correct answers, and of all human answers, that the K most frequent ones are."""
     columns = {"questions": data.targets.counts}
     if data.answers is not None:
         columns["human answers"] = data.answers.flat.counts
@@ -111,78 +137,13 @@ def coverage(data: Data) -> Found:
     return Found(numbers, {"answers": ranks, **{name: [covered(name, rank) for rank in ranks] for name in sums}})
 
 
-def most_frequent(data: Data) -> Found:
-    """The most frequent answers."""
+@figure("Most frequent answers", "Antol et al. 2015, section 3", Bars("answer", "share"), needs_answers)
+def most_frequent_answers(data: Data) -> Found:
+    """Share of the questions whose correct answer it is."""
     top = data.targets.most_frequent(20)
     counts = data.targets.counts
     rows = ([data.targets.texts[index], int(counts[index]), share(counts[index], counts.sum())] for index in top)
     return Found({}, table(["answer", "questions", "share"], rows))
 
 
-def needs_answers(data: Data) -> str:
-    """Why figures of answers do not apply."""
-    return "" if data.targets.different else "no row has an answer"
-
-
-def needs_annotators(data: Data) -> str:
-    """Why figures of several annotators do not apply."""
-    several = data.answers is not None and data.answers.flat.valid.any()
-    return "" if several else "questions do not have answers of several people"
-
-
-ANSWERS = (
-    Figure(
-        "answer_kinds",
-        "Yes, no and numbers",
-        "Antol et al. 2015, section 4.2",
-        "Questions by their correct answer, punctuation and case ignored.",
-        kinds,
-        Bars("answer", "share"),
-        needs_answers,
-    ),
-    Figure(
-        "answer_lengths",
-        "Words per answer",
-        "Antol et al. 2015, section 4.2",
-        "Share of all human answers, else of the correct ones, by their number of words.",
-        answer_lengths,
-        Bars("words", "share"),
-        needs_answers,
-    ),
-    Figure(
-        "most_frequent_answers",
-        "Most frequent answers",
-        "Antol et al. 2015, section 3",
-        "Share of the questions whose correct answer it is.",
-        most_frequent,
-        Bars("answer", "share"),
-        needs_answers,
-    ),
-    Figure(
-        "coverage",
-        "Coverage by the most frequent answers",
-        "Antol et al. 2015, section 5",
-        "Share of the correct answers, and of all human answers, that the K most frequent ones are.",
-        coverage,
-        Lines("answers", "questions", "K most frequent answers", logarithmic=True, until=float("inf")),
-        needs_answers,
-    ),
-    Figure(
-        "unique_answers",
-        "Different answers per question",
-        "Antol et al. 2015, section 4.2",
-        "Answers are different if their texts are.",
-        unique_answers,
-        Bars("different answers", "share"),
-        needs_annotators,
-    ),
-    Figure(
-        "agreement",
-        "Agreement of annotators",
-        "Antol et al. 2015, Figure 6",
-        "Number of annotators who give the most frequent answer; texts must be equal.",
-        agreement,
-        Bars("annotators", "share"),
-        needs_annotators,
-    ),
-)
+ANSWERS = (answer_kinds, answer_lengths, most_frequent_answers, coverage, unique_answers, agreement)
