@@ -197,7 +197,7 @@ def _without_faulty(opened: Opened, options: BenchmarkOptions, progress: Progres
             kept = np.ones(table.num_rows, bool)
             kept[error.rows] = False
             if kept.sum() < (1 - MOST_FAULTY) * sizes[error.split]:
-                raise
+                raise InputError(f"{error.message}; most rows of this split cannot be read") from None
             cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else []
             texts = [None if cell is None else str(cell) for cell in cells] or [None] * len(error.rows)
             faulty.append(Faulty(error.fault, table[ROW].to_numpy()[error.rows], texts))

@@ -68,8 +68,8 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         "Config of the earlier release, if it has another name.", default=None, panel=RELEASES
     )
     fail_on_regression: float | None = option(
-        "With --against: exit with code 3 if the gain of a shortcut rose significantly, with its 95% interval by more "
-        "than this fraction, such as 0 or 0.02.",
+        "With --against: exit with code 3 if a shortcut's gain rose significantly by more than this fraction, such as "
+        "0 or 0.02: the 95% interval of the rise must be above it.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
         panel=RELEASES,
@@ -340,12 +340,11 @@ def _cells(gain: "Gain | None", columns: int) -> list[str]:
 
 
 def ambiguity(figures: Mapping[str, Any]) -> str:
-    """The share of possibly correct decoys, in a sentence."""
+    """The share of decoys that are flagged as possibly correct, in a sentence."""
     from hf_vqa_mc.audits.findings import percent
 
     found = figures["ambiguous_decoys"]
     reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
-    if not found["share"]:
-        return f"None of {found['decoys']:,} decoys is possibly correct{listed}."
-    return f"Of {found['decoys']:,} decoys {percent(found['share'], 1)} are possibly correct{listed}."
+    flagged = percent(found["share"], 1) if found["share"] else "none"
+    return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."
