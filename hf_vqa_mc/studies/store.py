@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import Answered, Item, StudyKind
@@ -171,7 +172,8 @@ class Study:
             query = """SELECT id FROM item WHERE control AND id NOT IN
                        (SELECT item FROM assignment WHERE annotator = ?) ORDER BY id LIMIT ?"""
             for (check,) in database.execute(query, (annotator, controls)).fetchall():
-                chosen.insert(7919 * check % (len(chosen) + 1), check)  # at various positions
+                rng = SeededRng(0, "attention check", self.settings.study, str(annotator), str(check))
+                chosen.insert(1 + rng.below(len(chosen)), check)  # at a random position but the first
             values = (annotator, condition, time.time())
             insert = "INSERT INTO page (annotator, condition, active) VALUES (?, ?, ?) RETURNING id"
             made: int = database.execute(insert, values).fetchone()[0]

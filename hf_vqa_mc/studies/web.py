@@ -32,7 +32,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
 }
-STEPS = (("Enter", "save, next question"), ("← →", "previous, next question"))
+STEPS = (("Enter", "next question, when this one is answered"), ("← →", "previous, next question"))
 Joining = Literal["anyone", "link", "nobody"]
 """Who may join: anyone from the front page, who has the study's link, or nobody, as there are personal links."""
 
@@ -57,17 +57,19 @@ class Pages:
         lines = [
             "Questions are shown one at a time. Answer by mouse, by touch, or with the keyboard alone.",
             f"A page has {self.study.settings.per_page} questions. Every answer is saved at once; stop at any time.",
-            "The next page has your personal link: keep it to come back later. Your name is not asked for; your "
-            "answers are stored with the time that each took.",
+            "The address of the next page is your personal link: keep it to come back later. Your name is not asked "
+            "for; your answers are stored with the time that each took.",
         ]
         return self._message(self.study.kind.title, lines, start=("", "Start"))
 
     def start(self, request: "Request") -> "Response":
-        """Register an annotator, and go to the personal link."""
+        """Register an annotator, and go to the first questions at the personal link."""
         if not self._is_invited(request):
             return self.welcome(request)
-        up = "../" if "key" in request.path_params else ""
-        return _redirect(f"{up}a/{self.study.join()}/")
+        up, token = "../" if "key" in request.path_params else "", self.study.join()
+        if (annotator := self.study.annotator(token)) is not None:
+            self.study.next_page(annotator)
+        return _redirect(f"{up}a/{token}/")
 
     def _is_invited(self, request: "Request") -> bool:
         if request.url.path == "/":

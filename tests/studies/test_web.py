@@ -78,6 +78,15 @@ def test_what_a_condition_hides_is_not_sent(opened, condition, question, image):
     assert call(f"{link}picture/{tasks_of(page)[0]}/7")[0] == 404
 
 
+def test_whoever_joins_starts_once_and_gets_questions(opened):
+    study, address = opened(conditions="full")
+    assert b"<button" in call(f"{address}/join/{study.settings.join}")[3]
+    _, link, _, page = call(f"{address}/join/{study.settings.join}", b"")
+    assert tasks_of(page) and tasks_of(page) == tasks_of(call(link)[3])
+    personal = f"{address}/a/{study.tokens(2)[1]}/"
+    assert b"Start" in call(personal)[3] and tasks_of(call(f"{personal}page", b"")[3])
+
+
 def test_pages_do_not_depend_on_the_labels(tmp_path):
     pages = []
     for name, shift in (("one", 0), ("other", 1)):
