@@ -52,10 +52,8 @@ class Bars:
         names = [name for name in names if sizes[name] > VISIBLE * largest][:MOST_BARS]
         if not names:
             return None
-        top = _legend_height(sides)
         step = ROW if len(by_side) == 1 else 1.5 * ROW
-        drawing = Drawing(top + step * len(names) + 4)
-        _legend(drawing, sides)
+        drawing, top = _with_legend(sides, step * len(names) + 4)
         left = _names_width(names)
         texts = [number_text(found[name]) for name in names for found in by_side if name in found]
         room = WIDTH - left - max(text_width(text, 12) for text in texts) - 8
@@ -90,9 +88,7 @@ class Lines:
         points = [point for line in lines for point in line]
         if not points:
             return None
-        top = _legend_height(sides)
-        drawing = Drawing(top + PLOT + 52)
-        _legend(drawing, sides)
+        drawing, top = _with_legend(sides, PLOT + 52)
         left, right, bottom = 52.0, WIDTH - 24, top + 8 + PLOT
         low = min(x for x, _ in points) if self.logarithmic else min(0, *(x for x, _ in points))
         high = max(max(x for x, _ in points), low + 1)
@@ -149,10 +145,8 @@ class Stacked:
         groups = list(dict.fromkeys(name for found in by_side for name in found))[:MOST_BARS]
         if not groups:
             return None
-        top = _legend_height(sides)
         step = ROW * len(sides) + (10 if len(sides) > 1 else 2)
-        drawing = Drawing(top + step * len(groups) + 4)
-        _legend(drawing, sides)
+        drawing, top = _with_legend(sides, step * len(groups) + 4)
         left = _names_width(groups) + 4
         room = WIDTH - left - 8
         for row, group in enumerate(groups):
@@ -205,42 +199,24 @@ class Sunburst:
             if start is None:
                 continue
             used[path[:-1]], used[path] = start + value, start
-            colour = colours.setdefault(path[0], CATEGORIES[len(colours) % len(CATEGORIES)])
             inner = SUNBURST / 2 * HOLE + ring * (len(path) - 1)
-            self._arc(drawing, (x, y), (inner, inner + ring - 1), (start, start + value), colour, path)
+            gap = min(0.4 / (2 * math.pi * inner), value / 4)
+            steps = max(int(90 * (value - 2 * gap)), 1)
+            turns = [start + gap + (value - 2 * gap) * step / steps for step in range(steps + 1)]
+            around = [(inner + ring - 1, turn) for turn in turns] + [(inner, turn) for turn in reversed(turns)]
+            colour = colours.setdefault(path[0], CATEGORIES[len(colours) % len(CATEGORIES)])
+            title = f"{' '.join(path)}: {number_text(Share(value))}"
+            drawing.shapes.append(Shape(tuple(_at(x, y, *one) for one in around), colour, title=title))
+            radius, turn = inner + ring / 2, start + value / 2
+            if 2 * math.pi * radius * value >= LEGIBLE:
+                angle = 360 * turn - 90 + (180 if turn % 1 > 0.5 else 0)  # never upside down
+                text = shortened(path[-1], ring - 3, 10)
+                drawing.label(*_at(x, y, radius, turn), text, size=10, anchor="middle", colour="on", angle=angle)
 
-    def _arc(
-        self,
-        drawing: Drawing,
-        centre: tuple[float, float],
-        radii: tuple[float, float],
-        turns: tuple[float, float],
-        colour: str,
-        path: tuple[str, ...],
-    ) -> None:
-        gap = min(0.4 / (2 * math.pi * radii[0]), (turns[1] - turns[0]) / 4)
-        first, last = turns[0] + gap, turns[1] - gap
-        steps = max(int(90 * (last - first)), 1)
-        angles = [2 * math.pi * (first + (last - first) * step / steps - 0.25) for step in range(steps + 1)]
-        around = [(radii[1], angle) for angle in angles] + [(radii[0], angle) for angle in reversed(angles)]
-        points = tuple((centre[0] + r * math.cos(angle), centre[1] + r * math.sin(angle)) for r, angle in around)
-        title = f"{' '.join(path)}: {number_text(Share(turns[1] - turns[0]))}"
-        drawing.shapes.append(Shape(points, colour, title=title))
-        middle, radius = (turns[0] + turns[1]) / 2, sum(radii) / 2
-        if 2 * math.pi * radius * (turns[1] - turns[0]) < LEGIBLE:
-            return
-        degrees = 360 * middle - 90
-        angle = math.radians(degrees)
-        flipped = degrees + 180 if 90 < degrees % 360 < 270 else degrees
-        drawing.label(
-            centre[0] + radius * math.cos(angle),
-            centre[1] + radius * math.sin(angle),
-            shortened(path[-1], radii[1] - radii[0] - 2, 10),
-            size=10,
-            anchor="middle",
-            colour="on",
-            angle=flipped,
-        )
+
+def _at(x: float, y: float, radius: float, turn: float) -> tuple[float, float]:
+    """The point at a distance from a centre, after a part of a turn clockwise from the top."""
+    return x + radius * math.sin(2 * math.pi * turn), y - radius * math.cos(2 * math.pi * turn)
 
 
 def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> dict[str, dict[str, float]]:
@@ -256,15 +232,14 @@ def _names_width(names: Sequence[str]) -> float:
     return min(max(map(text_width, names)) + 8, MOST_NAME)
 
 
-def _legend_height(sides: Sides) -> float:
-    return 24.0 * len(sides) if len(sides) > 1 else 0.0
-
-
-def _legend(drawing: Drawing, sides: Sides) -> None:
-    """The names of two datasets."""
-    for number, (name, _) in enumerate(sides if len(sides) > 1 else ()):
+def _with_legend(sides: Sides, height: float) -> tuple[Drawing, float]:
+    """A drawing with so much space below the names of two datasets, and where it begins; one has no legend."""
+    named = sides if len(sides) > 1 else ()
+    drawing = Drawing(24 * len(named) + height)
+    for number, (name, _) in enumerate(named):
         drawing.box(4, 24 * number + 5, 14, 10, SERIES[number])
         drawing.label(26, 24 * number + 10, shortened(name, WIDTH - 30))
+    return drawing, 24.0 * len(named)
 
 
 def _ticks(highest: float, whole: bool = False) -> list[float]:

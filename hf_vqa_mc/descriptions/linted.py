@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -29,15 +30,14 @@ MOST_FAULTY = 0.5
 THREADS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Faulty:
-    """Rows that cannot be read."""
+class Faulty(NamedTuple):
+    """A row that cannot be read."""
 
     fault: str
     """see `FaultyRows`"""
-    rows: NDArray[np.int64]
-    cells: list[str | None]
-    """(rows,): the faulty cell as text; None for an empty one"""
+    row: int
+    cell: str | None
+    """the faulty cell as text; None for an empty one"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,9 +198,10 @@ def _without_faulty(opened: Opened, options: BenchmarkOptions, progress: Progres
             kept[error.rows] = False
             if kept.sum() < (1 - MOST_FAULTY) * sizes[error.split]:
                 raise InputError(f"{error.message}; most rows of this split cannot be read") from None
-            cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else []
-            texts = [None if cell is None else str(cell) for cell in cells] or [None] * len(error.rows)
-            faulty.append(Faulty(error.fault, table[ROW].to_numpy()[error.rows], texts))
+            rows = table[ROW].to_numpy()[error.rows].tolist()
+            cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else [None] * len(rows)
+            texts = (None if cell is None else str(cell) for cell in cells)
+            faulty += [Faulty(error.fault, *of_row) for of_row in zip(rows, texts, strict=True)]
             opened.tables[error.split] = table.filter(pa.array(kept))
 
 

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.benchmarks.files import read_file
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic_file import json_bytes, write_json
@@ -52,13 +53,7 @@ def _records(options: StudyOptions) -> Records:
     """The rows of a candidates file; raises InputError unless each has text and as many distances as candidates."""
     path = options.candidates
     assert path is not None  # noqa: S101  checked by new_study
-    if path.suffix == ".parquet":
-        from hf_vqa_mc.benchmarks.files import read_file
-
-        rows = read_file(path).to_pylist()
-    else:
-        rows = [row for _, row in json_lines(path)]
-    records = Records(rows, partial("{}, record {}".format, path))
+    records = Records(read_file(path).to_pylist(), partial("{}, record {}".format, path))
     for name in ("question_id", "image_id", "question", "answer"):
         records.filled_texts(name)
     records.lists("candidates")

@@ -78,6 +78,12 @@ def test_rows_that_cannot_be_read_do_not_hide_others():
         assert all(found["question_id"] == "q" + found["row"].astype(str))
 
 
+def test_a_label_below_the_first_number_is_invalid():
+    frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1), label_from=1)
+    found = frame.to_pandas()
+    assert found.loc[found["check"].isin(["invalid_label", "missing_target"]), "row"].tolist() == [3]
+
+
 def test_most_rows_must_be_readable():
     with pytest.raises(InputError, match="label is"):
         vm.lint(benchmark(label=[9] * 30 + [0] * 10))

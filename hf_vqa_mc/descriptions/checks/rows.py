@@ -23,34 +23,23 @@ difference is significant."""
 
 def _faulty(fault: str, linted: Linted) -> Issues:
     """Rows that could not be read, without those of `_labels`."""
-    found = [one for one in linted.faulty if one.fault == fault]
-    rows = [one.rows for one in found]
-    return Issues(np.concatenate(rows), [""] * sum(map(len, rows))) if rows else NO_ISSUES
+    rows = [one.row for one in linted.faulty if one.fault == fault]
+    return Issues(np.array(rows, np.int64), [""] * len(rows))
 
 
 def _labels(is_missing: bool, linted: Linted) -> Issues:
     """Rows without a label, or with one that is none of the choices."""
-    rows, details = [], list[str]()
-    for one in linted.faulty:
-        if one.fault == "label":
-            of_kind = hidden(pa.array(one.cells, pa.string())) == is_missing
-            rows.append(one.rows[of_kind])
-            details += [shown(one.cells[index]) for index in np.flatnonzero(of_kind).tolist()]
-    return Issues(np.concatenate(rows), details) if rows else NO_ISSUES
+    found = [one for one in linted.faulty if one.fault == "label"]
+    of_kind = hidden(pa.array([one.cell for one in found], pa.string())) == is_missing
+    found = [found[index] for index in np.flatnonzero(of_kind).tolist()]
+    return Issues(np.array([one.row for one in found], np.int64), [shown(one.cell) for one in found])
 
 
 def _without_choices(linted: Linted) -> Issues:
     """Rows without choices, in splits whose other rows have some."""
-    rows = []
-    for split in linted.splits:
-        every = linted.tables[split.name][ROW].to_numpy()
-        rows.append(np.setdiff1d(every, [*split.original[ROW].to_numpy(), *_all_faulty(linted)]))
-    found = np.concatenate(rows)
+    every = np.concatenate([linted.tables[split.name][ROW].to_numpy() for split in linted.splits])
+    found = np.setdiff1d(every, np.concatenate([linted.rows, np.array([one.row for one in linted.faulty], np.int64)]))
     return Issues(found, [""] * len(found))
-
-
-def _all_faulty(linted: Linted) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(0, np.int64), *(one.rows for one in linted.faulty)])
 
 
 def _repeated_ids(linted: Linted) -> Issues:
