@@ -56,7 +56,7 @@ class Bars:
         drawing, top = _with_legend(sides, step * len(names) + 4)
         left = _names_width(names)
         texts = [number_text(found[name]) for name in names for found in by_side if name in found]
-        room = WIDTH - left - max(text_width(text, 12) for text in texts) - 8
+        room = WIDTH - left - max(text_width(text, 12) for text in texts) - 10
         for row, name in enumerate(names):
             y = top + step * row
             drawing.label(left - 8, y + step / 2, shortened(name, left - 8), anchor="end")
@@ -229,7 +229,7 @@ def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> d
 
 def _names_width(names: Sequence[str]) -> float:
     """Width of the names on the left of bars, with the space next to them."""
-    return min(max(map(text_width, names)) + 8, MOST_NAME)
+    return min(max(map(text_width, names)) + 10, MOST_NAME)
 
 
 def _with_legend(sides: Sides, height: float) -> tuple[Drawing, float]:

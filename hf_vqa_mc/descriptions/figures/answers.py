@@ -1,10 +1,12 @@
 """Figures of answers: lengths, agreement of annotators, yes and no, coverage."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.charts import Bars, Lines
+from hf_vqa_mc.descriptions.charts import Bars, Lines, Stacked
 from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.figure import Found, Number, Share, distribution, figure, share, table
 from hf_vqa_mc.descriptions.figures.questions import lengths
@@ -16,6 +18,7 @@ TOP = 1000
 """Answers of the baselines (Antol et al. 2015, section 5)."""
 AGREE, DISAGREE = 7, 3
 """Bounds of the groups of Antol et al. 2015, Figure 6."""
+GROUPS = (f"fewer than {DISAGREE} agree", f"{DISAGREE} to {AGREE - 1} agree", f"{AGREE} or more agree")
 NUMBER = r"^(\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten)$"
 
 
@@ -43,8 +46,8 @@ def answer_lengths(data: Data) -> Found:
     return Found({**numbers, "different one-word answers": one_word, **found.numbers}, found.table)
 
 
-def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each question with answers: number of different ones, of the most frequent one, and of all."""
+def _per_question(data: Data) -> tuple[NDArray[np.int64], ...]:
+    """For each question with answers: its row, number of different answers, of the most frequent one, and of all."""
     answers = data.answers
     assert answers is not None  # noqa: S101  see needs_annotators
     valid = answers.flat.valid
@@ -53,8 +56,9 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     different = np.bincount(rows, minlength=len(data))
     most = np.zeros(len(data), np.int64)
     np.maximum.at(most, rows, counts)
-    answered = different > 0
-    return different[answered], most[answered], np.bincount(rows, counts, len(data))[answered].astype(np.int64)
+    answered = np.flatnonzero(different)
+    given = np.bincount(rows, counts, len(data)).astype(np.int64)
+    return answered, different[answered], most[answered], given[answered]
 
 
 @figure(
@@ -65,7 +69,7 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
 )
 def unique_answers(data: Data) -> Found:
     """Share of the questions by their number of different answers; answers are different if their texts are."""
-    different, _, given = _per_question(data)
+    _, different, _, given = _per_question(data)
     values, counts = np.unique(different, return_counts=True)
     return Found(
         {"mean": float(different.mean()), "annotators per question": float(given.mean())},
@@ -73,17 +77,38 @@ def unique_answers(data: Data) -> Found:
     )
 
 
+@figure(
+    "Agreement of annotators by their confidence",
+    "Antol et al. 2015, Figure 6",
+    Stacked("mean confidence", "agreement", "share"),
+    lambda data: needs_annotators(data) or ("" if data.confidences is not None else "answers have no confidences"),
+)
+def confidence(data: Data) -> Found:
+    """Questions by the mean confidence of their annotators (no 0, maybe 0.5, yes 1): how many give the same answer."""
+    assert data.confidences is not None  # noqa: S101
+    answered, _, most, _ = _per_question(data)
+    means = data.confidences[answered]
+    rows, known = list[list[Any]](), ~np.isnan(means)
+    tenths = np.minimum(10 * means[known] + 1e-9, 9).astype(np.int64)
+    agreed = np.digitize(most[known], (DISAGREE, AGREE))
+    for tenth in np.unique(tenths).tolist():
+        counts = np.bincount(agreed[tenths == tenth], minlength=3)
+        for group in (2, 1, 0):
+            name = f"{tenth / 10:.1f} to {tenth / 10 + 0.1:.1f}"
+            rows.append([name, GROUPS[group], int(counts[group]), share(counts[group], counts.sum())])
+    return Found(
+        {"questions with a confidence": int(known.sum()), "mean confidence": float(means[known].mean())},
+        table(["mean confidence", "agreement", "questions", "share"], rows),
+    )
+
+
 @figure("Agreement of annotators", "Antol et al. 2015, Figure 6", Bars("annotators", "share"), needs_annotators)
 def agreement(data: Data) -> Found:
     """Number of annotators who give the most frequent answer; texts must be equal."""
-    _, most, given = _per_question(data)
-    of = f" of {int(given.max())}"
-    numbers: dict[str, Number] = {
-        f"{AGREE} or more{of} agree": share((most >= AGREE).sum(), len(most)),
-        f"{DISAGREE} to {AGREE - 1} agree": share(((most >= DISAGREE) & (most < AGREE)).sum(), len(most)),
-        f"fewer than {DISAGREE} agree": share((most < DISAGREE).sum(), len(most)),
-        "mean": float(most.mean()),
-    }
+    _, _, most, given = _per_question(data)
+    groups = np.bincount(np.digitize(most, (DISAGREE, AGREE)), minlength=len(GROUPS))
+    shares = {name: share(count, len(most)) for name, count in zip(GROUPS[::-1], groups[::-1], strict=True)}
+    numbers: dict[str, Number] = {**shares, "mean": float(most.mean()), "annotators, at most": int(given.max())}
     values, counts = np.unique(most, return_counts=True)
     return Found(numbers, distribution("annotators", values.tolist(), counts))
 
@@ -146,4 +171,4 @@ def most_frequent_answers(data: Data) -> Found:
     return Found({}, table(["answer", "questions", "share"], rows))
 
 
-ANSWERS = (answer_kinds, answer_lengths, most_frequent_answers, coverage, unique_answers, agreement)
+ANSWERS = (answer_kinds, answer_lengths, most_frequent_answers, coverage, unique_answers, agreement, confidence)
