@@ -16,7 +16,7 @@ from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import limited
 from hf_vqa_mc.dataset.loading import NoChoices
-from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.descriptions.texts import NO_LISTS, Column, Lists
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -52,8 +52,9 @@ class Data:
     """all human answers, if rows have several"""
     confidences: NDArray[np.float64] | None = None
     """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one"""
-    choices: Lists | None = None
-    labels: NDArray[np.int64] | None = None
+    choices: Lists = NO_LISTS
+    """without rows if questions have no choices"""
+    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """(rows,): index of the target in ``choices``"""
     ordered: bool = True
     """whether the benchmark defines the order of choices"""
@@ -71,6 +72,13 @@ class Data:
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.questions.codes)
+
+    @cached_property
+    def is_target(self) -> NDArray[np.bool_]:
+        """(choices,): whether it is the target of its row."""
+        found = np.zeros(len(self.choices.rows), bool)
+        found[self.choices.starts + self.labels] = True
+        return found
 
     @cached_property
     def all_answers(self) -> Column:

@@ -18,7 +18,7 @@ from hf_vqa_mc.benchmarks.opening import Opened, open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import limited, read_opened
 from hf_vqa_mc.descriptions.data import Data, of_benchmark
-from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress
@@ -72,18 +72,6 @@ class Linted:
     def splits(self) -> list[Split]:
         """The splits of `data`, in its order."""
         return list(self.benchmark.splits.values())
-
-    @cached_property
-    def choices(self) -> Lists:
-        """The choices of `data`."""
-        assert self.data.choices is not None  # noqa: S101  of a benchmark
-        return self.data.choices
-
-    @cached_property
-    def labels(self) -> NDArray[np.int64]:
-        """(rows of data,): index of the target."""
-        assert self.data.labels is not None  # noqa: S101  of a benchmark
-        return self.data.labels
 
     @cached_property
     def own_columns(self) -> list[str]:

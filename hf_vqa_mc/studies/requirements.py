@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.studies.forms import CHOOSE
@@ -32,11 +31,7 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
             row |= {f"questions_with_{least}_yes": sum(n >= least for n in yes) / len(yes) for least in VOTES}
         table.append(row)
         items += [{"condition": condition, **votes(of_question, options)} for of_question in questions.values()]
-    return Outcome({"conditions": table}, table, items, _no_files, vote_bars)
-
-
-def _no_files(folder: Path) -> None:
-    """There are no files for other commands."""
+    return Outcome({"conditions": table}, table, items, bars=vote_bars)
 
 
 REQUIREMENTS = StudyKind(

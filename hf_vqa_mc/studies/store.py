@@ -206,7 +206,7 @@ class Study:
 
     def task(self, annotator: int, task: int) -> tuple[Item, str] | None:
         """The item and condition of a task; None if it is not one of this annotator's."""
-        if task > LARGEST:
+        if abs(task) > LARGEST:
             return None
         found = self._rows("SELECT item, condition FROM assignment WHERE id = ? AND annotator = ?", task, annotator)
         return (self.items[found[0][0]], found[0][1]) if found else None

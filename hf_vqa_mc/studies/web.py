@@ -124,7 +124,7 @@ class Pages:
             sent = parsed(body)
         except (ValueError, RecursionError) as error:
             raise InputError("expected an answer as JSON") from error
-        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or not _is_count(sent["task"]):
+        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
             raise InputError("expected an answer as task, value and seconds")
         seconds = sent["seconds"]
         if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_SECONDS or not math.isfinite(seconds):
@@ -234,10 +234,6 @@ def application(study: Study, joining: Joining = "link") -> "Starlette":
     ]
     handlers = {InputError: invalid, _NotFound: missing, 404: missing, sqlite3.Error: unsaved}
     return Starlette(routes=routes, exception_handlers=handlers)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _key(at: int) -> str:

@@ -104,7 +104,7 @@ def _unbalanced(linted: Linted) -> Issues:
     """Splits in which the target is not equally often at each position."""
     found = []
     for name, rows in in_split(linted) if linted.data.ordered else ():
-        sizes, labels = linted.choices.lengths[rows], linted.labels[rows]
+        sizes, labels = linted.data.choices.lengths[rows], linted.data.labels[rows]
         expected, _, p = position_test(labels, sizes)
         shares = np.bincount(labels, minlength=len(expected)) / len(rows)
         apart = np.abs(shares - expected / len(rows))

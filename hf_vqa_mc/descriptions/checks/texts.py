@@ -40,7 +40,7 @@ def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
     rows, details = [], list[str]()
     for what, column, of_rows in (
         ("question", linted.data.questions, np.arange(len(linted.data))),
-        ("choice", linted.choices.flat, linted.choices.rows),
+        ("choice", linted.data.choices.flat, linted.data.choices.rows),
     ):
         if what in where:
             at = texts_where(column, hits(column))
@@ -109,19 +109,20 @@ def _empty_cells(linted: Linted) -> Issues:
 
 def _letters(linted: Linted) -> Issues:
     """Rows whose choices begin with their own letters."""
-    flat = linted.choices.flat
+    listed = linted.data.choices
+    flat = listed.flat
     found = pc.struct_field(pc.extract_regex(flat.distinct, LETTER), "letter")
     numbers = np.array([-1 if letter is None else ord(letter.upper()) - ord("A") for letter in found.to_pylist()], int)
-    position = np.arange(len(flat.codes)) - linted.choices.starts[linted.choices.rows]
-    lettered = np.add.reduceat(numbers[flat.codes] == position, linted.choices.starts)
-    rows = np.flatnonzero(lettered == linted.choices.lengths)
-    first = flat.codes[linted.choices.starts[rows]].tolist()
+    position = np.arange(len(flat.codes)) - listed.starts[listed.rows]
+    lettered = np.add.reduceat(numbers[flat.codes] == position, listed.starts)
+    rows = np.flatnonzero(lettered == listed.lengths)
+    first = flat.codes[listed.starts[rows]].tolist()
     return Issues(linted.rows[rows], [shown(flat.texts[code]) for code in first])
 
 
 def _equal(linted: Linted) -> Issues:
     """Rows with choices that the official VQA program counts as equal."""
-    flat, of_rows = linted.choices.flat, linted.choices.rows
+    flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
     keys = _normalised(flat).codes[np.arange(len(flat.distinct))]
     both = pairs(of_rows, keys[flat.codes])
     order = np.argsort(both, kind="stable")

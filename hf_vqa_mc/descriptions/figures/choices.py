@@ -10,13 +10,13 @@ from hf_vqa_mc.descriptions.charts import Bars, table_only
 from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.figure import Found, Number, distribution, figure, share
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
-from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 
 def needs_choices(data: Data) -> str:
     """Why figures of choices do not apply."""
-    return "questions have no choices" if data.choices is None else ""
+    return "" if len(data.labels) else "questions have no choices"
 
 
 def _needs_order(data: Data) -> str:
@@ -26,9 +26,9 @@ def _needs_order(data: Data) -> str:
 @figure("Choices per question", "Chao et al. 2018, Table 2", Bars("choices", "share"), needs_choices)
 def choices(data: Data) -> Found:
     """Share of the questions by their number of choices."""
-    distinct, counts = np.unique(_choices(data).lengths, return_counts=True)
-    chance = float((1 / _choices(data).lengths).mean())
-    return Found({"random guessing": share(chance, 1), "different choices": _choices(data).flat.different},
+    distinct, counts = np.unique(data.choices.lengths, return_counts=True)
+    chance = float((1 / data.choices.lengths).mean())
+    return Found({"random guessing": share(chance, 1), "different choices": data.choices.flat.different},
                  distribution("choices", distinct.tolist(), counts))  # fmt: skip
 
 
@@ -56,8 +56,8 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
 @figure("Positions of the target", "Pearson's chi-square test", Bars("position", "share"), _needs_order)
 def label_positions(data: Data) -> Found:
     """If all positions are equally likely, p is below 0.001 in one of 1,000 benchmarks."""
-    labels = _labels(data)
-    expected, statistic, p = position_test(labels, _choices(data).lengths)
+    labels = data.labels
+    expected, statistic, p = position_test(labels, data.choices.lengths)
     counts = np.bincount(labels, minlength=len(expected))
     found = distribution("position", range(1, len(expected) + 1), counts)
     found["expected"] = [share(count, len(data)) for count in expected]
@@ -67,12 +67,11 @@ def label_positions(data: Data) -> Found:
 @figure("Lengths of targets and decoys", "Chao et al. 2018, section 3", table_only, needs_choices)
 def choice_lengths(data: Data) -> Found:
     """If targets are longer or shorter than decoys, the length is a shortcut."""
-    listed = _choices(data)
+    listed, is_target = data.choices, data.is_target
     of_text = {
         "words": listed.flat.words.lengths,
         "characters": pc.utf8_length(listed.flat.distinct).to_numpy(zero_copy_only=False).astype(np.int64),
     }
-    is_target = _is_target(data)
     table: dict[str, list[Any]] = {"choices": ["target", "decoys"]}
     for name, values in of_text.items():
         per_choice = values[listed.flat.codes]
@@ -107,9 +106,8 @@ def choice_kinds(data: Data) -> Found:
 def wordnet(data: Data) -> Found:
     """Share of the targets, and of the decoys, with a noun or adjective of WordNet."""
     column, masks = data.targets, {"targets": data.targets.valid}
-    if data.choices is not None:
-        column, is_target = data.choices.flat, _is_target(data)
-        masks = {"targets": is_target, "decoys": ~is_target}
+    if len(data.labels):
+        column, masks = data.choices.flat, {"targets": data.is_target, "decoys": ~data.is_target}
     covered = _covered(column)
     shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
     numbers: dict[str, Number] = dict(shares)
@@ -123,22 +121,6 @@ def _covered(column: Column) -> NDArray[np.bool_]:
     lexicons = wordnet.nouns, wordnet.adjectives
     known = np.array([any(one.base_forms(word) for one in lexicons) for word in words.vocabulary], bool)
     return np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
-
-
-def _choices(data: Data) -> Lists:
-    assert data.choices is not None  # noqa: S101  see needs_choices
-    return data.choices
-
-
-def _is_target(data: Data) -> NDArray[np.bool_]:
-    is_target = np.zeros(len(_choices(data).rows), bool)
-    is_target[_choices(data).starts + _labels(data)] = True
-    return is_target
-
-
-def _labels(data: Data) -> NDArray[np.int64]:
-    assert data.labels is not None  # noqa: S101  see needs_choices
-    return data.labels
 
 
 CHOICES = (choices, choice_kinds, label_positions, choice_lengths, wordnet)
