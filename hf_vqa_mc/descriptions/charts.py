@@ -41,12 +41,13 @@ class Bars:
     values: str
 
     def __call__(self, sides: Sides) -> Drawing | None:
-        """Draw them, in the order of the first dataset."""
+        """Draw them, in the order of the first dataset; integers ascend."""
         by_side = [
-            dict(zip(map(number_text, one.table.get(self.names, ())), one.table.get(self.values, ()), strict=True))
-            for _, one in sides
+            dict(zip(one.table.get(self.names, ()), one.table.get(self.values, ()), strict=True)) for _, one in sides
         ]
         names = list(dict.fromkeys(name for found in by_side for name in found))
+        if all(isinstance(name, int) for name in names):
+            names.sort()
         sizes = {name: max(found.get(name) or 0 for found in by_side) for name in names}
         largest = max(sizes.values(), default=0)
         names = [name for name in names if sizes[name] > VISIBLE * largest][:MOST_BARS]
@@ -54,19 +55,19 @@ class Bars:
             return None
         step = ROW if len(by_side) == 1 else 1.5 * ROW
         drawing, top = _with_legend(sides, step * len(names) + 4)
-        left = _names_width(names)
+        left = _names_width(list(map(number_text, names)))
         texts = [number_text(found[name]) for name in names for found in by_side if name in found]
         room = WIDTH - left - max(text_width(text, 12) for text in texts) - 10
         for row, name in enumerate(names):
             y = top + step * row
-            drawing.label(left - 8, y + step / 2, shortened(name, left - 8), anchor="end")
+            drawing.label(left - 8, y + step / 2, shortened(number_text(name), left - 8), anchor="end")
             for number, found in enumerate(by_side):
                 value = found.get(name)
                 at = y + (step - BAR * len(by_side)) / 2 + BAR * number
                 if value is None:
                     continue
                 text = number_text(value)
-                drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{name}: {text}")
+                drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{number_text(name)}: {text}")
                 drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
         return drawing
 

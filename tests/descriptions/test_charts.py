@@ -52,6 +52,12 @@ def test_names_and_figures_of_bars_are_inside_the_picture(names):
     assert any(label.text == names[0] for label in drawing.labels) or len(names[0]) > 30
 
 
+def test_numbers_of_two_datasets_ascend():
+    tables = [{"words": words, "share": [Share(0.5)] * len(words)} for words in ([3, 4], [1, 4, 10])]
+    drawing = Bars("words", "share")([("a", Found(table=tables[0])), ("b", Found(table=tables[1]))])
+    assert [label.text for label in drawing.labels if label.anchor == "end"] == ["1", "3", "4", "10"]
+
+
 def test_a_dataset_without_the_figure_leaves_the_other_its_colour():
     drawing = Bars("name", "count")([("a", Found()), ("b", Found(table={"name": ["x"], "count": [1]}))])
     assert [shape.colour for shape in drawing.shapes if shape.title] == ["b"]
