@@ -84,5 +84,6 @@ def describe_data(datasets: Sequence[Data], names: Sequence[str], progress: Prog
         titles = [data.name for data in datasets]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({number})" for number, title in enumerate(titles, 1)]
-    notes = [f"{title}: {note}" for title, data in zip(titles, datasets, strict=True) for note in data.notes]
+    prefixes = [f"{title}: " if len(titles) > 1 else "" for title in titles]
+    notes = [f"{prefix}{note}" for prefix, data in zip(prefixes, datasets, strict=True) for note in data.notes]
     return Description(titles, notes, figures, left_out)
