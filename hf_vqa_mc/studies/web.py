@@ -66,10 +66,8 @@ class Pages:
         """Register an annotator, and go to the first questions at the personal link."""
         if not self._is_invited(request):
             return self.welcome(request)
-        up, token = "../" if "key" in request.path_params else "", self.study.join()
-        if (annotator := self.study.annotator(token)) is not None:
-            self.study.next_page(annotator)
-        return _redirect(f"{up}a/{token}/")
+        token = self.study.join()
+        return self._next_page(token, f"{'../' if 'key' in request.path_params else ''}a/{token}/")
 
     def _is_invited(self, request: "Request") -> bool:
         if request.url.path == "/":
@@ -78,7 +76,7 @@ class Pages:
 
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
-        annotator = self._annotator(request)
+        annotator = self._annotator(request.path_params["token"])
         page = self.study.open_page(annotator)
         if page is None:
             answered = self.study.answered_by(annotator)
@@ -91,9 +89,12 @@ class Pages:
 
     def next_page(self, request: "Request") -> "Response":
         """Give the annotator a page."""
-        annotator = self._annotator(request)
-        if self.study.next_page(annotator) is not None:
-            return _redirect(".")
+        return self._next_page(request.path_params["token"], ".")
+
+    def _next_page(self, token: str, address: str) -> "Response":
+        """Give an annotator a page, and go to it; a message if no question is left."""
+        if self.study.next_page(self._annotator(token)) is not None:
+            return _redirect(address)
         lines = [
             "All questions that you can answer have been answered, or are being answered by others. Thank you.",
             "If some come back, you find them at your link.",
@@ -117,7 +118,7 @@ class Pages:
         return PlainTextResponse(lost, 409, headers=HEADERS)
 
     def _save(self, request: "Request", body: bytes) -> bool:
-        annotator = self._annotator(request)
+        annotator = self._annotator(request.path_params["token"])
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             raise InputError("expected an answer as application/json")
         try:
@@ -135,14 +136,14 @@ class Pages:
         """An image of a question that the annotator was given, if its condition shows images."""
         from starlette.responses import Response
 
-        found = self.study.task(self._annotator(request), request.path_params["task"])
+        found = self.study.task(self._annotator(request.path_params["token"]), request.path_params["task"])
         number = request.path_params["number"]
         if found is None or not self._shows(IMAGE, *found) or number >= len(found[0].pictures):
             raise _NotFound
         return Response(self.study.picture(found[0].pictures[number]), media_type="image/jpeg", headers=HEADERS)
 
-    def _annotator(self, request: "Request") -> int:
-        annotator = self.study.annotator(request.path_params["token"])
+    def _annotator(self, token: str) -> int:
+        annotator = self.study.annotator(token)
         if annotator is None:
             raise _NotFound
         return annotator

@@ -85,6 +85,9 @@ def test_whoever_joins_starts_once_and_gets_questions(opened):
     assert tasks_of(page) and tasks_of(page) == tasks_of(call(link)[3])
     personal = f"{address}/a/{study.tokens(2)[1]}/"
     assert b"Start" in call(personal)[3] and tasks_of(call(f"{personal}page", b"")[3])
+    study, address = opened("ambiguity", rows=1, annotators=1)
+    replies = [call(f"{address}/join/{study.settings.join}", b"")[3] for _ in range(2)]
+    assert tasks_of(replies[0]) and b"That is all" in replies[1]
 
 
 def test_pages_do_not_depend_on_the_labels(tmp_path):
