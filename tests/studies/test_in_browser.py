@@ -6,10 +6,10 @@ from contextlib import closing
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.studies.serving import serving
 from hf_vqa_mc.studies.store import Study
 from tests.report import hostile
 from tests.studies import worlds
+from tests.studies.worlds import serving
 
 ENTER, LEFT, TAB = "\ue007", "\ue012", "\ue004"
 SECONDS = 20

@@ -11,10 +11,10 @@ from contextlib import closing
 
 import pytest
 
-from hf_vqa_mc.studies.serving import serving
 from hf_vqa_mc.studies.store import Study
 from tests.report import hostile
 from tests.studies import worlds
+from tests.studies.worlds import serving
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
