@@ -252,8 +252,8 @@ class ReadOptions:
     """Options of every verb that reads files; `verb` applies them."""
 
     max_unpacked: float | None = option(
-        f"Limit in GB of the content of a compressed or Parquet file; by default {LARGEST // 10**9} and, above "
-        f"{FREE / 10**9:g} (Parquet: 1), {RATIO} times the file's size.",
+        f"Maximum size in GB that the content of a compressed or Parquet file may have; by default {RATIO} times the "
+        f"file's size, but at least {FREE / 10**9:g} (Parquet: 1) and at most {LARGEST // 10**9}.",
         default=None,
         check=POSITIVE,
         panel=RUNNING,

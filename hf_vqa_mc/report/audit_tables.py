@@ -107,10 +107,9 @@ def _cells(gain: Gain | None, columns: int) -> list[str]:
 
 
 def ambiguity(figures: Mapping[str, Any]) -> str:
-    """The share of possibly correct decoys, in a sentence."""
+    """The share of decoys that are flagged as possibly correct, in a sentence."""
     found = figures["ambiguous_decoys"]
     reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
-    if not found["share"]:
-        return f"None of {found['decoys']:,} decoys is possibly correct{listed}."
-    return f"Of {found['decoys']:,} decoys {percent(found['share'], 1)} are possibly correct{listed}."
+    flagged = percent(found["share"], 1) if found["share"] else "none"
+    return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."

@@ -1,9 +1,8 @@
 """The server of a study's pages."""
 
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from threading import Thread
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -54,21 +53,6 @@ def server(study: Study, joining: "Joining" = "link") -> "uvicorn.Server":
         timeout_graceful_shutdown=CLOSING,
     )
     return uvicorn.Server(config)
-
-
-@contextmanager
-def serving(study: Study, joining: "Joining" = "link") -> Iterator[str]:
-    """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
-    listening = bound_socket("127.0.0.1", 0)
-    running = server(study, joining)
-    thread = Thread(target=running.run, args=([listening],))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        running.should_exit = True
-        thread.join()
-        listening.close()
 
 
 def run(study: Study, listening: socket.socket, joining: "Joining", ready: Callable[[], None]) -> None:

@@ -3,7 +3,7 @@ r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data fr
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.markdown import code, one_line, plain
@@ -77,13 +77,13 @@ class TextTable(NamedTuple):
         return names
 
     def _width(self, names: Iterable[str], padding: int) -> int:
-        """Width of a table with padding and borders, in which texts are folded."""
-        from rich.cells import cell_len
+        """Width of a table with padding and borders, in which texts and headings are folded."""
 
-        lines = {name: "\n".join([self._heading(name), *self.columns[name]]).split("\n") for name in names}
-        width = {name: max(map(cell_len, of_column)) for name, of_column in lines.items()}
-        kept = (min(one, FOLDED) if name in self.texts else one for name, one in width.items())
-        return sum(kept) + len(width) * (2 * padding + 1) + 1
+        def width(name: str) -> int:
+            heading, cells = _widest([self._heading(name)]), _widest(self.columns[name])
+            return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
+
+        return sum(width(name) + 2 * padding + 1 for name in names) + 1
 
     def _table(self, names: Iterable[str], padding: int) -> "Table":
         from rich.table import Table
@@ -92,15 +92,19 @@ class TextTable(NamedTuple):
         table = Table(padding=(0, padding))
         for name in names:
             is_text = name in self.texts
-            table.add_column(
-                Text(self._heading(name)), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
-            )
+            least = None if is_text else _widest(self.columns[name])  # numbers are not folded
+            justify: Literal["left", "right"] = "left" if is_text else "right"
+            table.add_column(Text(self._heading(name)), justify=justify, overflow="fold", min_width=least)
         for cells in zip(*(self.columns[name] for name in names), strict=True):
             table.add_row(*map(Text, cells))
         return table
 
     def _heading(self, name: str) -> str:
-        return name if name in self.texts else name.replace(" ", "\n")
+        """A heading; that of numbers with a word per line, and long words with a part per line."""
+        if name in self.texts:
+            return name
+        words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
+        return "\n".join(words)
 
     def to_markdown(self, codes: Collection[str] = ()) -> str:
         """The table in Markdown; cells of the columns ``codes`` are code."""
@@ -123,6 +127,13 @@ class TextTable(NamedTuple):
         heads = f"{' & '.join(map(latex, cells))} \\\\"
         lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heads, r"\midrule", *rows, r"\bottomrule"]
         return "\n".join([*lines, r"\end{tabular}", ""])
+
+
+def _widest(texts: Iterable[str]) -> int:
+    """Cells that the widest line of some texts takes in a terminal."""
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def latex(text: str) -> str:

@@ -62,8 +62,8 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         "Config of the earlier release, if it has another name.", default=None, panel=RELEASES
     )
     fail_on_regression: float | None = option(
-        "With --against: exit with code 3 if the gain of a shortcut rose significantly, with its 95% interval by more "
-        "than this fraction, such as 0 or 0.02.",
+        "With --against: exit with code 3 if a shortcut's gain rose significantly by more than this fraction, such as "
+        "0 or 0.02: the 95% interval of the rise must be above it.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
         panel=RELEASES,

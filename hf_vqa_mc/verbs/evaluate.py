@@ -168,6 +168,7 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
         MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
+    from hf_vqa_mc.evaluation.run_folder import ANSWERS
     from hf_vqa_mc.report.evaluation import write_evaluation
 
     done = EvaluateResult(evaluated(settings, progress), settings)
@@ -176,4 +177,4 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     progress("writing the report", 0, 1)
     written = write_evaluation(settings.output, done.evaluation)
     progress("writing the report", 1, 1)
-    return replace(done, written=tuple(written))
+    return replace(done, written=(*written, settings.output / ANSWERS))

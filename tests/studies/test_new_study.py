@@ -10,10 +10,10 @@ from hf_vqa_mc.studies.forms import CHOOSE
 from hf_vqa_mc.studies.items import read_questions
 from hf_vqa_mc.studies.kind import IMAGE, QUESTION, Condition, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import counts, share
-from hf_vqa_mc.studies.serving import serving
 from hf_vqa_mc.studies.store import Study
 from tests.studies import worlds
 from tests.studies.test_web import call, joined, send, tasks_of
+from tests.studies.worlds import serving
 
 
 def outcome(answered):

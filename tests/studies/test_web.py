@@ -11,10 +11,10 @@ from contextlib import closing
 
 import pytest
 
-from hf_vqa_mc.studies.serving import serving
 from hf_vqa_mc.studies.store import Study
 from tests.report import hostile
 from tests.studies import worlds
+from tests.studies.worlds import serving
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -76,6 +76,18 @@ def test_what_a_condition_hides_is_not_sent(opened, condition, question, image):
     other = joined(address, study)
     assert call(f"{other}picture/{tasks_of(page)[0]}/0")[0] == 404
     assert call(f"{link}picture/{tasks_of(page)[0]}/7")[0] == 404
+
+
+def test_whoever_joins_starts_once_and_gets_questions(opened):
+    study, address = opened(conditions="full")
+    assert b"<button" in call(f"{address}/join/{study.settings.join}")[3]
+    _, link, _, page = call(f"{address}/join/{study.settings.join}", b"")
+    assert tasks_of(page) and tasks_of(page) == tasks_of(call(link)[3])
+    personal = f"{address}/a/{study.tokens(2)[1]}/"
+    assert b"Start" in call(personal)[3] and tasks_of(call(f"{personal}page", b"")[3])
+    study, address = opened("ambiguity", rows=1, annotators=1)
+    replies = [call(f"{address}/join/{study.settings.join}", b"")[3] for _ in range(2)]
+    assert tasks_of(replies[0]) and b"That is all" in replies[1]
 
 
 def test_pages_do_not_depend_on_the_labels(tmp_path):

@@ -2,7 +2,10 @@
 
 import io
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -10,7 +13,9 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.studies.kind import Item
+from hf_vqa_mc.studies.serving import bound_socket, server
 from hf_vqa_mc.studies.store import Page, Study
+from hf_vqa_mc.studies.web import Joining
 
 CHOICES = ("red", "green", "blue", "black")
 
@@ -76,3 +81,18 @@ def answer_all(study: Study, annotators: int, seed: int | None = None) -> None:
         annotator = study.annotator(study.join())
         while page := study.next_page(annotator):
             answer_page(study, annotator, page, None if seed is None else seed + number)
+
+
+@contextmanager
+def serving(study: Study, joining: Joining = "link") -> Iterator[str]:
+    """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
+    listening = bound_socket("127.0.0.1", 0)
+    running = server(study, joining)
+    thread = Thread(target=running.run, args=([listening],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        running.should_exit = True
+        thread.join()
+        listening.close()
