@@ -9,7 +9,7 @@ import errno
 import inspect
 import math
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -46,8 +46,6 @@ class Spec:
     """group of options in the command's help"""
     flag: str | None = None
     """option on the command line, such as ``--type``; by default from the field's name"""
-    former: str = ""
-    """name in earlier versions; giving it is an error that names the new one"""
     check: Check | None = None
     separator: str | None = None
     """separator of a tuple's elements in one text: ``--variants iou,qou``"""
@@ -209,14 +207,6 @@ def subset(settings: Any, kind: type[T]) -> T:  # noqa: ANN401  any settings dat
     return kind(**{one.name: getattr(settings, one.name) for one in fields(kind)})  # type: ignore[arg-type]
 
 
-def check_former_names(settings: type, given: Iterable[str]) -> None:
-    """Raise InputError if an argument has the name of an earlier version; names the new one."""
-    former = {spec_of(one).former: one.name for one in fields(settings)}
-    for name in given:
-        if name and name in former:
-            raise InputError(f"{name} was renamed to {former[name]}")
-
-
 def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> dict[str, Any]:
     """The settings in a YAML file, by name; messages name it by ``flag``.
 
@@ -235,7 +225,6 @@ def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> 
     known = {one.name: one for one in fields(settings)}
     for name, value in found.items():
         try:
-            check_former_names(settings, [name])
             if name not in known:
                 raise unknown_name("setting", str(name), known)
             if inner_type(known[name]) is float and isinstance(value, str):
@@ -318,7 +307,6 @@ def verb(
 
         @wraps(run)
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
-            check_former_names(declared.settings, kwargs)
             made = settings(*args, **kwargs)
             with interactive_progress() as progress:
                 return limited(made, progress)

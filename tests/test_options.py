@@ -32,7 +32,7 @@ class PaintSettings(Part):
 
     thing: str = option("What is painted.", kw_only=False)
     config: str | None = option("Which of several.", default=None, kw_only=False)
-    coats: int = option("Coats of paint.", default=1, former="layers", check=AT_LEAST_ONE)
+    coats: int = option("Coats of paint.", default=1, check=AT_LEAST_ONE)
     tone: Literal["light", "dark"] = option("light or dark.", default="light")
     share: float = option("Fraction that is painted.", default=1.0)
     colours: tuple[str, ...] | None = option("Colours.", default=None, separator=",")
@@ -190,17 +190,6 @@ def test_a_result_is_text_and_html():
     done = paint("<b>house</b>")
     assert repr(done) == "[<b>house</b>] painted"
     assert "&lt;b&gt;house&lt;/b&gt;" in done._repr_html_() and "<b>house" not in done._repr_html_()
-
-
-def test_a_former_name_answers_with_the_new_one(tmp_path):
-    with pytest.raises(InputError, match=r"^layers was renamed to coats$"):
-        paint("house", layers=2)
-    done, _ = typed("house", "--layers", "2")
-    assert str(done.exception) == "--layers was renamed to --coats"
-    (tmp_path / "paint.yaml").write_text("layers: 2")
-    done, _ = typed("house", "--settings", str(tmp_path / "paint.yaml"))
-    assert str(done.exception).endswith("paint.yaml: layers was renamed to coats")
-    assert "layers" not in typed("--help")[0].stdout
 
 
 def test_config_is_an_argument_or_an_option():

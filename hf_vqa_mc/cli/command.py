@@ -52,7 +52,6 @@ def command(verb: Verb) -> Callable[..., int]:
         return code
 
     options = [_parameter(one, verb) for one in listed_options(verb.settings) if spec_of(one).cli]
-    options += [_former_option(one) for one in fields(verb.settings) if spec_of(one).former]
     if any(map(_is_config, fields(verb.settings))):
         options.append(_keyword("config_option", CONFIG_OPTION))
     if verb.settings_file:
@@ -77,17 +76,8 @@ def _is_config(one: "Field[Any]") -> bool:
     return one.name == "config" and not one.kw_only
 
 
-def _former_option(one: "Field[Any]") -> inspect.Parameter:
-    """A hidden option for the former name of a field; giving it is an error."""
-    former = f"--{spec_of(one).former.replace('_', '-')}"
-    return _keyword(f"former_{one.name}", Annotated[str | None, typer.Option(former, hidden=True)])
-
-
 def _by_name(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
-    """The given settings by name, ``--config`` as CONFIG; raises InputError if an option has its former name."""
-    for one in fields(verb.settings):
-        if f"former_{one.name}" in given:
-            raise InputError(f"--{spec_of(one).former.replace('_', '-')} was renamed to {flag_of(one)}")
+    """The given settings by name, ``--config`` as CONFIG."""
     if "config_option" not in given:
         return given
     config = given.pop("config_option")

@@ -23,7 +23,7 @@ from hf_vqa_mc.dataset.variants import build_variants, needs_published
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import progress_bars
-from hf_vqa_mc.options import check_former_names, default_of, subset
+from hf_vqa_mc.options import default_of, subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
@@ -125,7 +125,6 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  as in datasets
         if data_files:
             raise InputError("vqa_mc reads the publishers' files from a folder: give data_dir, not data_files")
-        check_former_names(DecoySettings, kwargs)
         name = kwargs.get("config_name")
         if name is not None and name not in self.builder_configs:
             raise unknown_name("config", name, self.builder_configs)

@@ -95,7 +95,6 @@ class Settings(SetSettings):
     decoys_from: Pool = option(
         "Where decoys come from: dataset (all of it) or split (the question's own).",
         default="dataset",
-        former="pool",
         panel=PANEL,
     )
     combine: Combine = option(

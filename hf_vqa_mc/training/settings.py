@@ -142,7 +142,6 @@ class TrainingSettings(ReadOptions):
     decoys_per_question: int = option(
         "Decoys sampled per question and step, of one kind (orig, iou, qou).",
         default=3,
-        former="decoys",
         check=_COUNT,
         panel=RECIPE,
     )

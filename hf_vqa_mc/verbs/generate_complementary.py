@@ -56,7 +56,6 @@ class GenerateComplementarySettings(ReadOptions):
     rows: int = option(
         "Number of random questions on the page.",
         default=12,
-        former="questions",
         check=("1 to 200", lambda n: 1 <= n <= 200),
         panel=PAGE,
     )

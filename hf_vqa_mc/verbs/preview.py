@@ -53,7 +53,6 @@ class PreviewSettings(BenchmarkOptions):
     rows: int = option(
         "Number of questions, drawn at random.",
         default=12,
-        former="questions",
         check=("1 to 1000", lambda n: 1 <= n <= 1000),
         panel=SHOWN_AS,
     )

@@ -67,10 +67,10 @@ class ScoreSettings(ReadOptions):
         panel=SCHEME,
     )
     protocol: str = option("Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=SCHEME)
-    questions_file: Path | None = option(QUESTIONS.help, default=None, former="questions", panel=SCHEME)
+    questions_file: Path | None = option(QUESTIONS.help, default=None, panel=SCHEME)
     pairs: Path | None = option(PAIRS.help, default=None, panel=SCHEME)
     answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, default=None, panel=SCHEME)
-    choices_file: Path | None = option(CHOICES.help, default=None, former="choices", panel=SCHEME)
+    choices_file: Path | None = option(CHOICES.help, default=None, panel=SCHEME)
     attentions: Path | None = option(ATTENTIONS.help, default=None, panel=SCHEME)
     scene_graphs: Path | None = option(SCENE_GRAPHS.help, default=None, panel=SCHEME)
     inputs: Mapping[str, str | Path] = option(

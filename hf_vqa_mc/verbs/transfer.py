@@ -9,7 +9,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import ReadOptions, check_former_names, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import ReadOptions, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
@@ -225,7 +225,6 @@ def _recipe(name: str, recipe: Path | Mapping[str, Any] | None, given: Mapping[s
     """The settings of a recipe, overridden by the given ones."""
     own = read_settings_file(recipe, TrainingSettings, name) if isinstance(recipe, Path) else dict(recipe or {})
     try:
-        check_former_names(TrainingSettings, own)
         return TrainingSettings(**{**own, **given})
     except InputError as error:
         raise InputError(f"{name} {recipe}: {error}") from error

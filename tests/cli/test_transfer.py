@@ -160,11 +160,6 @@ def test_the_help_names_an_example(transfer):
     assert "Example: vqa-mc transfer vqa_mc --features" in " ".join(out.split())
 
 
-def test_a_former_name_in_a_recipe_answers_with_the_new_one():
-    with pytest.raises(vm.InputError, match=r"^--fine-tuning-recipe .*: decoys was renamed to decoys_per_question$"):
-        vm.transfer("vqa_mc", output="table6", fine_tuning_recipe={"decoys": 2})
-
-
 def test_the_limit_of_packed_files_in_a_recipe_holds(monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.training.transfer.transfer", lambda *_, **__: {"most": most_unpacked(1)})
     assert vm.transfer("vqa_mc", output="t", recipe={"max_unpacked": 3}).record == {"most": 3e9}

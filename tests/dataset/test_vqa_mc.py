@@ -138,8 +138,6 @@ def test_wrong_input_is_our_error_and_not_wrapped(builder, tmp_path):
         builder(data_dir=str(tmp_path / "nowhere")).download_and_prepare()
     with pytest.raises(InputError, match="give data_dir, not data_files"):
         builder(data_files={"train": "x"})
-    with pytest.raises(InputError, match="pool was renamed to decoys_from"):
-        builder(pool="split")
     with pytest.raises(InputError, match="QoU decoys need word vectors"):
         builder(word_vectors=None).download_and_prepare()
 
