@@ -61,15 +61,26 @@ def gather(
             triplets, plausible=given, pool=method.decoys_from, seed=method.seed, progress=progress
         )
         method = replace(method, fallback_orig=False)  # so that other variants do not change
-    taken = {config.name for config in source.open_ended}
-    possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
-    for name in variants or ():
-        if name not in possible:
-            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
+    built = _built(source, variants, variants_of(triplets))
     if isinstance(vectors, str):
         vectors = load_word_vectors(vectors, partial(sentences, triplets), method.seed, progress)
-    built = variants or [name for name in possible if not VARIANTS[name].closed]
     return VariantInputs(triplets, tuple(built), vectors, method, orig_made)
+
+
+def _built(source: Source, wanted: Sequence[str] | None, possible: Sequence[str]) -> Sequence[str]:
+    """The variants to build of those that the triplets can have: the wanted ones, or all without closed sets.
+
+    Raises:
+        InputError: a wanted one is not supported.
+    """
+    taken = {config.name for config in source.open_ended}
+    supported = [name for name in possible if f"{source.name}_{name}" not in taken]
+    for name in wanted or ():
+        if name not in supported:
+            raise InputError(
+                f"{source.name} does not support the variant {name!r} (supported: {', '.join(supported)})"
+            )
+    return wanted or [name for name in supported if not VARIANTS[name].closed]
 
 
 def named_vectors(
@@ -164,18 +175,16 @@ def divided(
     n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
     counts, words = divide(stream, n_parts, work, progress)
     filled = [part for part in range(n_parts) if counts[part]]
-    possible = [name for name, variant in VARIANTS.items() if not variant.closed]
+    possible = list(VARIANTS)
     for part in filled:
         own = variants_of(read_part(work, part))
         possible = [name for name in possible if name in own]
-    for name in variants or ():
-        if name not in possible:
-            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
+    built = _built(source, variants, possible)
     if isinstance(vectors, str):
         vectors = load_word_vectors(vectors, partial(_sentences_of_parts, work, filled), method.seed, progress)
     if vectors is not None:
         put_vectors(work, vectors, words)
-    work.write_json(PLAN, asdict(make_plan(variants or possible, method, counts, vectors is not None)))
+    work.write_json(PLAN, asdict(make_plan(built, method, counts, vectors is not None)))
     return work
 
 
