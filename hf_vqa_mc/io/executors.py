@@ -98,8 +98,7 @@ class RayExecutor:
         _check_memory(step, memory)
         gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
         remote = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
-        failures: Counter[str] = Counter()
-        deaths: Counter[str] = Counter()
+        failed: Counter[tuple[str, bool]] = Counter()
 
         def start(name: str) -> Any:  # noqa: ANN401  an ObjectRef
             return remote.options(name=name).remote(code_state(), self.threads, function, calls[name])
@@ -112,20 +111,8 @@ class RayExecutor:
                 name = running.pop(done)
                 try:
                     ray.get(done)
-                except ray.exceptions.RayTaskError as error:
-                    cause = error.cause if isinstance(error.cause, Exception) else error
-                    if isinstance(cause, InputError):
-                        raise InputError(str(cause)) from error
-                    failures[name] += 1
-                    reason = f"{type(cause).__name__}: {_first_line(cause)}"
-                    if failures[name] == MOST_FAILURES:
-                        raise InputError(f"{name} failed {MOST_FAILURES} times, last with {reason}") from error
-                    running[start(name)] = name
                 except ray.exceptions.RayError as error:
-                    deaths[name] += 1
-                    if deaths[name] == MOST_DEATHS:
-                        reason = f"{MOST_DEATHS} workers died, the last with {_first_line(error)}"
-                        raise InputError(f"{name}: {reason}; is there enough memory?") from error
+                    _count_failure(name, error, failed)
                     running[start(name)] = name
                 else:
                     progress(step, len(calls) - len(running), len(calls))
@@ -194,6 +181,24 @@ def _call(state: str, threads: int, function: Callable[..., None], arguments: tu
         )
     use_threads(threads)
     function(*arguments)
+
+
+def _count_failure(name: str, error: Any, failed: Counter[tuple[str, bool]]) -> None:  # noqa: ANN401  a RayError
+    """Count the failure of a call, or the death of its worker; raise an error if making it again is of no use."""
+    import ray
+
+    if isinstance(error, ray.exceptions.LocalRayletDiedError):
+        raise ConnectionError("Ray died on this machine; the same command resumes") from error
+    is_failure = isinstance(error, ray.exceptions.RayTaskError)
+    cause = error.cause if is_failure and isinstance(error.cause, Exception) else error
+    if isinstance(cause, InputError):
+        raise InputError(str(cause)) from error
+    failed[name, is_failure] += 1
+    reason = f"{type(cause).__name__}: {_first_line(cause)}"
+    if is_failure and failed[name, True] == MOST_FAILURES:
+        raise InputError(f"{name} failed {MOST_FAILURES} times, last with {reason}") from error
+    if failed[name, False] == MOST_DEATHS:
+        raise InputError(f"{name}: {MOST_DEATHS} workers died ({reason}); is there enough memory?") from error
 
 
 def _connect(address: str | None) -> None:
