@@ -111,7 +111,7 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
 
 def about_source(source: Source) -> dict[str, str]:
     """The fields of a source for the dataset card."""
-    names = ("title", "description", "homepage", "licence", "citation", "image_hint")
+    names = ("title", "description", "homepage", "licence", "citation", "image_hint", "synthetic")
     return {name: getattr(source, name) for name in names}
 
 

@@ -103,6 +103,8 @@ class Source:
     """reads the publisher's files as a table ``schema.TRIPLETS``, deterministically"""
     image_hint: str
     """one sentence: where to get its images and how they are named"""
+    synthetic: str = ""
+    """one sentence: what a program generated; "" if people wrote all questions and answers"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
     """published number of triplets of each split, if known"""
     expected_total: int | None = None
@@ -241,6 +243,7 @@ def as_generated(source: Source, version: str) -> Source:
         f"cited below. They are scored as {source.title} is; what is published of that dataset is not true of them. "
         "The dataset itself:",
         licence="that of the annotations they were made from",
+        synthetic="The questions were generated from image annotations by a program.",
         image_hint="those that were annotated.",
         expected_counts={},
         expected_total=None,

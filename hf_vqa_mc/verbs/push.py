@@ -42,8 +42,8 @@ class PushSettings:
         kw_only=False,
     )
     folder: Path | None = option(
-        "Dataset: folder of vqa-mc build, by default ./vqa_mc. Model: checkpoint of vqa-mc train, such as RUN/best. "
-        "Results: folder of vqa-mc evaluate. Study: file of vqa-mc study create, by default study.sqlite.",
+        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy. Model: checkpoint of vqa-mc train, such as "
+        "RUN/best. Results: folder of vqa-mc evaluate. Study: file of vqa-mc study create, by default study.sqlite.",
         default=None,
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)

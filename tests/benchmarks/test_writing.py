@@ -251,7 +251,7 @@ def test_a_written_folder_contains_the_note(hub_like, tmp_path):
     output = tmp_path / "remedied"
     write_benchmark(benchmark, rewritten(benchmark), output, "Decoys by <b>iou</b>:\n---\n# 12 rows & more.")
     card = (output / "README.md").read_text()
-    assert card.endswith("labels are unchanged.\n\nDecoys by \\<b\\>iou\\</b\\>: --- \\# 12 rows \\& more.\n")
+    assert "labels are unchanged.\n\nDecoys by \\<b\\>iou\\</b\\>: --- \\# 12 rows \\& more.\n\n## Row" in card
     assert load_dataset(str(output))["train"].num_rows == 2
 
 
