@@ -2,12 +2,14 @@
 
 import time
 from contextlib import closing
+from functools import partial
 
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.studies.serving import serving
+from hf_vqa_mc.report.serving import serving
 from hf_vqa_mc.studies.store import Study
+from hf_vqa_mc.studies.web import application
 from tests.report import hostile
 from tests.studies import worlds
 
@@ -60,7 +62,7 @@ def annotator(browser, tmp_path):
 
         def annotator(*arguments, **options):
             study = stack.enter_context(closing(Study(worlds.new_study(tmp_path, *arguments, **options))))
-            address = stack.enter_context(serving(study))
+            address = stack.enter_context(serving(partial(application, study)))
             addresses.append(address)
             browser.complaints()
             browser.requests()

@@ -1,4 +1,4 @@
-"""The server of a study's pages."""
+"""A server of pages: those of studies, and of audits."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -7,13 +7,20 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.studies.store import Study
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.applications import Starlette
 
-    from hf_vqa_mc.studies.web import Joining
-
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # addresses contain tokens
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
+}
+"""Of every reply."""
+PORT = 7860
+"""The port that Spaces expect."""
 CLOSING = 5
 """Seconds that requests on their way have when the server ends."""
 
@@ -37,16 +44,20 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def server(study: Study, joining: "Joining" = "link") -> "uvicorn.Server":
-    """A server of the study; it logs no requests, since their addresses contain the annotators' tokens."""
+def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
+    """A server; it logs no requests, since their addresses contain tokens.
+
+    Raises:
+        MissingExtra: the server is not installed.
+    """
     try:
         import uvicorn
 
-        from hf_vqa_mc.studies.web import application
+        made = application()
     except ImportError as error:
         raise MissingExtra(error.name or "uvicorn", "study") from error
     config = uvicorn.Config(
-        application(study, joining),
+        made,
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -57,10 +68,10 @@ def server(study: Study, joining: "Joining" = "link") -> "uvicorn.Server":
 
 
 @contextmanager
-def serving(study: Study, joining: "Joining" = "link") -> Iterator[str]:
-    """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
+def serving(application: "Callable[[], Starlette]") -> Iterator[str]:
+    """Serve pages on a free port of this computer, in a thread, until the end of the block; the address."""
     listening = bound_socket("127.0.0.1", 0)
-    running = server(study, joining)
+    running = server(application)
     thread = Thread(target=running.run, args=([listening],))
     thread.start()
     try:
@@ -71,10 +82,10 @@ def serving(study: Study, joining: "Joining" = "link") -> Iterator[str]:
         listening.close()
 
 
-def run(study: Study, listening: socket.socket, joining: "Joining", ready: Callable[[], None]) -> None:
-    """Serve a study until Ctrl-C or SIGTERM; ``ready`` is called before."""
+def run(application: "Callable[[], Starlette]", listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve pages until Ctrl-C or SIGTERM; ``ready`` is called before."""
     with listening:
-        running = server(study, joining)
+        running = server(application)
         ready()
         with suppress(KeyboardInterrupt):  # the usual end, which uvicorn raises again after its own
             running.run([listening])
