@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from yaml import safe_load
+
 from hf_vqa_mc.dataset.card import HUB_LICENCES, dataset_info
 from hf_vqa_mc.dataset.card_text import choice_configs, citations, measured_split, per_set, percent, set_label, title
 from hf_vqa_mc.dataset.inventory import Inventory, about_sources, complete, configs_of
@@ -22,19 +24,7 @@ _NO_HASH = "https://github.com/mlcommons/croissant/issues/80"
 """Stands for the sha256 of a git repository, as on the Hub."""
 _SPLIT = r"^.*/(.+?)-\d+-of-\d+\.parquet$"
 _LISTS = ("List", "LargeList", "Sequence")
-_TYPES = {
-    "string": "sc:Text",
-    "large_string": "sc:Text",
-    "bool": "sc:Boolean",
-    "ClassLabel": "cr:Int64",
-    "Image": "sc:ImageObject",
-    **{
-        name.lower(): f"cr:{name}"
-        for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
-    },
-    **{name.lower(): f"cr:{name}" for name in ("Float16", "Float32", "Float64")},
-}
-"""Types of columns, and their names in Croissant."""
+_FIXED = safe_load(Path(__file__).with_name("croissant.yaml").read_text("utf-8"))
 
 
 def croissant(inventory: Inventory, address: str | None = None) -> str:
@@ -47,14 +37,12 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
     Raises:
         InputError: the inventory is incomplete.
     """
-    from yaml import safe_load
-
-    fixed = safe_load(Path(__file__).with_name("croissant.yaml").read_text("utf-8"))
     with complete(inventory) as inventory:
         about = about_sources(inventory)
-        licences = list(dict.fromkeys(_licence(one["licence"]) for one in about.values()))
+        names = dict.fromkeys(one["licence"] for one in about.values())
+        licences = [f"https://spdx.org/licenses/{one}.html" if one.lower() in HUB_LICENCES else one for one in names]
         found: dict[str, Any] = {
-            "@context": fixed["context"],
+            "@context": _FIXED["context"],
             "@type": "sc:Dataset",
             "name": title(inventory),
             "description": " ".join(_descriptions(inventory)),
@@ -64,7 +52,7 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
             "citeAs": "\n\n".join(citations(inventory)),
             "keywords": ["visual question answering", "hf_vqa_mc", *about],
             "isLiveDataset": False,
-            **{f"rai:{name}": text for name, text in _responsible_ai(inventory, fixed["rai"]).items()},
+            **{f"rai:{name}": text for name, text in _responsible_ai(inventory).items()},
             "prov:wasDerivedFrom": [{"@id": one} for one in _origins(inventory)],
             "prov:wasGeneratedBy": [{"@type": "prov:Activity", "prov:label": one} for one in _made_by(inventory)],
             "distribution": list(_distribution(inventory, address)),
@@ -72,11 +60,6 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
         }
     known = {name: value for name, value in found.items() if value not in (None, "", [])}
     return json.dumps(known, indent=1, ensure_ascii=False) + "\n"
-
-
-def _licence(licence: str) -> str:
-    """The address of an SPDX licence; other licences as they are."""
-    return f"https://spdx.org/licenses/{licence}.html" if licence.lower() in HUB_LICENCES else licence
 
 
 def _descriptions(inventory: Inventory) -> Iterator[str]:
@@ -87,8 +70,9 @@ def _descriptions(inventory: Inventory) -> Iterator[str]:
         yield from (config[name] for name in ("text", "note") if config.get(name))
 
 
-def _responsible_ai(inventory: Inventory, fixed: dict[str, str]) -> dict[str, Any]:
+def _responsible_ai(inventory: Inventory) -> dict[str, Any]:
     """The RAI fields."""
+    fixed: dict[str, str] = _FIXED["rai"]
     choices = choice_configs(configs_of(inventory))
     built = {name: config for name, config in choices.items() if "statistics" in config}
     kinds = {name: VARIANTS.get(config["variant"]) for name, config in built.items()}
@@ -164,7 +148,7 @@ def _field(config: str, column: str, feature: Any) -> dict[str, Any] | None:  # 
     while isinstance(feature, list) or feature.get("_type") in _LISTS:
         feature, nested = feature[0] if isinstance(feature, list) else feature["feature"], nested + 1
     kind = feature.get("_type")
-    dtype = _TYPES.get(str(feature.get("dtype") if kind == "Value" else kind))
+    dtype = _FIXED["types"].get(str(feature.get("dtype") if kind == "Value" else kind))
     if dtype is None or (kind == "Image" and nested):
         return None
     source: dict[str, Any] = {"extract": {"column": column}}

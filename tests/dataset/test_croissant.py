@@ -71,12 +71,15 @@ def test_what_is_not_known_is_left_out(tmp_path):
     assert "rai:hasSyntheticData" not in content(tmp_path / "old")  # an inventory of an earlier version
 
 
-def test_on_the_hub_the_files_are_those_of_the_repository(folder):
+@pytest.mark.slow
+def test_on_the_hub_the_files_are_those_of_the_repository(folder, harness, tmp_path):
     address = "https://huggingface.co/datasets/ada/bench"
     found = json.loads(croissant(read_inventory(folder), address))
     repository, *files = found["distribution"]
     assert (found["url"], repository["contentUrl"]) == (address, address)
     assert {one["containedIn"]["@id"] for one in files} == {repository["@id"]}
+    (tmp_path / "croissant.json").write_text(json.dumps(found))
+    assert harness(READER, tmp_path / "croissant.json", 0)["errors"] == []
 
 
 @pytest.fixture
