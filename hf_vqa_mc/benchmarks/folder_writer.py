@@ -128,11 +128,21 @@ def _origin(benchmark: Benchmark) -> dict[str, str | None]:
 
 
 def _about(benchmark: Benchmark) -> dict[str, Any]:
-    """The declaration of the built source that the benchmark is a config of, if it is; for card and licence."""
+    """The declaration of the built source that the benchmark is a config of, for card and licence.
+
+    Empty if it is not of a built folder, or if the declaration is damaged.
+    """
     inventory = (read_inventory(benchmark.path) if benchmark.path else None) or {"sources": {}}
-    sources = {name: one["about"] for name, one in inventory["sources"].items() if benchmark.config in one["configs"]}
-    remedied = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
-    return {"about": sources or remedied} if sources or remedied else {}
+    found = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
+    if found is None:
+        sources = inventory["sources"].items()
+        found = {name: one.get("about") for name, one in sources if benchmark.config in one["configs"]}
+    names = {"title", "description", "homepage", "licence", "citation"}
+    complete = isinstance(found, dict) and all(
+        isinstance(one, dict) and names <= one.keys() and all(isinstance(value, str) for value in one.values())
+        for one in found.values()
+    )
+    return {"about": found} if found and complete else {}
 
 
 def _name(benchmark: Benchmark) -> str:

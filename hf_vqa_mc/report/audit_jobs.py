@@ -148,6 +148,8 @@ def _check_size(dataset: str) -> None:
     except HfHubHTTPError as error:
         status = error.response.status_code
         raise InputError(f"{dataset}: no such public dataset or revision on the Hub (it answers {status})") from None
+    except Exception as error:  # of httpx, or of another client
+        raise InputError(f"the Hub cannot be reached ({first_line(error)}); try again later") from None
     size = sum(one.size or 0 for one in info.siblings or ()) / 10**6
     if size > HUB_MEGABYTES:
         raise InputError(f"{dataset} has {size:,.0f} MB; at most {HUB_MEGABYTES:,} are read here")

@@ -283,3 +283,21 @@ def test_a_config_of_another_benchmark_is_replaced_only_if_asked_for(hub_like, t
         write_benchmark(benchmark, rewritten(benchmark), output)
     write_benchmark(benchmark, rewritten(benchmark), output, overwrite=True)
     assert "# other, choices replaced" in (output / "README.md").read_text()
+
+
+def test_licence_and_citation_of_a_built_source_are_kept_and_damaged_ones_left_out(tmp_path):
+    built = tmp_path / "vqa_mc"
+    write_folder(built, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    benchmark = read_benchmark(str(built), "made_iou")
+    tables = {"test": benchmark.test.original}
+    write_benchmark(benchmark, tables, tmp_path / "once")
+    again = read_benchmark(str(tmp_path / "once"), "made_iou")
+    write_benchmark(again, tables, tmp_path / "twice")
+    for folder in ("once", "twice"):
+        card = (tmp_path / folder / "README.md").read_text()
+        assert "license: cc-by-4.0" in card and ABOUT["citation"] in card
+    inventory = json.loads((built / "statistics.json").read_text())
+    inventory["sources"]["made"]["about"]["licence"] = ["<b>"]
+    (built / "statistics.json").write_text(json.dumps(inventory))
+    write_benchmark(benchmark, tables, tmp_path / "damaged")
+    assert "license" not in (tmp_path / "damaged" / "README.md").read_text()
