@@ -137,9 +137,11 @@ def _about(benchmark: Benchmark) -> dict[str, Any]:
     if found is None:
         sources = inventory["sources"].items()
         found = {name: one.get("about") for name, one in sources if benchmark.config in one["configs"]}
-    names = {"title", "description", "homepage", "licence", "citation"}
+    names = ("title", "description", "homepage", "licence", "citation")
     complete = isinstance(found, dict) and all(
-        isinstance(one, dict) and names <= one.keys() and all(isinstance(value, str) for value in one.values())
+        isinstance(one, dict)
+        and all(isinstance(one.get(name), str) for name in names)
+        and isinstance(one.get("synthetic"), str | None)
         for one in found.values()
     )
     return {"about": found} if found and complete else {}

@@ -1,56 +1,52 @@
 """A whole build, from the publishers' files to the dataset folder."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
+from hf_vqa_mc.dataset.build_inputs import VariantInputs, divided, gather, work_folder
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
+from hf_vqa_mc.dataset.part_builds import Parts, build_parts
+from hf_vqa_mc.dataset.remote_folder import check_remote, write_remote
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
-from hf_vqa_mc.dataset.variants import build_variants, needs_word_vectors, uses_word_vectors, variants_of
+from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.distributed_search import DistributedSearch
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic_folder import check_output
+from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import subset
+from hf_vqa_mc.io.storage import Storage, is_url
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
-from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, Source, open_source
-from hf_vqa_mc.text.many_texts import word_lists
-from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
+from hf_vqa_mc.sources.source import OpenEnded, Source, open_source
+from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.version import __version__
 
 
-@dataclass(frozen=True)
-class VariantInputs:
-    """The arguments of ``variants.build_variants``."""
-
-    triplets: pa.Table
-    names: tuple[str, ...]
-    """variants to build"""
-    vectors: WordVectors | None
-    settings: Settings
-    orig_made: Mapping[str, Any] | None = None
-    """statistics of generated ``orig`` decoys"""
-
-
-def made_with(made: VariantInputs | None, decoys: str) -> dict[str, Any]:
-    """Settings and versions for the dataset card, the same on every machine; None for open-ended configs alone."""
-    vectors = made.vectors if made else None
+def made_with(
+    decoys: str | None = None,
+    settings: Settings | None = None,
+    triplets: int = 0,
+    vectors: WordVectors | None = None,
+    orig_made: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Settings and versions for the dataset card, the same on every machine; empty for open-ended configs alone."""
     return {
         "version": __version__,
-        "decoys": decoys if made else None,
-        "triplets": made.triplets.num_rows if made else 0,
+        "decoys": decoys,
+        "triplets": triplets,
         "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
-        "settings": _recorded(made.settings) if made else {},
-        **({"orig_made": made.orig_made} if made and made.orig_made else {}),
+        "settings": _recorded(settings) if settings else {},
+        **({"orig_made": orig_made} if orig_made else {}),
     }
 
 
@@ -62,8 +58,13 @@ def _recorded(settings: Settings) -> dict[str, Any]:
     return asdict(settings) | {"question_encoder": encoder}
 
 
-def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> Inventory:
+def build_folder(settings: BuildSettings, output: Path | str, progress: Progress) -> Inventory:
     """Build a source's variants and open-ended configs into a dataset folder.
+
+    Args:
+        settings: the options of a build.
+        output: the folder, or the URL of one in an object store.
+        progress: called with (step, done, total).
 
     Returns:
         The folder's content, as in its ``statistics.json``.
@@ -73,40 +74,77 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
         OSError: the output cannot be written (disk full, no permission); it is unchanged.
     """
     opened = open_source(SOURCES.find(settings.source), settings.data_dir)
-    source = opened.source
+    source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
-    _check_folder_name(output.absolute().name)
-    check_output(output, BUILT, settings.overwrite)
-    _use_threads(settings.workers)
+    _check_output(location, settings.overwrite)
     with_choices = named is None or bool(named)
     if configs is None and source.open_ended:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
         with_choices = not configs or source.has_triplets(opened.files)
     readings = [Reading(config, opened.files) for config in configs or ()]
+    _check_embedding(readings, settings)
+    with ExitStack() as stack:
+        executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
+        work: Storage | None = None
+        if with_choices and (settings.largest_part is not None or settings.executor != "local"):
+            work = stack.enter_context(work_folder(opened, named, settings, location))
+        made: VariantInputs | None = None
+        parts: Parts | None = None
+        search: DistributedSearch | None = None
+        if work and settings.largest_part:
+            parts = build_parts(source.name, divided(opened, named, settings, work, progress), executor, progress)
+        elif with_choices:
+            made = gather(opened, named, settings, progress)
+            search = DistributedSearch(work, executor, progress) if work else None
+        images = None
+        if settings.images is not None:
+            wanted = [made.triplets.select(["image_id", "image_file"])] if made else []
+            wanted += parts.images() if parts else []
+            wanted += [distinct_images(reading.config, opened.files) for reading in readings]
+            images = find_images(pa.concat_tables(wanted), settings.images, progress)
+        variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
+        write = partial(
+            write_folder,
+            source=source.name,
+            variants=build_variants(*variants) if variants else (),
+            placed=parts.entries if parts else {},
+            about=about_source(source),
+            made_with=_made_with(made, parts, settings),
+            open_ended=readings,
+            images=images,
+            embed_images=settings.embed_images,
+            overwrite=settings.overwrite,
+            progress=progress,
+        )
+        place = partial(parts.copy_to, progress=progress) if parts else _nothing
+        if is_url(location):
+            inventory = write_remote(Storage(location), write, place, settings.overwrite)
+        else:
+            inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
+    return inventory
+
+
+def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> None:
     if settings.embed_images and readings:
         raise InputError(
             f"--embed-images: {readings[0].config.name} holds no images; use --variants iou_qou, or remove "
             "--embed-images and add images with hf_vqa_mc.with_images"
         )
-    made = gather(opened, named, settings, progress) if with_choices else None
-    found = None
-    if settings.images is not None:
-        wanted = [made.triplets.select(["image_id", "image_file"])] if made else []
-        wanted += [distinct_images(reading.config, opened.files) for reading in readings]
-        found = find_images(pa.concat_tables(wanted), settings.images, progress)
-    return write_folder(
-        output,
-        source.name,
-        build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
-        about=about_source(source),
-        made_with=made_with(made, settings.decoys),
-        open_ended=readings,
-        images=found,
-        embed_images=settings.embed_images,
-        overwrite=settings.overwrite,
-        progress=progress,
-    )
+
+
+def _made_with(made: VariantInputs | None, parts: Parts | None, settings: BuildSettings) -> dict[str, Any]:
+    if made:
+        return made_with(settings.decoys, made.settings, made.triplets.num_rows, made.vectors, made.orig_made)
+    if parts is None:
+        return made_with()
+    found = made_with(settings.decoys, parts.settings, sum(parts.plan.rows), parts.vectors)
+    found["settings"]["largest_part"] = settings.largest_part
+    return found
+
+
+def _nothing(folder: Storage) -> None:
+    """The files of no parts."""
 
 
 def about_source(source: Source) -> dict[str, str]:
@@ -119,59 +157,6 @@ def check_source(source: Source, settings: DecoySettings) -> None:
     """Raise InputError if released decoys are requested of a source that has none."""
     if settings.decoys == "released" and source.read_released is None:
         raise InputError(f"{source.name}: the authors released no decoys for it; use --decoys generated")
-
-
-def gather(
-    opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
-) -> VariantInputs:
-    """Read the inputs of multiple-choice variants; None for all variants that the source can have.
-
-    Raises:
-        InputError: a file cannot be used, the source cannot have a variant, or required word vectors are not named.
-    """
-    source, method = opened.source, subset(settings, Settings)
-    wanted = settings.word_vectors or source.default_word_vectors
-    chosen = [VARIANTS[name] for name in VARIANTS if variants is None or name in variants]
-    generated = settings.decoys == "generated"
-    if generated and wanted is None and needs_word_vectors(chosen):
-        alone = [
-            f"; or build open-ended configs alone, which need none (--variants {c.word})" for c in source.open_ended
-        ]
-        raise InputError(
-            f"{source.name}: QoU decoys need word vectors; give them (--word-vectors, or word_vectors= in Python): a "
-            "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "
-            f"{CORPUS!r} to train them on the dataset's own text{alone}"
-        )
-    vectors, similar = None, generated and uses_word_vectors(chosen)
-    if similar and wanted is not None and wanted != CORPUS:  # first, so that a wrong path is reported at once
-        progress("reading word vectors", 0, 1)
-        vectors = load_word_vectors(wanted)
-        progress("reading word vectors", 1, 1)
-    progress("reading questions", 0, 1)
-    given = read_plausible(settings.plausible) if settings.plausible else None
-    triplets = opened.triplets(released_decoys=settings.decoys == "released")
-    progress("reading questions", 1, 1)
-    orig_made = None
-    if settings.orig == "made":
-        triplets, orig_made = vqa_candidates(
-            triplets, plausible=given, pool=method.decoys_from, seed=method.seed, progress=progress
-        )
-        method = replace(method, fallback_orig=False)  # so that other variants do not change
-    taken = {config.name for config in source.open_ended}
-    possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
-    for name in variants or ():
-        if name not in possible:
-            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
-    if similar and wanted == CORPUS:
-        vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed, progress)
-    built = variants or [name for name in possible if not VARIANTS[name].closed]
-    return VariantInputs(triplets, tuple(built), vectors, method, orig_made)
-
-
-def sentences(triplets: pa.Table) -> Iterator[list[str]]:
-    """The dataset's own text: tokens of each question and its answer."""
-    questions, targets = (word_lists(triplets[name].combine_chunks()) for name in ("question", "target"))
-    return (question + target for question, target in zip(questions, targets, strict=True))
 
 
 def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
@@ -201,6 +186,15 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     return variants, chosen
 
 
+def _check_output(location: str, overwrite: bool) -> None:
+    """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
+    _check_folder_name(PurePath(location).name)
+    if is_url(location):
+        check_remote(Storage(location), overwrite)
+    else:
+        check_output(Path(location), BUILT, overwrite)
+
+
 def _check_folder_name(name: str) -> None:
     """Raise InputError if ``load_dataset`` reserves the name, such as ``csv``."""
     from datasets import packaged_modules
@@ -210,12 +204,3 @@ def _check_folder_name(name: str) -> None:
         raise InputError(
             f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
         )
-
-
-def _use_threads(workers: int | None) -> None:
-    """Set the number of threads of numba kernels, at most one per core."""
-    if workers is not None:
-        import numba
-
-        most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined,unused-ignore]
-        numba.set_num_threads(min(workers, most))

@@ -1,12 +1,8 @@
 """``VqaMc``: a ``datasets`` builder of the same rows, without a dataset folder; ``register`` for ``load_dataset``."""
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, make_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +13,10 @@ from datasets import load
 from datasets.data_files import DataFilesDict
 from datasets.utils.tqdm import tqdm
 
-from hf_vqa_mc.dataset.build import about_source, check_source, gather
+from hf_vqa_mc.dataset.build import about_source, check_source
+from hf_vqa_mc.dataset.build_inputs import gather
 from hf_vqa_mc.dataset.features import multiple_choice_features
-from hf_vqa_mc.dataset.image_files import IMAGE_SUFFIXES
+from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants, needs_published
@@ -32,12 +29,11 @@ from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
 from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, Source, open_source
 from hf_vqa_mc.sources.table import regrouped
+from hf_vqa_mc.version import code_state
 
 NAME = "vqa_mc"
 _PRIVATE = ("_PACKAGED_DATASETS_MODULES", "PackagedDatasetModuleFactory", "LocalDatasetModuleFactory", "DatasetModule")
 """Names of ``datasets.load`` that `register` uses; any release may change them, and a test fails then."""
-_PACKAGES = ("text", "scoring", "sources", "decoys", "dataset")
-"""The packages that rows depend on, for `code_state`."""
 
 
 @dataclass
@@ -62,12 +58,12 @@ class _Config(datasets.BuilderConfig):  # type: ignore[misc]
         vectors = self.word_vectors or source.default_word_vectors
         parts = {
             "settings": asdict(self.settings()),
-            "vectors": _vectors_state(vectors) if vectors else None,
-            "plausible": _vectors_state(str(self.plausible)) if self.plausible else None,
-            "input": _input_state(source, None if self.data_dir is None else Path(self.data_dir)),
+            "vectors": vectors_state(vectors) if vectors else None,
+            "plausible": vectors_state(str(self.plausible)) if self.plausible else None,
+            "input": input_state(source, None if self.data_dir is None else Path(self.data_dir)),
             "code": code_state(),
         }
-        return f"{super().create_config_id({}, custom_features)}-{_fingerprint(parts)}"
+        return f"{super().create_config_id({}, custom_features)}-{fingerprint(parts)}"
 
 
 VqaMcConfig = make_dataclass(
@@ -249,55 +245,3 @@ def register() -> None:
             return load.DatasetModule(module, code, {"data_files": DataFilesDict(), "dataset_name": NAME})
 
     load.PackagedDatasetModuleFactory = Factory
-
-
-def _fingerprint(parts: Any) -> str:  # noqa: ANN401  any JSON
-    """A short hash of JSON, 16 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _input_state(source: Source, data_dir: Path | None) -> list[Any]:
-    """Names, sizes and times of change of a source's files except images, or the files that would be downloaded.
-
-    The change time of the inode is included, since the modification time can be set back.
-    """
-    if data_dir is None and source.default_folder is not None:
-        data_dir = source.default_folder()
-    if data_dir is None:
-        return [[remote.url, remote.sha256, remote.size] for remote in source.downloads]
-    return [
-        [str(path.relative_to(data_dir)), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-        for path in _files_below(data_dir)
-        for stat in [path.stat()]
-    ]
-
-
-def _vectors_state(name: str) -> list[str]:
-    """A vector file's name and checksum, and checksums of files with the name as prefix, as with .kv."""
-    path = Path(name).expanduser()
-    if not path.is_file():
-        return [name]  # files of gensim-data never change; "corpus" depends on the input alone
-    files = sorted(other for other in path.parent.iterdir() if other.name.startswith(path.name) and other.is_file())
-    return [path.name, *(_checksum(file) for file in files)]
-
-
-@cache
-def code_state() -> str:
-    """A hash of the code and tables that rows depend on."""
-    package = Path(__file__).parents[1]
-    files = [package / "schema.py", *(path for name in _PACKAGES for path in _files_below(package / name))]
-    return _fingerprint([_checksum(path) for path in files if path.suffix in (".py", ".npz")])
-
-
-def _files_below(folder: Path) -> Iterable[Path]:
-    for parent, folders, names in os.walk(folder, followlinks=True):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(parent, name)
-            if path.suffix.lower() not in IMAGE_SUFFIXES and path.is_file():
-                yield path
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,8 +24,8 @@ HUB_LICENCES = {
 }  # fmt: skip
 """The Hub's licence identifiers that sources may have; the Hub rejects unknown ones."""
 
-_SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
-_SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M"]
+_SIZES = [10**power for power in range(3, 10)]
+_SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B"]
 
 
 def card(inventory: Inventory) -> str:

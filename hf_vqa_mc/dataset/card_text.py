@@ -76,7 +76,8 @@ def card_text(inventory: Inventory) -> str:
 def citations(inventory: Inventory) -> list[str]:
     """BibTeX entries: of the method, if a build made choices by it, and of the sources."""
     method = [PAPER] if inventory["sources"] and choice_configs(configs_of(inventory)) else []
-    return list(dict.fromkeys([*method, *(one["citation"] for one in about_sources(inventory).values())]))
+    found = dict.fromkeys([*method, *(one["citation"] for one in about_sources(inventory).values())])
+    return [one for one in found if one]
 
 
 def hashes_text(inventory: Inventory) -> str:

@@ -104,7 +104,8 @@ def _origins(inventory: Inventory) -> list[str]:
     """Addresses of the datasets that this one was made from."""
     remedied = [str(config.get("dataset")).partition("@")[0] for config in inventory.get("configs", {}).values()]
     on_hub = [f"https://huggingface.co/datasets/{quote(name)}" for name in remedied if name.count("/") == 1]
-    return list(dict.fromkeys([*(one["homepage"] for one in about_sources(inventory).values()), *on_hub]))
+    homepages = [one["homepage"] for one in about_sources(inventory).values() if one["homepage"]]
+    return list(dict.fromkeys([*homepages, *on_hub]))
 
 
 def _made_by(inventory: Inventory) -> Iterator[str]:

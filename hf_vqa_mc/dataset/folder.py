@@ -69,6 +69,8 @@ def write_folder(
     *,
     about: Mapping[str, Any],
     made_with: Mapping[str, Any],
+    placed: Mapping[str, Mapping[str, Any]] | None = None,
+    place: Callable[[Path], None] = lambda tree: None,
     open_ended: Iterable[Reading] = (),
     images: ImageFiles | None = None,
     embed_images: bool = False,
@@ -86,6 +88,8 @@ def write_folder(
         variants: the rows, each variant written before the next is requested.
         about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
         made_with: settings and versions for the card.
+        placed: variant to its config's entry in the inventory, for rows that are written already.
+        place: puts the files of ``placed`` into the new folder.
         open_ended: the open-ended configs, read while they are written.
         images: the image files; adds the config ``<source>_images``.
         embed_images: add the column ``image`` to every row instead.
@@ -101,10 +105,11 @@ def write_folder(
     """
 
     def fill(tree: Path) -> dict[str, Any]:
-        configs = {}
+        configs = {f"{source}_{name}": dict(entry) for name, entry in (placed or {}).items()}
+        place(tree)
         for variant in variants:
             name = f"{source}_{variant.name}"
-            configs[name] = _write_variant(tree, name, variant, images if embed_images else None, progress)
+            configs[name] = write_variant(tree, name, variant, images if embed_images else None, progress)
         for reading in open_ended:
             configs[reading.config.name] = _write_open_ended(tree, reading, progress)
         if images and not embed_images:
@@ -198,9 +203,10 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
     return inventory
 
 
-def _write_variant(
-    tree: Path, name: str, variant: "BuiltVariant", embedded: ImageFiles | None, progress: Progress
+def write_variant(
+    tree: Path, name: str, variant: "BuiltVariant", embedded: ImageFiles | None = None, progress: Progress = silent
 ) -> dict[str, Any]:
+    """Write a variant's rows into the folder of its config; returns the config's entry in the inventory."""
     features = embedded_features() if embedded else multiple_choice_features()
     wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
     splits: dict[str, WrittenSplit] = {}

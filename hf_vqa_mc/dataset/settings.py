@@ -5,10 +5,11 @@ from typing import Literal
 
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.executors import ExecutorName
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, option, overwrite_option, settings
 from hf_vqa_mc.sources import SOURCES
 
-IMAGES = "Images"
+IMAGES, LARGE = "Images", "Large datasets"
 
 
 @settings
@@ -62,10 +63,11 @@ class BuildSettings(DecoySettings, ReadOptions):
     data_dir: Path | None = option(
         "Folder with the publisher's files, unchanged; downloaded by default.", default=None
     )
-    output: Path | None = option(
-        "Dataset folder to create, or to add the source to; in Python, by default a temporary folder.",
+    output: str | None = option(
+        "Dataset folder to create, or to add the source to, or a new folder in an object store (s3://BUCKET/vqa_mc); "
+        "in Python, by default a temporary folder.",
         default=None,
-        cli_default=Path("vqa_mc"),
+        cli_default="vqa_mc",
     )
     overwrite: bool = overwrite_option()
     variants: tuple[str, ...] | None = option(
@@ -78,12 +80,54 @@ class BuildSettings(DecoySettings, ReadOptions):
         "Folder with the image files; adds the config SOURCE_images.", default=None, panel=IMAGES
     )
     embed_images: bool = option("Write the image into every row instead.", default=False, panel=IMAGES)
-    workers: int | None = option("Threads, at most one per core.", default=None, check=AT_LEAST_ONE, panel=RUNNING)
+    largest_part: int | None = option(
+        "Divide the triplets by image into random parts of about this many at most, each built with decoys of its "
+        "own: time grows in proportion to the dataset, memory with the part. By default all triplets are one part.",
+        default=None,
+        check=("1,000 or more", lambda value: value >= 1000),
+        panel=LARGE,
+    )
+    executor: ExecutorName = option(
+        "local, or ray (extra ray): parts are built on a Ray cluster; without --largest-part, it searches the similar "
+        "questions of the whole dataset.",
+        default="local",
+        panel=LARGE,
+    )
+    address: str | None = option(
+        "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
+        default=None,
+        panel=LARGE,
+    )
+    work: str | None = option(
+        "Folder of finished parts or searches, a path or URL that all workers reach; an interrupted build resumes "
+        "from it, and it is removed at the end. By default OUTPUT.work.",
+        default=None,
+        panel=LARGE,
+    )
+    workers: int | None = option(
+        "Threads, at most one per core; with --executor ray, CPUs of a call.",
+        default=None,
+        check=AT_LEAST_ONE,
+        panel=RUNNING,
+    )
 
     def __post_init__(self) -> None:
         """Convert and validate."""
         super().__post_init__()
         if self.embed_images and self.images is None:
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
+        if self.address is not None and self.executor != "ray":
+            raise InputError("--address is used only with --executor ray; add it")
+        if self.largest_part is None and self.executor == "local" and self.work is not None:
+            raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
+        if self.largest_part is not None:
+            self._check_parts()
         if self.images is not None and not self.images.is_dir():
             raise InputError(f"images {self.images}: no such folder")
+
+    def _check_parts(self) -> None:
+        """Raise InputError for options that need all rows of the dataset at once."""
+        if self.orig == "made":
+            raise InputError("--largest-part cannot be used with --orig made, which needs all questions at once")
+        if self.embed_images:
+            raise InputError("--largest-part cannot be used with --embed-images; use --images alone")

@@ -3,6 +3,7 @@
 Text keys are int32 (rows, choices), the target first, MISSING where there is no choice.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,7 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
             for name, view in made_here.items()
         },
         "repeated_across_sets": _repeated(variant, choices, made, material),
-        "neutrality": _neutrality(training, len(material.candidates.key_texts)) if len(training) else {},
+        "neutrality": neutrality(*occurrences(training, len(material.candidates.key_texts))) if len(training) else {},
         "wordnet_coverage": _coverage(material),
         "prior_rule": _prior_rule(choices, splits, material),
         **({"closed_sets": set_statistics(choices.sets, sizes, of_row)} if choices.sets else {}),
@@ -142,23 +143,27 @@ def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
     return shared
 
 
-def _neutrality(keys: NDArray[np.int32], n_keys: int) -> dict[str, Any]:
+def occurrences(keys: NDArray[np.int32], n_keys: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How often each text below ``n_keys`` is the target and a decoy of the rows, (n_keys,) each."""
+    decoys = keys[:, 1:]
+    as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
+    return np.bincount(keys[:, 0], minlength=n_keys), as_decoy
+
+
+def neutrality(as_target: NDArray[np.int64], as_decoy: NDArray[np.int64]) -> dict[str, Any]:
     """Frequency of the training split's targets as its decoys (Sect. 3.2), compared with chance.
 
     ``distance``, not in the paper, is the total variation distance between the frequencies of texts as targets and as
-    decoys: 0 if they are equal, 1 if no target is ever a decoy.
+    decoys: 0 if they are equal, 1 if no target is ever a decoy. The arguments are `occurrences`.
     """
-    targets = np.unique(keys[:, 0])
-    decoys = keys[:, 1:]
-    as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
-    as_target = np.bincount(keys[:, 0], minlength=n_keys)
+    of_targets = as_decoy[as_target > 0]
     return {
-        "unique_targets": len(targets),
-        "as_target_mean": len(keys) / len(targets),
-        "as_decoy_mean": float(as_decoy[targets].mean()),
-        "as_decoy_chance": float(as_decoy.sum() / len(targets)),
-        "never_a_decoy": int(np.count_nonzero(as_decoy[targets] == 0)),
-        "distance": float(np.abs(as_target / as_target.sum() - as_decoy / max(as_decoy.sum(), 1)).sum() / 2),
+        "unique_targets": len(of_targets),
+        "as_target_mean": int(as_target.sum()) / len(of_targets),
+        "as_decoy_mean": float(of_targets.mean()),
+        "as_decoy_chance": float(as_decoy.sum() / len(of_targets)),
+        "never_a_decoy": int(np.count_nonzero(of_targets == 0)),
+        "distance": math.fsum(np.abs(as_target / as_target.sum() - as_decoy / max(as_decoy.sum(), 1))) / 2,
     }
 
 
@@ -197,9 +202,11 @@ class PriorRule:
     @classmethod
     def fit(cls, keys: NDArray[np.int32], n_keys: int, decoys_per_row: int) -> "PriorRule":
         """Count targets and decoys in text keys below ``n_keys``; ``decoys_per_row`` is K."""
-        as_target = np.bincount(keys[:, 0], minlength=n_keys)
-        decoys = keys[:, 1:]
-        as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
+        return cls.of_counts(*occurrences(keys, n_keys), decoys_per_row)
+
+    @classmethod
+    def of_counts(cls, as_target: NDArray[np.int64], as_decoy: NDArray[np.int64], decoys_per_row: int) -> "PriorRule":
+        """From `occurrences`."""
         seen = as_target * decoys_per_row + as_decoy  # integers, so that equal ratios are equal floats
         return cls(np.where(seen > 0, as_target * decoys_per_row / np.maximum(seen, 1), NEVER_SEEN))
 

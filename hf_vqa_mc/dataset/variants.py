@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,9 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.decoys.distributed_search import DistributedSearch
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,7 @@ def build_variants(
     vectors: WordVectors | None,
     settings: Settings,
     progress: Progress = silent,
+    search: "DistributedSearch | None" = None,
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
@@ -43,6 +47,7 @@ def build_variants(
         vectors: for the similarity of questions; required for QoU decoys.
         settings: the method's parameters.
         progress: called with (step, done, total).
+        search: searches similar questions on several machines.
 
     Raises:
         InputError: an unknown name, or missing decoys or word vectors.
@@ -50,7 +55,7 @@ def build_variants(
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):
         raise InputError("QoU decoys need word vectors; give some: --word-vectors FILE, a gensim-data name, or corpus")
-    return _build(Material.of(triplets, settings, vectors), variants, progress)
+    return _build(Material.of(triplets, settings, vectors, search=search), variants, progress)
 
 
 def _build(material: Material, variants: list[Variant], progress: Progress) -> Iterator[BuiltVariant]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.decoys.distributed_search import DistributedSearch
 
 N_FREQUENT = 10
 """Fallbacks come from the 10 most frequent targets (Sect. 5.1)."""
@@ -52,6 +55,8 @@ class Material:
     """(triplets,): whether in the training split; all if there is none"""
     n_decoys: NDArray[np.int32] | None = None
     """(triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each"""
+    search: "DistributedSearch | None" = None
+    """searches similar questions on several machines instead of in this process"""
 
     @classmethod
     def of(
@@ -64,6 +69,7 @@ class Material:
         largest_pool: int | None = None,
         n_decoys: NDArray[np.int32] | None = None,
         rejected: pa.ListArray | None = None,
+        search: "DistributedSearch | None" = None,
     ) -> "Material":
         """Number the texts of a triplet table and divide it into pools.
 
@@ -75,6 +81,7 @@ class Material:
             largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
                 average: the search for similar questions takes time in proportion to the square of a pool's size.
             n_decoys: see the attribute.
+            search: see the attribute.
             rejected: texts that never become a triplet's decoys, list of string (triplets,).
         """
         table = table.combine_chunks()
@@ -118,6 +125,7 @@ class Material:
             pools=pools if largest_pool is None else _divided(pools, table["image_id"], largest_pool),
             training=training if training.any() else np.ones(len(training), np.bool_),
             n_decoys=n_decoys,
+            search=search,
         )
 
     @property

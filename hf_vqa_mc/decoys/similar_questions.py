@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, QuestionGroups
+from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, QuestionGroups, put_direction
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _BATCHES = 4
@@ -37,6 +37,15 @@ class Neighbours(NamedTuple):
 
     groups: NDArray[np.int32]  # (queries, k)
     cosines: NDArray[np.float64]  # (queries, k), in [-1, 1]
+
+
+class _Bags(NamedTuple):
+    """What the groups' directions are computed from."""
+
+    words: NDArray[np.int32]  # see `WordBags`
+    word_starts: NDArray[np.int64]
+    vectors: NDArray[np.float32]  # (words, dim)
+    first: NDArray[np.int32]  # (groups,): the first question of each
 
 
 class _Trie(NamedTuple):
@@ -60,6 +69,7 @@ class SimilarQuestions:
         largest = float(groups.lengths[usual].max(initial=0.0))
         self._scale = _FULL_SCALE / largest if largest else 0.0
         self._groups = groups
+        self._bags = _Bags(groups.bags.words, groups.bags.word_starts, groups.vectors, groups.first)
         self._libraries = ThreadpoolController()
         self._trie = _make_trie(groups, usual, self._scale)
 
@@ -94,9 +104,9 @@ class SimilarQuestions:
     ) -> None:
         """Answer some batches of LANES queries."""
         groups, lanes = self._groups, slice(first_batch * LANES, last_batch * LANES)
-        word_scores = groups.vectors @ (groups.directions[queries[lanes]] * self._scale).T.astype(np.float32)
-        found = (first[lanes], cosines[lanes])
-        _search(queries[lanes], word_scores, self._trie, groups.directions, groups.first, *found)
+        directions = groups.directions(queries[lanes])
+        word_scores = groups.vectors @ (directions * self._scale).T.astype(np.float32)
+        _search(queries[lanes], directions, word_scores, self._trie, self._bags, first[lanes], cosines[lanes])
 
 
 def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -> _Trie:
@@ -163,12 +173,18 @@ def _consider(
     flags: NDArray[np.uint8],
     queries: NDArray[np.int32],
     directions: NDArray[np.float64],
-    question: int,
+    bags: _Bags,
+    direction: NDArray[np.float64],
     first: NDArray[np.int32],
     cosines: NDArray[np.float64],
     thresholds: NDArray[np.int16],
 ) -> None:
-    """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best."""
+    """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best.
+
+    ``directions`` are those of the queries; ``direction`` (dim,) is overwritten.
+    """
+    question = bags.first[group]
+    put_direction(direction, group, bags.words, bags.word_starts, bags.vectors)
     flags_by_eight = flags.view(np.uint64)
     for eight in range(len(flags_by_eight)):
         if not flags_by_eight[eight]:
@@ -177,7 +193,7 @@ def _consider(
             if not flags[lane] or group == queries[lane]:
                 continue
             heap = cosines[lane]
-            cosine = _cosine(directions[queries[lane]], directions[group])
+            cosine = _cosine(directions[lane], direction)
             if cosine > heap[0] or (cosine == heap[0] and question < first[lane, 0]):
                 _sift(heap, first[lane], len(heap), cosine, question)
                 thresholds[lane] = np.int16(np.floor(max(min(heap[0], 1.0), -1.0) * 32767.0))
@@ -193,7 +209,7 @@ def _scan(
     thresholds: NDArray[np.int16],
     queries: NDArray[np.int32],
     directions: NDArray[np.float64],
-    first_question: NDArray[np.int32],
+    bags: _Bags,
     first: NDArray[np.int32],
     cosines: NDArray[np.float64],
 ) -> None:
@@ -204,6 +220,7 @@ def _scan(
     """
     lanes = uintp(LANES)
     flags = np.zeros(LANES, np.uint8)
+    direction = np.empty(directions.shape[1], np.float64)
     for group in range(start, end):
         row = uintp(trie.shared[group]) * lanes
         for i in range(trie.word_starts[group], trie.word_starts[group + 1]):
@@ -222,16 +239,16 @@ def _scan(
             for lane in range(LANES):
                 needed = np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16)
                 flags[uintp(lane)] = np.uint8((sums[row + uintp(lane)] >> 1) >= np.int16(needed + margin))
-            _consider(group, flags, queries, directions, first_question[group], first, cosines, thresholds)
+            _consider(group, flags, queries, directions, bags, direction, first, cosines, thresholds)
 
 
 @njit(cache=True, nogil=True)
 def _search(
     all_queries: NDArray[np.int32],
+    all_directions: NDArray[np.float64],
     all_word_scores: NDArray[np.float32],
     trie: _Trie,
-    directions: NDArray[np.float64],
-    first_question: NDArray[np.int32],
+    bags: _Bags,
     all_first: NDArray[np.int32],
     all_cosines: NDArray[np.float64],
 ) -> None:
@@ -241,6 +258,7 @@ def _search(
     for batch in range(len(all_queries) // LANES):
         lane0, lane1 = batch * LANES, (batch + 1) * LANES
         queries, first, cosines = all_queries[lane0:lane1], all_first[lane0:lane1], all_cosines[lane0:lane1]
+        directions = all_directions[lane0:lane1]
         word_scores = np.empty(len(all_word_scores) * LANES, np.int16)
         for word in range(len(all_word_scores)):
             exact, rounded = all_word_scores[word, lane0:lane1], word_scores[word * LANES : (word + 1) * LANES]
@@ -254,6 +272,6 @@ def _search(
         for step in range(n_segments):
             segment = own if step == 0 else (step - 1 if step <= own else step)
             start, end = segment * SEGMENT, min((segment + 1) * SEGMENT, n_groups)
-            _scan(start, end, trie, word_scores, sums, thresholds, queries, directions, first_question, first, cosines)
+            _scan(start, end, trie, word_scores, sums, thresholds, queries, directions, bags, first, cosines)
         for lane in range(LANES):
             _best_first(cosines[lane], first[lane])

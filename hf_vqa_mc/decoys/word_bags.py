@@ -18,6 +18,7 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
+from hf_vqa_mc.text.wu_palmer import reading_inline
 
 NO_BAG = -1
 """Bag of a question without (known) words, which is similar to no other."""
@@ -159,8 +160,6 @@ class QuestionGroups:
     """(groups,): the first question of each"""
     vectors: NDArray[np.float32]
     """(words, dim)"""
-    directions: NDArray[np.float64]
-    """(groups, dim): normalised average word vectors; zero where the words cancel out"""
     lengths: NDArray[np.float64]
     """(groups,): norm of the sum of a bag's vectors"""
 
@@ -169,13 +168,22 @@ class QuestionGroups:
         """Number of groups."""
         return self.bags.size
 
+    def directions(self, groups: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Normalised average word vectors, (groups, dim); zero where the words cancel out.
+
+        Those of all groups would need more memory than everything else.
+        """
+        found = np.empty((len(groups), self.vectors.shape[1]), np.float64)
+        _put_directions(found, groups, self.bags.words, self.bags.word_starts, self.vectors)
+        return found
+
 
 def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
     """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
     bags = WordBags.group(questions, partial(_same_vectors, vectors))
     of_words = vectors.rows(bags.vocabulary)[0]
-    directions, lengths = _directions(bags.words, bags.word_starts, of_words)
-    return QuestionGroups(bags, bags.members[bags.member_starts[:-1]].astype(np.int32), of_words, directions, lengths)
+    first = bags.members[bags.member_starts[:-1]].astype(np.int32)
+    return QuestionGroups(bags, first, of_words, _lengths(bags.words, bags.word_starts, of_words))
 
 
 def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
@@ -189,22 +197,47 @@ def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
     return first
 
 
+@reading_inline
+def put_direction(
+    direction: NDArray[np.float64],
+    group: int,
+    words: NDArray[np.int32],
+    word_starts: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+) -> float:
+    """Put the normalised sum of a group's vectors, added in float64 in the order of its words; returns its norm."""
+    direction[:] = 0.0
+    for i in range(word_starts[group], word_starts[group + 1]):
+        for j in range(len(direction)):
+            direction[j] += vectors[words[i], j]
+    square = 0.0
+    for j in range(len(direction)):
+        square += direction[j] * direction[j]
+    length = np.sqrt(square)
+    if length > 0.0:
+        for j in range(len(direction)):
+            direction[j] = direction[j] / length
+    return float(length)
+
+
 @njit(cache=True)
-def _directions(
-    bags: NDArray[np.int32], bag_starts: NDArray[np.int64], vectors: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Normalised sums of vectors, in float64 and in the order of the bag, and their norms."""
-    dim = vectors.shape[1]
-    directions = np.zeros((len(bag_starts) - 1, dim), np.float64)
-    lengths = np.zeros(len(directions), np.float64)
-    for group in range(len(directions)):
-        for i in range(bag_starts[group], bag_starts[group + 1]):
-            for j in range(dim):
-                directions[group, j] += vectors[bags[i], j]
-        for j in range(dim):
-            lengths[group] += directions[group, j] * directions[group, j]
-        lengths[group] = np.sqrt(lengths[group])
-        if lengths[group] > 0.0:
-            for j in range(dim):
-                directions[group, j] = directions[group, j] / lengths[group]
-    return directions, lengths
+def _put_directions(
+    found: NDArray[np.float64],
+    groups: NDArray[np.int32],
+    words: NDArray[np.int32],
+    word_starts: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+) -> None:
+    for row in range(len(groups)):
+        put_direction(found[row], groups[row], words, word_starts, vectors)
+
+
+@njit(cache=True)
+def _lengths(
+    words: NDArray[np.int32], word_starts: NDArray[np.int64], vectors: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    lengths = np.empty(len(word_starts) - 1, np.float64)
+    direction = np.empty(vectors.shape[1], np.float64)
+    for group in range(len(lengths)):
+        lengths[group] = put_direction(direction, group, words, word_starts, vectors)
+    return lengths

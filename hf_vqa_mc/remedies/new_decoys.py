@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import KINDS, class_names
 from hf_vqa_mc.benchmarks.verdicts import Rejected
-from hf_vqa_mc.dataset.build import sentences
+from hf_vqa_mc.dataset.build_inputs import sentences
 from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors, uses_word_vectors
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number

@@ -24,5 +24,6 @@ SOURCES: "Listing[Source]" = Listing(
         "easyvqa": "hf_vqa_mc.sources.easyvqa:EASYVQA",
         "tdiuc": "hf_vqa_mc.sources.tdiuc:TDIUC",
         "gqa": "hf_vqa_mc.sources.gqa:GQA",
+        "triplets": "hf_vqa_mc.sources.own_triplets:TRIPLETS_SOURCE",
     },
 )

@@ -16,6 +16,7 @@ from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.download import Downloads
 from hf_vqa_mc.sources.files import Files, Folder, RemoteFile
+from hf_vqa_mc.sources.table import ROWS
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig
@@ -87,6 +88,15 @@ class OpenEnded:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """Triplets that need not fit into memory."""
+
+    rows: int
+    tables: Iterator[pa.Table]
+    """checked tables ``schema.TRIPLETS``, at most 100,000 rows each"""
+
+
+@dataclass(frozen=True)
 class Source:
     """A dataset: its publisher, its files, and how they become triplets."""
 
@@ -103,8 +113,10 @@ class Source:
     """reads the publisher's files as a table ``schema.TRIPLETS``, deterministically"""
     image_hint: str
     """one sentence: where to get its images and how they are named"""
-    synthetic: str = ""
-    """one sentence: what a program generated; "" if people wrote all questions and answers"""
+    synthetic: str | None = None
+    """one sentence: what is not from people or cameras; "" if everything is, None if that is not known"""
+    stream: Callable[[Files], Stream] | None = None
+    """as ``read``, piece by piece, for sources of any size"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
     """published number of triplets of each split, if known"""
     expected_total: int | None = None
@@ -167,6 +179,13 @@ class OpenedSource:
         total = {} if source.expected_total is None else {"all": source.expected_total}
         warn_about_counts(source.name, {**source.expected_counts, **total}, {**found, "all": triplets.num_rows})
         return triplets
+
+    def stream(self, released_decoys: bool = False) -> Stream:
+        """The triplets piece by piece; see `triplets`."""
+        if self.source.stream:
+            return self.source.stream(self.files)
+        table = self.triplets(released_decoys)
+        return Stream(table.num_rows, (table.slice(first, 10 * ROWS) for first in range(0, table.num_rows, 10 * ROWS)))
 
 
 def open_source(

@@ -50,6 +50,12 @@ class WordVectors:
     _vectors: NDArray[np.floating] = field(repr=False)
     _row: dict[str, int] = field(repr=False)
 
+    @classmethod
+    def of(cls, name: str, sha256: str, words: Sequence[str], vectors: NDArray[np.floating]) -> "WordVectors":
+        """Vectors of some words, (words, dim); the first of equal words counts, as in gensim."""
+        row = dict(zip(reversed(words), reversed(range(len(words))), strict=True))
+        return cls(name, sha256, vectors.shape[1], vectors, row)
+
     def rows(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """The vectors of words.
 
@@ -85,21 +91,19 @@ def load_word_vectors(
     if name == CORPUS:
         if corpus is None:
             raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; give a file")
-        return _indexed(CORPUS, _train_on_corpus(_Restartable(corpus, progress), seed))
+        return _named(CORPUS, _train_on_corpus(_Restartable(corpus, progress), seed))
     path = Path(name).expanduser()
     if path.is_dir():
         raise InputError(f"word vectors {name}: expected a file, this is a folder")
     if path.exists():
-        return _indexed(path.name, _read(path))
+        return _named(path.name, _read(path))
     if path.suffix in _FILE_ENDINGS or path.name != name:
         raise _missing_file(path)
-    return _indexed(name, _read(_from_gensim_data(name)))
+    return _named(name, _read(_from_gensim_data(name)))
 
 
-def _indexed(name: str, table: VectorTable) -> WordVectors:
-    # the first of equal words counts, as in gensim
-    row = dict(zip(reversed(table.words), reversed(range(len(table.words))), strict=True))
-    return WordVectors(name, table.sha256, table.vectors.shape[1], table.vectors, row)
+def _named(name: str, table: VectorTable) -> WordVectors:
+    return WordVectors.of(name, table.sha256, table.words, table.vectors)
 
 
 def _read(path: Path) -> VectorTable:

@@ -188,7 +188,8 @@ def _write_sets(
     settings: GenerateGqaSettings, variant: str, size: int, ontology: "Ontology | None", progress: Progress
 ) -> BuildResult:
     """Write a dataset folder with closed answer sets of a variant."""
-    from hf_vqa_mc.dataset.build import VariantInputs, about_source, made_with
+    from hf_vqa_mc.dataset.build import about_source, made_with
+    from hf_vqa_mc.dataset.build_inputs import VariantInputs
     from hf_vqa_mc.dataset.folder import BUILT, write_folder
     from hf_vqa_mc.dataset.variants import build_variants
     from hf_vqa_mc.decoys.crossed_sets import QUESTION_SETS
@@ -212,7 +213,7 @@ def _write_sets(
         progress=progress,
     )
     inputs = VariantInputs(triplets, (variant,), None, Settings(set_size=size, seed=settings.seed))
-    made = made_with(inputs, "generated")
+    made = made_with("generated", inputs.settings, triplets.num_rows)
     splits = ", ".join(f"{name}={share:g}" for name, share in settings.splits.items())
     made["settings"] |= {name: getattr(settings, name) for name in _OF_SETS} | {
         "splits": splits,

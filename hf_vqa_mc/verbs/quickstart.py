@@ -180,7 +180,7 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
 
     to_build = BuildSettings(
         SOURCE,
-        output=settings.output,
+        output=str(settings.output) if settings.output else None,
         overwrite=settings.overwrite,
         images=package_folder(),
         seed=settings.seed,

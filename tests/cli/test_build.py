@@ -196,7 +196,7 @@ import hf_vqa_mc.dataset.folder as folder
 def slow(*_, **__):
     print("working", flush=True)
     time.sleep(60)
-folder._write_variant = slow
+folder.write_variant = slow
 from hf_vqa_mc.cli import main
 main()
 """

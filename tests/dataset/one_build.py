@@ -48,4 +48,4 @@ def die_at(point: str) -> None:
     if point in PUBLISHING:
         die_publishing(point)
     else:
-        die_after(folder, {"first variant": "_write_variant", "card": "card"}[point])
+        die_after(folder, {"first variant": "write_variant", "card": "card"}[point])

@@ -8,12 +8,13 @@ import pytest
 from datasets import load_dataset
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset.build import _use_threads, build_folder
+from hf_vqa_mc.dataset.build import build_folder
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.dataset.stored_images import with_images
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.sources.source import read_triplets
 from tests.dataset.fixtures import draw_images, tree_bytes
 from tests.sources import fixtures
@@ -199,10 +200,9 @@ def test_progress_names_the_steps(cocoqa_files, glove_file, tmp_path):
 def test_the_number_of_threads_is_set(monkeypatch):
     before = numba.get_num_threads()
     try:
-        _use_threads(1)
-        assert numba.get_num_threads() == 1
-        _use_threads(None)
-        assert numba.get_num_threads() == 1
+        for threads in (1, None):
+            with open_executor("local", threads=threads):
+                assert numba.get_num_threads() == 1
     finally:
         numba.set_num_threads(before)
 

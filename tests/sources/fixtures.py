@@ -14,6 +14,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hf_vqa_mc.schema import TRIPLETS
+
 THINGS = (
     "cat", "dog", "train", "bench", "umbrella", "surfboard", "giraffe", "laptop", "pizza", "truck", "zebra", "kite",
     "clock", "vase", "bicycle", "sandwich", "skateboard", "elephant", "pony tail", "hot dog",
@@ -352,4 +357,35 @@ def write_easyvqa(folder: Path) -> Path:
             image = folder / split / "images" / f"{image_id}.png"
             image.parent.mkdir(parents=True, exist_ok=True)
             image.write_bytes(ONE_PIXEL_PNG)
+    return folder
+
+
+def write_triplets(folder: Path, images: int = 12) -> Path:
+    """Own triplets, three questions an image, in a Parquet file per split: half of the images are for training."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, first, last in (
+        ("train", 0, images // 2),
+        ("validation", images // 2, 3 * images // 4),
+        ("test", 3 * images // 4, images),
+    ):
+        columns: dict[str, list[Any]] = {name: [] for name in TRIPLETS.names if name != "split"}
+        for image in range(first, last):
+            rng = Random(image)
+            for number, (question, answers) in enumerate(
+                {
+                    f"what is {rng.choice(PLACES)}?": THINGS,
+                    f"what color is the {rng.choice(THINGS)}?": COLOURS,
+                    f"what is the {rng.choice(PERSONS)} doing?": DEEDS,
+                }.items()
+            ):
+                target = rng.choice(answers)
+                row = {
+                    "question_id": f"{image}-{number}", "image_id": f"{image}", "question": question, "target": target,
+                    "answers": [target], "orig_decoys": [text for text in answers if text != target][:3],
+                    "question_type": "what", "answer_type": "other", "image_file": f"{image}.jpg",
+                }  # fmt: skip
+                for name, column in columns.items():
+                    column.append(row[name])
+        schema = pa.schema([field for field in TRIPLETS if field.name != "split"])
+        pq.write_table(pa.table(columns, schema=schema), folder / f"{split}-00000.parquet")
     return folder

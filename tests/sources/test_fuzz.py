@@ -21,7 +21,7 @@ from tests.sources import fixtures, open_ended_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
-JSON_SOURCES = [name for name in SOURCES if name != "cocoqa"]
+JSON_SOURCES = [name for name in SOURCES if name not in ("cocoqa", "triplets")]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
         "",
@@ -63,6 +63,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     fixtures.write_cocoqa(base / "cocoqa")
     fixtures.write_visual_genome(base / "qavg")
     fixtures.write_easyvqa(base / "easyvqa")
+    fixtures.write_triplets(base / "triplets")
     fixtures.write_visual7w(base / "visual7w")
     for split, records in fixtures.visual7w_decoys_json().items():
         (base / "visual7w" / f"v7w_{split}_decoys.json").write_text(json.dumps(records))

@@ -1,0 +1,186 @@
+"""The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
+from hf_vqa_mc.dataset.parts import PLAN, STATE, divide, make_plan, put_vectors, read_part
+from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
+from hf_vqa_mc.dataset.variants import needs_word_vectors, uses_word_vectors, variants_of
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.distributed_search import QUESTIONS
+from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.storage import Storage
+from hf_vqa_mc.options import subset
+from hf_vqa_mc.sources.source import OpenedSource, Source
+from hf_vqa_mc.text.many_texts import word_lists
+from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
+from hf_vqa_mc.version import code_state
+
+
+@dataclass(frozen=True)
+class VariantInputs:
+    """The arguments of ``variants.build_variants``."""
+
+    triplets: pa.Table
+    names: tuple[str, ...]
+    """variants to build"""
+    vectors: WordVectors | None
+    settings: Settings
+    orig_made: Mapping[str, Any] | None = None
+    """statistics of generated ``orig`` decoys"""
+
+
+def gather(
+    opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
+) -> VariantInputs:
+    """Read the inputs of multiple-choice variants; None for all variants that the source can have.
+
+    Raises:
+        InputError: a file cannot be used, the source cannot have a variant, or required word vectors are not named.
+    """
+    source, method = opened.source, subset(settings, Settings)
+    vectors = named_vectors(source, variants, settings, progress)
+    progress("reading questions", 0, 1)
+    given = read_plausible(settings.plausible) if settings.plausible else None
+    triplets = opened.triplets(released_decoys=settings.decoys == "released")
+    progress("reading questions", 1, 1)
+    orig_made = None
+    if settings.orig == "made":
+        triplets, orig_made = vqa_candidates(
+            triplets, plausible=given, pool=method.decoys_from, seed=method.seed, progress=progress
+        )
+        method = replace(method, fallback_orig=False)  # so that other variants do not change
+    taken = {config.name for config in source.open_ended}
+    possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
+    for name in variants or ():
+        if name not in possible:
+            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
+    if isinstance(vectors, str):
+        vectors = load_word_vectors(vectors, partial(sentences, triplets), method.seed, progress)
+    built = variants or [name for name in possible if not VARIANTS[name].closed]
+    return VariantInputs(triplets, tuple(built), vectors, method, orig_made)
+
+
+def named_vectors(
+    source: Source, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
+) -> WordVectors | str | None:
+    """The word vectors that variants need, or `CORPUS` if they are still to be trained; see `gather`."""
+    wanted = settings.word_vectors or source.default_word_vectors
+    chosen = [VARIANTS[name] for name in VARIANTS if variants is None or name in variants]
+    if settings.decoys != "generated":
+        return None
+    if wanted is None and needs_word_vectors(chosen):
+        alone = [
+            f"; or build open-ended configs alone, which need none (--variants {c.word})" for c in source.open_ended
+        ]
+        raise InputError(
+            f"{source.name}: QoU decoys need word vectors; give them (--word-vectors, or word_vectors= in Python): a "
+            "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "
+            f"{CORPUS!r} to train them on the dataset's own text{alone}"
+        )
+    if wanted is None or not uses_word_vectors(chosen):
+        return None
+    if wanted == CORPUS:
+        return CORPUS
+    progress("reading word vectors", 0, 1)  # first, so that a wrong path is reported at once
+    vectors = load_word_vectors(wanted)
+    progress("reading word vectors", 1, 1)
+    return vectors
+
+
+@contextmanager
+def work_folder(
+    opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, location: str
+) -> Iterator[Storage]:
+    """The folder of what a build finished: a new one, or that of the same build before an interruption.
+
+    It is removed at the end, and after an error in the input before any part was built.
+
+    Raises:
+        InputError: it holds another build or other files, or cannot be written.
+    """
+    work = Storage(settings.work or f"{location.rstrip('/')}.work")
+    state = fingerprint(
+        {
+            "settings": {**asdict(subset(settings, DecoySettings)), "plausible": None},
+            "parts": [settings.largest_part, variants],
+            "vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
+            "input": input_state(opened.source, settings.data_dir),
+            "code": code_state(),
+        }
+    )
+    if work.exists(STATE):
+        if work.read_json(STATE) != state:
+            raise InputError(
+                f"{work.path()} holds an unfinished build with other input, settings or version; repeat that build, "
+                "remove the folder, or give another one with --work"
+            )
+    elif work.exists() and work.names():
+        raise InputError(f"{work.path()} holds other files; give a new folder with --work")
+    else:
+        work.check_writable()
+        work.write_json(STATE, state)
+    try:
+        yield work
+    except InputError:
+        if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
+            work.remove()
+        raise
+    work.remove()
+
+
+def divided(
+    opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, work: Storage, progress: Progress
+) -> Storage:
+    """Divide the triplets into ``work``, with a plan; what the same build did before an interruption is kept.
+
+    Returns:
+        ``work``.
+
+    Raises:
+        InputError: as `gather`, or a variant forms closed answer sets; nothing is left in ``work``.
+    """
+    source, method = opened.source, subset(settings, Settings)
+    closed = [name for name in variants or () if VARIANTS[name].closed]
+    if closed:
+        raise InputError(f"--largest-part cannot be used with {closed[0]}: closed sets are formed of all rows")
+    if work.exists(PLAN):
+        return work
+    vectors = named_vectors(source, variants, settings, progress)
+    stream = opened.stream(released_decoys=settings.decoys == "released")
+    n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
+    counts, words = divide(stream, n_parts, work, progress)
+    filled = [part for part in range(n_parts) if counts[part]]
+    possible = [name for name, variant in VARIANTS.items() if not variant.closed]
+    for part in filled:
+        own = variants_of(read_part(work, part))
+        possible = [name for name in possible if name in own]
+    for name in variants or ():
+        if name not in possible:
+            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
+    if isinstance(vectors, str):
+        vectors = load_word_vectors(vectors, partial(_sentences_of_parts, work, filled), method.seed, progress)
+    if vectors is not None:
+        put_vectors(work, vectors, words)
+    work.write_json(PLAN, asdict(make_plan(variants or possible, method, counts, vectors is not None)))
+    return work
+
+
+def _sentences_of_parts(work: Storage, parts: Sequence[int]) -> Iterator[list[str]]:
+    return chain.from_iterable(sentences(read_part(work, part)) for part in parts)
+
+
+def sentences(triplets: pa.Table) -> Iterator[list[str]]:
+    """The dataset's own text: tokens of each question and its answer."""
+    questions, targets = (word_lists(triplets[name].combine_chunks()) for name in ("question", "target"))
+    return (question + target for question, target in zip(questions, targets, strict=True))

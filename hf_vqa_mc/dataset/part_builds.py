@@ -1,0 +1,248 @@
+"""Building the parts of `dataset.parts`, one by one or on a cluster, and putting them together."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hf_vqa_mc.dataset.folder import write_variant
+from hf_vqa_mc.dataset.parts import (
+    BUILT,
+    MEASURED,
+    PLAN,
+    PRIORS,
+    STATE,
+    Plan,
+    folder_of,
+    parquet,
+    read_part,
+    stored_vectors,
+)
+from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
+from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
+from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.io.executors import Executor
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.storage import Storage
+from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.word_vectors import WordVectors
+
+
+def build_part(location: str, part: int) -> None:
+    """Build the configs of a part in the folder ``location``; a finished part is left as it is."""
+    work = Storage(location)
+    if work.exists(f"{folder_of(part)}/{BUILT}"):
+        return
+    plan = Plan(**work.read_json(PLAN))
+    vectors = stored_vectors(location, work.read_json(STATE)) if plan.has_vectors else None
+    entries = {}
+    with TemporaryDirectory(prefix="vqa-mc-part-") as folder:
+        for variant in build_variants(read_part(work, part), plan.variants, vectors, Settings(**plan.settings)):
+            entries[variant.name] = write_variant(Path(folder), variant.name, variant)
+            for name in entries[variant.name]["files"]:
+                work.put(f"{folder_of(part)}/{name}", Path(folder, name))
+                Path(folder, name).unlink()
+            work.write(f"{folder_of(part)}/{variant.name}/{PRIORS}", parquet(_occurrences(variant, plan.counted)))
+    work.write_json(f"{folder_of(part)}/{BUILT}", entries)
+
+
+def _occurrences(variant: BuiltVariant, split: str | None) -> pa.Table:
+    """How often each comparable text is a target and a decoy in a split, or in all rows."""
+    tables = [table for name, table in variant.splits.items() if split in (None, name)]
+    rows = pa.concat_tables([table.select(["choices", "label"]) for table in tables]).combine_chunks()
+    keys, first = _flat_keys(rows)
+    is_target = np.zeros(len(keys), np.int64)
+    is_target[first[:-1] + rows["label"].to_numpy()] = 1
+    return _summed_occurrences(pa.table({"text": keys, "as_target": is_target, "as_decoy": 1 - is_target}))
+
+
+def _flat_keys(rows: pa.Table) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The comparable texts of all choices, and the start of each row's."""
+    choices = rows["choices"].combine_chunks()
+    encoded = choices.flatten().dictionary_encode()
+    keys = comparable_texts(encoded.dictionary)[0].take(encoded.indices)
+    return keys, starts(choices.value_lengths().to_numpy())
+
+
+def _summed_occurrences(table: pa.Table) -> pa.Table:
+    found = table.group_by("text").aggregate([("as_target", "sum"), ("as_decoy", "sum")])
+    return found.rename_columns(["text", "as_target", "as_decoy"]).sort_by("text")
+
+
+# putting parts together ---------------------------------------------------------------------------------------------
+
+
+def measure_part(location: str, part: int) -> None:
+    """Measure eq. 2 on the rows of a part that it was not fitted on."""
+    work = Storage(location)
+    if work.exists(f"{folder_of(part)}/{MEASURED}"):
+        return
+    priors = pq.read_table(io.BytesIO(work.read(PRIORS)))
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, entry in work.read_json(f"{folder_of(part)}/{BUILT}").items():
+        known = priors.filter(pc.equal(priors["config"], name))
+        found[name] = {}
+        for split in [split for split in entry["splits"] if split != "train"]:
+            files = [file for file in entry["files"] if PurePosixPath(file).name.startswith(f"{split}-")]
+            contents = [io.BytesIO(work.read(f"{folder_of(part)}/{file}")) for file in files]
+            rows = pa.concat_tables([pq.read_table(content, columns=["choices", "label"]) for content in contents])
+            found[name][split] = _measured(rows.combine_chunks(), known)
+    work.write_json(f"{folder_of(part)}/{MEASURED}", found)
+
+
+def _measured(rows: pa.Table, known: pa.Table) -> list[float]:
+    """Sums over rows: probability that eq. 2 picks the target, that a random guess does; and the number of rows."""
+    keys, first = _flat_keys(rows)
+    number = pc.fill_null(pc.index_in(keys, known["text"].combine_chunks().cast(keys.type)), MISSING).to_numpy()
+    likelihood = np.append(known["likelihood"].to_numpy(), NEVER_SEEN)[number]  # the last one for MISSING
+    sizes, labels = np.diff(first), rows["label"].to_numpy()
+    width = np.arange(sizes.max())
+    order = (labels[:, None] + width) % sizes[:, None]  # the target first
+    valid = width < sizes[:, None]
+    scores = likelihood[first[:-1, None] + order]
+    picked = target_picked(scores, np.where(valid, 0, MISSING).astype(np.int32))
+    return [float(picked.sum()), float((1.0 / sizes).sum()), len(sizes)]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A build in parts that is complete."""
+
+    work: Storage
+    plan: Plan
+    entries: Mapping[str, Mapping[str, Any]]
+    """variant to its entry in the inventory, with the names of files in the dataset folder"""
+    files: Sequence[tuple[str, str]]
+    """name of each file in ``work`` and in the dataset folder"""
+
+    @property
+    def settings(self) -> Settings:
+        """The parameters of the method."""
+        return Settings(**self.plan.settings)
+
+    @property
+    def vectors(self) -> WordVectors | None:
+        """The word vectors of the questions' words."""
+        return stored_vectors(self.work.location, self.work.read_json(STATE)) if self.plan.has_vectors else None
+
+    def images(self) -> list[pa.Table]:
+        """The columns image_id and image_file of each part."""
+        return [read_part(self.work, part).select(["image_id", "image_file"]) for part in self.plan.parts]
+
+    def copy_to(self, folder: Storage, progress: Progress) -> None:
+        """Copy the rows into the dataset folder, by hard links on one disk."""
+        progress("copying parts", 0, len(self.files))
+        for number, (name, new_name) in enumerate(self.files, 1):
+            self.work.copy(name, folder, new_name)
+            progress("copying parts", number, len(self.files))
+
+
+def build_parts(source: str, work: Storage, executor: Executor, progress: Progress) -> Parts:
+    """Build all parts of a plan and put their figures together; ``source`` begins the names of configs.
+
+    Raises:
+        InputError: a part cannot be built; names it.
+    """
+    plan = Plan(**work.read_json(PLAN))
+
+    def run(function: Callable[[str, int], None], step: str) -> None:
+        calls = {f"{work.path(folder_of(part))} ({plan.rows[part]:,} triplets)": part for part in plan.parts}
+        executor.run(function, {name: (work.location, part) for name, part in calls.items()}, step, progress)
+
+    def read(name: str) -> list[dict[str, Any]]:
+        return [work.read_json(f"{folder_of(part)}/{name}") for part in plan.parts]
+
+    run(build_part, "building parts")
+    built = read(BUILT)
+    merged = {name: _summed([part[name]["statistics"] for part in built]) for name in plan.variants}
+    priors = []
+    for name, statistics in merged.items():
+        files = [f"{folder_of(part)}/{name}/{PRIORS}" for part in plan.parts]
+        occurrences = _summed_occurrences(pa.concat_tables(pq.read_table(io.BytesIO(work.read(f))) for f in files))
+        as_target, as_decoy = occurrences["as_target"].to_numpy(), occurrences["as_decoy"].to_numpy()
+        statistics["neutrality"] = neutrality(as_target, as_decoy)
+        statistics["wordnet_coverage"] = _with_share(statistics["wordnet_coverage"])
+        if plan.counted:
+            rule = PriorRule.of_counts(as_target, as_decoy, _decoys_per_row(statistics["choices_per_row"]["train"]))
+            columns = {"config": pa.repeat(name, len(occurrences)), "text": occurrences["text"]}
+            priors.append(pa.table({**columns, "likelihood": rule.likelihood}))
+    measured: list[dict[str, Any]] = []
+    if priors:
+        work.write(PRIORS, parquet(pa.concat_tables(priors)))
+        run(measure_part, "measuring parts")
+        measured = read(MEASURED)
+    renamed: list[tuple[str, str]] = []
+    entries = {}
+    hashed = ["row_hashes"] if len(plan.parts) == 1 else []  # those of parts cannot be combined
+    for name, statistics in merged.items():
+        statistics["prior_rule"] = _prior_rule([part[name] for part in measured])
+        parts = {folder_of(part): entry[name] for part, entry in zip(plan.parts, built, strict=True)}
+        named = _new_names(parts, f"{source}_{name}")
+        renamed += named
+        checksums = {
+            f"{folder}/{file}": sha256 for folder, one in parts.items() for file, sha256 in one["files"].items()
+        }
+        last = [split for split in SPLITS if split in statistics["rows"]][-1]
+        entries[name] = {
+            **{key: next(iter(parts.values()))[key] for key in ("variant", "embedded_images", *hashed)},
+            "splits": _summed([one["splits"] for one in parts.values()]),
+            "files": {new_name: checksums[file] for file, new_name in named},
+            "file_bytes": sum(one["file_bytes"] for one in parts.values()),
+            "statistics": statistics,
+            "example": next(one["example"] for one in parts.values() if one["example"]["split"] == last),
+        }
+    return Parts(work, plan, entries, renamed)
+
+
+def _new_names(parts: Mapping[str, Mapping[str, Any]], config: str) -> list[tuple[str, str]]:
+    """The names of a config's files in the parts, and in the dataset folder: numbered through all parts."""
+    files = [(folder, PurePosixPath(file)) for folder, entry in parts.items() for file in sorted(entry["files"])]
+    named = []
+    for split in SPLITS:
+        own = [(folder, file) for folder, file in files if file.name.startswith(f"{split}-")]
+        for number, (folder, file) in enumerate(own):
+            named.append((f"{folder}/{file}", f"{config}/{split}-{number:05d}-of-{len(own):05d}.parquet"))
+    return named
+
+
+def _summed(values: Sequence[Any]) -> Any:  # noqa: ANN401  as the values
+    """Sums of whole numbers in dictionaries of the same form; other values are left out."""
+    if isinstance(values[0], dict):
+        keys = dict.fromkeys(chain.from_iterable(values))
+        summed = {key: _summed([value[key] for value in values if key in value]) for key in keys}
+        return {key: value for key, value in summed.items() if value is not None}
+    return sum(values) if isinstance(values[0], int) else None
+
+
+def _with_share(coverage: dict[str, int]) -> dict[str, Any]:
+    return {**coverage, "share": coverage["covered"] / coverage["triplets"]}
+
+
+def _decoys_per_row(sizes: Mapping[str, int]) -> int:
+    """K of eq. 2, see `statistics.decoys_per_row`, from the number of rows by number of choices."""
+    counts = sorted((int(size) - 1, rows) for size, rows in sizes.items())
+    ends, total = np.cumsum([rows for _, rows in counts]), sum(sizes.values())
+    middle = [counts[int(np.searchsorted(ends, at, side="right"))][0] for at in ((total - 1) // 2, total // 2)]
+    return max(sum(middle) // 2, 1)
+
+
+def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
+    """Accuracy of eq. 2 and of random guesses on each split, from the sums of `measure_part`."""
+    found = {}
+    for split in SPLITS:
+        sums = [one[split] for one in measured if split in one]
+        if sums:
+            picked, guessed, rows = (sum(column) for column in zip(*sums, strict=True))
+            found[split] = {"accuracy": picked / rows, "chance": guessed / rows}
+    return found

@@ -1,0 +1,237 @@
+"""Running independent calls here or on a Ray cluster: ``--executor local`` or ``ray``.
+
+A call is a function of the package and plain arguments. It reads and writes files of a `Storage`, so a call whose
+worker died is made again, and a finished one is never lost.
+"""
+
+import contextlib
+import logging
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit
+
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.version import __version__, code_state
+
+ExecutorName = Literal["local", "ray"]
+MOST_FAILURES = 3
+"""Failures of a call after which the run stops."""
+MOST_DEATHS = 10
+"""Deaths of workers during a call after which the run stops: most are not the call's fault."""
+_ANSWER_SECONDS = 10.0
+"""Time in which the address of a cluster must accept a connection."""
+
+Calls = Mapping[str, tuple[Any, ...]]
+"""Arguments of each call, by a name for messages."""
+
+
+class Executor(Protocol):
+    """Makes calls in any order, each at least once."""
+
+    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress) -> None:
+        """Make all calls.
+
+        Args:
+            function: of a module of this package; calling it again does no harm.
+            calls: the arguments of each call.
+            step: name of the step, for progress.
+            progress: called with (step, calls done, number of calls).
+
+        Raises:
+            InputError: from a call, or a call failed `MOST_FAILURES` times; names it.
+        """
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Makes one call after another in this process; calls use threads."""
+
+    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress) -> None:
+        """Make all calls."""
+        progress(step, 0, len(calls))
+        for number, arguments in enumerate(calls.values(), 1):
+            function(*arguments)
+            progress(step, number, len(calls))
+
+
+@dataclass(frozen=True)
+class RayExecutor:
+    """Makes calls on a Ray cluster that is already connected."""
+
+    threads: int
+    """CPUs and threads of each call"""
+
+    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress) -> None:
+        """Make all calls; workers may die, and nodes may come and go."""
+        import ray
+
+        remote = ray.remote(num_cpus=self.threads, max_retries=0)(_call)
+        failures: Counter[str] = Counter()
+        deaths: Counter[str] = Counter()
+
+        def start(name: str) -> Any:  # noqa: ANN401  an ObjectRef
+            return remote.options(name=name).remote(code_state(), self.threads, function, calls[name])
+
+        running = {start(name): name for name in calls}
+        progress(step, 0, len(calls))
+        try:
+            while running:
+                (done,), _ = ray.wait(list(running), num_returns=1)
+                name = running.pop(done)
+                try:
+                    ray.get(done)
+                except ray.exceptions.RayTaskError as error:
+                    cause = error.cause if isinstance(error.cause, Exception) else error
+                    if isinstance(cause, InputError):
+                        raise InputError(str(cause)) from error
+                    failures[name] += 1
+                    reason = f"{type(cause).__name__}: {_first_line(cause)}"
+                    if failures[name] == MOST_FAILURES:
+                        raise InputError(f"{name} failed {MOST_FAILURES} times, last with {reason}") from error
+                    running[start(name)] = name
+                except ray.exceptions.RayError as error:
+                    deaths[name] += 1
+                    if deaths[name] == MOST_DEATHS:
+                        reason = f"{MOST_DEATHS} workers died, the last with {_first_line(error)}"
+                        raise InputError(f"{name}: {reason}; is there enough memory?") from error
+                    running[start(name)] = name
+                else:
+                    progress(step, len(calls) - len(running), len(calls))
+        finally:
+            for call in running:
+                with contextlib.suppress(Exception):
+                    ray.cancel(call, force=True)
+
+
+@contextlib.contextmanager
+def open_executor(name: ExecutorName, address: str | None = None, threads: int | None = None) -> Iterator[Executor]:
+    """The executor; a connection to Ray that it opens is closed at the end.
+
+    Args:
+        name: ``local`` or ``ray``.
+        address: of a Ray cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default the connection of this
+            process is used, or Ray is started on this machine.
+        threads: CPUs and threads per call; by default the CPUs of the smallest node.
+
+    Raises:
+        InputError: the cluster does not answer, or its nodes have no or another version of this package.
+        MissingExtra: Ray is not installed.
+    """
+    if name == "local":
+        if threads is not None:
+            use_threads(threads)
+        yield LocalExecutor()
+        return
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("ray", "ray") from None
+    connected = ray.is_initialized()
+    if not connected:
+        _connect(address)
+    elif address not in (None, "auto"):
+        raise InputError(f"--address {address}: this process is connected to a Ray cluster already; leave it out")
+    try:
+        usable = [cpus for node in _nodes() if (cpus := int(node["Resources"].get("CPU", 0)))]
+        if not usable:
+            raise InputError(f"the Ray cluster {address or ''} has no CPUs; start it with some (--num-cpus)")
+        each = threads or min(usable)
+        if each > max(usable):
+            raise InputError(f"--workers {each}: no node of the Ray cluster has more than {max(usable)} CPUs")
+        _check_nodes()
+        yield RayExecutor(each)
+    finally:
+        if not connected:
+            ray.shutdown()
+
+
+def use_threads(threads: int) -> None:
+    """Set the number of threads of numba kernels, at most one per core."""
+    import numba
+
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined,unused-ignore]
+    numba.set_num_threads(min(threads, most))
+
+
+def _call(state: str, threads: int, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Make a call on a worker; nodes that join later are checked here."""
+    if code_state() != state:
+        raise InputError(
+            f"{socket.gethostname()}: hf_vqa_mc {__version__} is not the same as on the machine that started the "
+            "run; install the same version on all nodes"
+        )
+    use_threads(threads)
+    function(*arguments)
+
+
+def _connect(address: str | None) -> None:
+    """Connect to a cluster, or start Ray on this machine."""
+    import ray
+
+    if address and address != "auto":
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        try:
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = port = None
+        if not host or not port:
+            raise InputError(f"--address {address}: expected auto, HOST:PORT or ray://HOST:PORT")
+        try:
+            socket.create_connection((host, port), _ANSWER_SECONDS).close()
+        except OSError as error:
+            raise InputError(f"--address {address}: no answer ({error}); is the Ray cluster running?") from error
+    try:
+        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError and others
+        where = f"--address {address}" if address else "Ray could not be started"
+        raise InputError(f"{where}: {_first_line(error)}") from error
+
+
+def _nodes() -> list[dict[str, Any]]:
+    """The nodes that are alive."""
+    import ray
+
+    return [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def _check_nodes() -> None:
+    """Raise InputError unless all nodes have this package in the same version."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    def version_there() -> str | None:  # a local function is sent whole: the node may lack the package
+        try:
+            from hf_vqa_mc.version import code_state
+        except ImportError:
+            return None
+        return code_state()
+
+    probe = ray.remote(num_cpus=0)(version_there)
+    nodes = {node["NodeID"]: node["NodeManagerHostname"] for node in _nodes()}
+    found = {
+        name: probe.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote()
+        for node, name in nodes.items()
+    }
+    for name, answer in found.items():
+        try:
+            state = ray.get(answer, timeout=120)
+        except ray.exceptions.RayError as error:
+            raise InputError(f"node {name} of the Ray cluster: {_first_line(error)}") from error
+        if state is None:
+            raise InputError(
+                f"node {name} of the Ray cluster has no hf_vqa_mc of this version; install {__version__} there"
+            )
+        if state != code_state():
+            raise InputError(
+                f"node {name} of the Ray cluster has another version of hf_vqa_mc; install {__version__} on all nodes"
+            )
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of an error's text that says something."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__

@@ -1,0 +1,163 @@
+"""Builds on a Ray cluster: the same bytes with any workers, whatever dies, and one line for what cannot work."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.dataset import part_builds
+from hf_vqa_mc.dataset.build import build_folder
+from hf_vqa_mc.dataset.settings import BuildSettings
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io import executors
+from hf_vqa_mc.io.executors import RayExecutor, open_executor
+from tests.dataset.fixtures import tree_bytes
+from tests.dataset.own_triplets import write_inputs
+
+ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    return write_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def built(inputs, tmp_path_factory):
+    """The files of a local build."""
+    folder = tmp_path_factory.mktemp("local")
+    vm.build("triplets", output=folder / "vqa_mc", **inputs)
+    return tree_bytes(folder / "vqa_mc")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Ray cluster of seven CPUs; this process is connected to it."""
+    ray.init("local", num_cpus=7, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def test_an_address_that_does_not_answer_is_named(inputs, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    for address, message in (
+        (f"127.0.0.1:{port}", rf"--address 127.0.0.1:{port}: no answer \(.*refused\); is the Ray cluster running\?"),
+        ("nonsense", "--address nonsense: expected auto, HOST:PORT or ray://HOST:PORT"),
+    ):
+        with pytest.raises(InputError, match=message):
+            vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", address=address, **inputs)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("cpus", [7, 3, 1], ids=["1 worker", "2 workers", "7 workers"])
+def test_parts_have_the_bytes_of_a_local_build_with_any_number_of_workers(cpus, inputs, built, tmp_path):
+    vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=cpus, **inputs)
+    assert tree_bytes(tmp_path / "vqa_mc") == built
+    assert not (tmp_path / "vqa_mc.work").exists()
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+def test_a_distributed_search_gives_the_bytes_of_a_local_build(cocoqa_files, glove_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.decoys.distributed_search.QUERIES", 16)
+    options = {"data_dir": cocoqa_files, "word_vectors": str(glove_file), "variants": "qou", "decoys_per_set": 6}
+    vm.build("cocoqa", output=tmp_path / "local", **options)
+    searched = []
+    settings = BuildSettings("cocoqa", **options, executor="ray", workers=1)
+    build_folder(settings, tmp_path / "ray", lambda step, done, total: searched.append((step, total)))
+    assert max(total for step, total in searched if step.startswith("searching the 12 most similar questions")) > 2
+    assert tree_bytes(tmp_path / "ray") == tree_bytes(tmp_path / "local")
+    assert not (tmp_path / "ray.work").exists()
+
+
+def workers() -> list[int]:
+    """The processes that make calls of `executors`."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                name = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if name.startswith(b"ray::") and b"part-" in name:
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.usefixtures("cluster")
+def test_killed_workers_cost_their_parts_only(inputs, built, tmp_path):
+    killed = []
+    over = threading.Event()
+
+    def kill() -> None:
+        while len(killed) < 5 and not over.is_set():
+            for process in workers()[:1]:
+                os.kill(process, signal.SIGKILL)
+                killed.append(process)
+            time.sleep(0.3)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=3, **inputs)
+    finally:
+        over.set()
+        killer.join()
+    assert killed
+    assert tree_bytes(tmp_path / "vqa_mc") == built
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_part_that_fails_three_times_is_named_and_the_finished_ones_are_kept(inputs, built, tmp_path, monkeypatch):
+    build_parts = part_builds.build_parts
+
+    def damaged(source, work, executor, progress):
+        path = Path(work.location, "part-00001", "triplets-00000.parquet")
+        content = path.read_bytes()
+        path.write_bytes(content[:100])
+        try:
+            return build_parts(source, work, executor, progress)
+        finally:
+            path.write_bytes(content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hf_vqa_mc.dataset.build.build_parts", damaged)
+        with pytest.raises(InputError, match=r"part-00001 \([\d,]+ triplets\) failed 3 times, last with ArrowInvalid"):
+            vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=7, **inputs)
+    assert (tmp_path / "vqa_mc.work" / "part-00000" / "built.json").exists()
+    assert not (tmp_path / "vqa_mc").exists()
+    vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=7, **inputs)
+    assert tree_bytes(tmp_path / "vqa_mc") == built
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_with_another_version_is_refused(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "code_state", lambda: "another")
+    with pytest.raises(InputError, match=r"node \S+ of the Ray cluster has another version of hf_vqa_mc; install"):
+        vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", **inputs)
+    with pytest.raises(InputError, match=r"is not the same as on the machine that started the run"):
+        RayExecutor(1).run(executors.use_threads, {"a call": (1,)}, "calls", lambda *progress: None)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 8}, "--workers 8: no node of the Ray cluster has more than 7 CPUs"),
+        ({"address": "10.0.0.1:6379"}, "this process is connected to a Ray cluster already; leave it out"),
+    ],
+)
+def test_what_the_cluster_cannot_do_is_refused(options, message):
+    with pytest.raises(InputError, match=message), open_executor("ray", **options):
+        pass
