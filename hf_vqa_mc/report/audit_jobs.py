@@ -60,22 +60,33 @@ class Jobs:
     """The audits of a server; ``folder`` is for uploads and running audits."""
 
     def __init__(self, folder: Path) -> None:
-        self.by_key: dict[str, Job] = {}
         self._folder, self._lock, self._worker = folder, Lock(), ThreadPoolExecutor(1)
+        self._by_key: dict[str, Job] = {}
         self._process: subprocess.Popen[str] | None = None
+        self._closed = False
 
     def new(self, dataset: str, config: str = "") -> tuple[str, Job]:
         """A new job and its key; raises InputError if too many have not ended."""
         with self._lock:
-            ended = sorted(((job.ended, key) for key, job in self.by_key.items() if job.ended), reverse=True)
-            for number, (at, key) in enumerate(ended):
-                if number >= KEPT or time.monotonic() - at > KEPT_SECONDS:
-                    del self.by_key[key]
-            if sum(not job.ended for job in self.by_key.values()) >= WAITING:
+            self._forget()
+            if sum(not job.ended for job in self._by_key.values()) >= WAITING:
                 raise InputError("too many audits are waiting; try again in some minutes")
             key = secrets.token_urlsafe(18)
-            self.by_key[key] = Job(Path(tempfile.mkdtemp(dir=self._folder)), dataset, config)
-            return key, self.by_key[key]
+            self._by_key[key] = Job(Path(tempfile.mkdtemp(dir=self._folder)), dataset, config)
+            return key, self._by_key[key]
+
+    def find(self, key: str) -> Job:
+        """The job with a key; raises KeyError if there is none, or it was forgotten."""
+        with self._lock:
+            self._forget()
+            return self._by_key[key]
+
+    def _forget(self) -> None:
+        """Drop old reports."""
+        ended = sorted(((job.ended, key) for key, job in self._by_key.items() if job.ended), reverse=True)
+        for number, (at, key) in enumerate(ended):
+            if number >= KEPT or time.monotonic() - at > KEPT_SECONDS:
+                del self._by_key[key]
 
     def start(self, job: Job) -> None:
         """Audit when all before it have ended."""
@@ -88,6 +99,7 @@ class Jobs:
 
     def close(self) -> None:
         """End the running audit; the others are not started."""
+        self._closed = True
         self._worker.shutdown(wait=False, cancel_futures=True)
         _kill(self._process)
         self._worker.shutdown()
@@ -125,7 +137,7 @@ class Jobs:
         ) as self._process:
             with suppress(OSError):  # without memory, the kernel ends the audit, not the server
                 Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000")
-            timer = Timer(MOST_SECONDS, _kill, [self._process])
+            timer = Timer(0 if self._closed else MOST_SECONDS, _kill, [self._process])
             timer.start()
             try:
                 for line in self._process.stderr or ():

@@ -69,7 +69,7 @@ class Pages:
         """The page of an audit, its state or one of its files."""
         from starlette.responses import JSONResponse, Response
 
-        job, name = self._jobs.by_key[request.path_params["key"]], request.path_params.get("file")
+        job, name = self._jobs.find(request.path_params["key"]), request.path_params.get("file")
         if name is None:
             return _html({"job": job})
         if name == "state":
