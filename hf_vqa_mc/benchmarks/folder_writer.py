@@ -28,6 +28,7 @@ from hf_vqa_mc.dataset.inventory import (
     WRITTEN_BY,
     Inventory,
     about_sources,
+    complete,
     configs_of,
     read_inventory,
     write_inventory,
@@ -91,7 +92,8 @@ def staged_folder(
             inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
             inventory["configs"] = dict(sorted(configs.items()))
             write_inventory(new.tree, inventory)
-            (new.tree / CARD).write_text(_folder_card(inventory), "utf-8")
+            with complete(inventory) as whole:
+                (new.tree / CARD).write_text(_folder_card(whole), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
             if old:
                 atomic_folder.carry_over(old, new.tree, names, leave_out=made.keys())
