@@ -87,6 +87,21 @@ def overwrite_option(panel: str = "") -> Any:  # noqa: ANN401  as `option`
     )
 
 
+def address_option(panel: str) -> Any:  # noqa: ANN401  as `option`
+    """The option of verbs with ``executor``; `check_address` validates it."""
+    return option(
+        "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
+        default=None,
+        panel=panel,
+    )
+
+
+def check_address(address: str | None, executor: str) -> None:
+    """Raise InputError for an address without ``--executor ray``."""
+    if address is not None and executor != "ray":
+        raise InputError("--address is used only with --executor ray; add it")
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 def settings(kind: type[T]) -> type[T]:
     """Make a class of `option` fields a frozen dataclass with keyword-only fields, validated by `check_options`."""
@@ -237,8 +252,8 @@ class ReadOptions:
     """Options of every verb that reads files; `verb` applies them."""
 
     max_unpacked: float | None = option(
-        f"Limit in GB of the content of a compressed or Parquet file; by default {LARGEST // 10**9} and, above "
-        f"{FREE / 10**9:g} (Parquet: 1), {RATIO} times the file's size.",
+        f"Maximum size in GB that the content of a compressed or Parquet file may have; by default {RATIO} times the "
+        f"file's size, but at least {FREE / 10**9:g} (Parquet: 1) and at most {LARGEST // 10**9}.",
         default=None,
         check=POSITIVE,
         panel=RUNNING,

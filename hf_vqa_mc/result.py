@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
 
+FAILED = 3
+"""Exit code of a command that worked, and found a threshold exceeded or a check failed."""
 REPR_WIDTH = 120
 """Columns of a result's ``repr``."""
 HTML_ROWS = 40
@@ -23,7 +25,7 @@ class Result(ABC):
     """The result of a verb; the command prints it with `rich`, or `to_dict` as JSON."""
 
     exit_code = 0
-    """exit code of the command; 3 if a threshold set by the user is exceeded"""
+    """exit code of the command; `FAILED` if a threshold is exceeded or a check failed"""
 
     @abstractmethod
     def report(self) -> "Iterator[RenderableType]":
@@ -37,7 +39,17 @@ class Result(ABC):
     def to_pandas(self) -> "pd.DataFrame":
         """The main table, one row per item."""
 
-    @abstractmethod
+    @property
+    def _inputs(self) -> Iterable[Path]:
+        """Files and folders that were read, which `save` does not replace."""
+        return ()
+
+    def _content(self, path: Path) -> bytes:
+        """The content of a file of the result; the figures as JSON, unless a subclass has formats by suffix."""
+        from hf_vqa_mc.io.atomic_file import json_bytes
+
+        return json_bytes(self.to_dict(), 1)
+
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the result to a folder or file, atomically.
 
@@ -52,6 +64,11 @@ class Result(ABC):
             InputError: the path is another program's file or folder.
             OSError: the disk is full or read-only; existing files are unchanged.
         """
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+
+        check_output_file(Path(path), "path", self._inputs, overwrite)
+        write_bytes(Path(path), self._content(Path(path)), overwrite)
+        return [Path(path)]
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         from rich.text import Text
@@ -75,7 +92,8 @@ class Result(ABC):
 
 def in_html(parts: "Iterable[RenderableType]", table: str = "") -> str:
     """A report for notebooks: its lines as paragraphs, with the HTML ``table`` in place of its table."""
-    from rich.table import Table
+    from rich.text import Text
 
-    found = (table if isinstance(part, Table) else f"<p>{escape(str(part).strip())}</p>" for part in parts if part)
+    shown = [part for part in parts if str(part).strip()]
+    found = (f"<p>{escape(str(part).strip())}</p>" if isinstance(part, str | Text) else table for part in shown)
     return "".join(found)

@@ -14,6 +14,8 @@ from hf_vqa_mc.text.counted import counted
 
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
 """Familywise error rate of alarms in an audit."""
+UNCERTAIN = 0.1
+"""Half of the median interval of gains, as a fraction, above which the rows are too few for a verdict."""
 CROSS_FITTED = ("accuracy", "gain", "low", "high", "rows")
 """Figures of cross-fitted probes in audit.json."""
 
@@ -173,9 +175,14 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
     if not alarms:
+        margin = float(np.median([(one.estimate.high - one.estimate.low) / 2 for one in tested] or [0.0]))
+        rows = max((one.estimate.rows for one in tested), default=0)
+        limit = (
+            f"These rows ({rows:,}) are too few for a verdict: gains are uncertain by about {100 * margin:.0f} points."
+        )
         return (
             f"None of {counted(len(tested), 'tested shortcut')} is significantly above chance ({100 * chance:.1f}%). "
-            "Other shortcuts may exist."
+            f"{limit if margin > UNCERTAIN else 'Other shortcuts may exist.'}"
         )
     sentences = [
         f"{len(alarms)} of {counted(len(tested), 'shortcut')} {'is' if len(alarms) == 1 else 'are'} significantly "

@@ -171,17 +171,57 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
     return texts[0]
 
 
-def id_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str | None:
-    """The first column of unique ids, or None; raises InputError if the one named by the user is not unique."""
+def question_ids(
+    table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
+) -> tuple[pa.Array, str | None, tuple[str, ...]]:
+    """The question ids: the first column of unique ones, else row numbers.
+
+    Args:
+        table: some rows of a split.
+        options: may name the column.
+        location: of the split, for messages.
+        rows: number of each row in the split, for messages.
+
+    Returns:
+        (rows,) ids as text; their column, if there is one; a sentence if an earlier column of ids cannot be used.
+
+    Raises:
+        InputError: the column named by the user has an id twice, or is empty in a row.
+    """
+    problem = ""
     for name in [options.question_id] if options.question_id else named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
-            found = as_text(table[name])
-            if not found.null_count and pc.count_distinct(found).as_py() == len(found):
-                return name
-        if options.question_id:
-            raise InputError(f"{location}: {name} is not an id: expected unique texts or integers, none empty")
-    return None
+            ids = as_text(table[name])
+            if not (why := _not_unique(ids, rows)):
+                used = f"{problem}; the ids of the column {shown(name)} are used instead"
+                return ids, name, (used,) if problem else ()
+            problem = problem or f"{location}: {name} is no column of ids, since {why}"
+        elif options.question_id:
+            problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
+    if options.question_id:
+        raise InputError(f"{problem}; make the ids unique")
+    return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
+
+
+def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
+    """Why texts are no ids: an empty one, or one that occurs twice; "" if they are."""
+    if ids.null_count:
+        return f"it is empty in row {rows[pc.index(pc.is_null(ids), True).as_py()]}"
+    for first, again in repeats(ids)[:1].tolist():
+        return f"{shown(ids[again].as_py())} is in rows {rows[first]} and {rows[again]}"
+    return ""
+
+
+def repeats(ids: pa.Array) -> NDArray[np.int64]:
+    """(repetitions, 2): for each text that occurs earlier, the row where it occurs first and its own; without null."""
+    encoded = ids.dictionary_encode()
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    if len(encoded.dictionary) == len(codes):
+        return np.zeros((0, 2), np.int64)
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    again = np.flatnonzero((first[inverse] != np.arange(len(codes))) & (codes >= 0))
+    return np.stack([first[inverse[again]], again], axis=1)
 
 
 def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]) -> str | None:

@@ -17,7 +17,7 @@ class FaultyRows(InputError):
     """
 
     def __init__(self, message: str, fault: str, rows: NDArray[np.integer], column: str = "") -> None:
-        super().__init__(message)
-        self.fault, self.rows, self.column = fault, rows, column
+        super().__init__(f"{message}; vqa-mc lint lists all faulty rows")
+        self.message, self.fault, self.rows, self.column = message, fault, rows, column
         self.split = ""
         """set where the split's name is known"""

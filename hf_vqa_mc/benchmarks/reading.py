@@ -13,8 +13,8 @@ from hf_vqa_mc.benchmarks.columns import (
     choice_kinds,
     columns_in_words,
     human_answers,
-    id_column,
     question_column,
+    question_ids,
     type_column,
 )
 from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
@@ -57,7 +57,8 @@ def read_opened(
         opened: the tables.
         options: columns, split and images.
         progress: called with (step, done, total).
-        every_row: a row of any split that cannot be read is an error, not only one of the evaluated split.
+        every_row: a row of any split that cannot be read is an error, not only one of the evaluated split; notes on
+            ids are left out, since rows may be missing.
 
     Raises:
         InputError: as `read_benchmark`; FaultyRows names all rows with the same fault.
@@ -85,7 +86,10 @@ def read_opened(
             continue
         location = opened.locations[name]
         try:
-            splits[name], read_as[name] = _split(name, table, location, layout, options, pictures.get(name), left_out)
+            splits[name], read_as[name], more = _split(
+                name, table, location, layout, options, pictures.get(name), left_out
+            )
+            notes += () if every_row else more
         except InputError as error:
             if name == evaluated or (every_row and isinstance(error, FaultyRows)):
                 raise
@@ -137,8 +141,8 @@ def _split(
     options: BenchmarkOptions,
     pictures: Pictures | None,
     left_out: dict[str, str],
-) -> tuple[Split, str]:
-    """One split, and a description of its columns."""
+) -> tuple[Split, str, tuple[str, ...]]:
+    """One split, a description of its columns, and a sentence if its ids are not unique."""
     for column in layout.columns:
         if column not in table.column_names:
             raise InputError(f"{location}: no column {column!r}, which the other splits have")
@@ -164,11 +168,11 @@ def _split(
         if questions is None:
             question = question_column(table, options, location)
             questions = as_text(table[question])
-        question_id = id_column(table, options, location)
+        ids, question_id, notes = question_ids(table, options, location, kept)
         question_type = type_column(table, options, layout.columns)
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {
-            "question_id": as_text(table[question_id] if question_id else pa.array(np.arange(table.num_rows))),
+            "question_id": ids,
             "image_id": pictures.ids,
             "question": questions,
             "choices": cells.choices,
@@ -187,4 +191,4 @@ def _split(
     columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
     named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}
     others = (f"{what}={columns_in_words(names)}" for what, names in named.items() if names)
-    return split, ", ".join([f"question={columns_in_words([question])}", layout.read_as, *others])
+    return split, ", ".join([f"question={columns_in_words([question])}", layout.read_as, *others]), notes

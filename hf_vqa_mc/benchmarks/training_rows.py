@@ -1,7 +1,6 @@
 """The rows of any benchmark in the columns of ``vqa-mc build``, for training and prediction to read."""
 
-from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.reading import read_benchmark
-from hf_vqa_mc.dataset.loading import NoChoices, given_splits, load_splits
+from hf_vqa_mc.dataset.loading import NoChoices, load_splits
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.open_ended import open_ended_source
@@ -21,9 +20,10 @@ NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
 """Columns of multiple-choice rows that training reads."""
 
 
-@contextmanager
-def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> Iterator[str]:
-    """Let `load_splits` read a benchmark of any layout within the block; yields the name of its config or file.
+def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tuple[str, DatasetDict | None]":
+    """The name of a config or file, and its splits with the needed columns, also of a benchmark in another layout.
+
+    The splits are None if they cannot be read, which `load_splits` reports.
 
     Args:
         dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
@@ -33,32 +33,24 @@ def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> Itera
     Raises:
         InputError: as `read_benchmark`.
     """
-    is_file = Path(dataset).is_file()
-    if not is_file and (found := _name_if_built(dataset, config, needed)):
-        yield found
-        return
+    splits = None
+    if not Path(dataset).is_file():
+        try:
+            config, splits = load_splits(dataset, config or None)
+        except (InputError, ConnectionError):  # reported by what reads the rows, after it has checked its options
+            if not config:
+                raise
+            return config, None
+        columns = next(iter(splits.values())).column_names
+        if needed <= set(columns) or open_ended_source(columns, config) is not None:
+            return config, splits
     try:
         benchmark = read_benchmark(dataset, config or None)
     except NoChoices:
-        if is_file:
+        if splits is None:
             raise
-        yield load_splits(dataset, config or None)[0]  # open-ended rows
-        return
-    name = benchmark.config or Path(dataset).stem
-    with given_splits(dataset, name, built_rows(benchmark)):
-        yield name
-
-
-def _name_if_built(dataset: str, config: str, needed: Set[str]) -> str | None:
-    """The name of the config if its rows have the needed columns, or cannot be read; None otherwise."""
-    try:
-        config, splits = load_splits(dataset, config or None)
-    except (InputError, ConnectionError):  # reported by what reads the rows, after it has checked its options
-        if not config:
-            raise
-        return config
-    columns = next(iter(splits.values())).column_names
-    return config if needed <= set(columns) or open_ended_source(columns, config) is not None else None
+        return config, splits  # open-ended rows
+    return benchmark.config or Path(dataset).stem, built_rows(benchmark)
 
 
 def built_rows(benchmark: Benchmark) -> "DatasetDict":

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -110,6 +111,8 @@ def work_folder(
         InputError: it holds another build or other files, or cannot be written.
     """
     work = Storage(settings.work or f"{location.rstrip('/')}.work")
+    if PurePath(location) in (PurePath(work.location), *PurePath(work.location).parents):
+        raise InputError(f"--work {work.location}: it must not be the output or a folder in it")
     state = fingerprint(
         {
             "settings": {**asdict(subset(settings, DecoySettings)), "plausible": None},

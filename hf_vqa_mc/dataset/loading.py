@@ -4,9 +4,7 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextvars import ContextVar
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
@@ -24,9 +22,6 @@ BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
 FORMS = ("arrow", "cache", "csv", "imagefolder", "json", "parquet", "text", "webdataset")
 """Modules of ``datasets`` that read data files; others, such as hdf5, may follow references to other files."""
 
-_GIVEN: ContextVar[Mapping[tuple[str, str], "DatasetDict"]] = ContextVar("given", default=MappingProxyType({}))
-"""Splits by dataset and config, see `given_splits`."""
-
 
 def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:
     """The config's name and its splits; the config is required if several have questions.
@@ -37,8 +32,6 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     """
     from datasets import load_dataset_builder
 
-    if config is not None and (dataset, config) in (given := _GIVEN.get()):
-        return config, given[dataset, config]
     config = _config(dataset, config, config_names(dataset, expected))
     dataset, revision = at_revision(dataset)
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
@@ -48,16 +41,6 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
             builder = load_dataset_builder(dataset, config, cache_dir=_cache_of(builder))
         builder.download_and_prepare()
         return config, builder.as_dataset()
-
-
-@contextlib.contextmanager
-def given_splits(dataset: str, config: str, splits: "DatasetDict") -> Iterator[None]:
-    """Let `load_splits` return these splits for a dataset and config within the block."""
-    token = _GIVEN.set({**_GIVEN.get(), (dataset, config): splits})
-    try:
-        yield
-    finally:
-        _GIVEN.reset(token)
 
 
 def config_names(dataset: str, expected: str = BUILT) -> list[str]:

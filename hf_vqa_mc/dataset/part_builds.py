@@ -1,6 +1,7 @@
 """Building the parts of `dataset.parts`, one by one or on a cluster, and putting them together."""
 
 import io
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -35,6 +36,7 @@ from hf_vqa_mc.io.executors import Executor
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.storage import Storage
 from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.word_vectors import WordVectors
 
@@ -158,11 +160,15 @@ def build_parts(source: str, work: Storage, executor: Executor, progress: Progre
 
     def run(function: Callable[[str, int], None], step: str) -> None:
         calls = {f"{work.path(folder_of(part))} ({plan.rows[part]:,} triplets)": part for part in plan.parts}
-        executor.run(function, {name: (work.location, part) for name, part in calls.items()}, step, progress)
+        arguments = {name: (work.location, part) for name, part in calls.items()}
+        executor.run(function, arguments, step, progress, memory=plan.memory)
 
     def read(name: str) -> list[dict[str, Any]]:
         return [work.read_json(f"{folder_of(part)}/{name}") for part in plan.parts]
 
+    largest, gigabytes = max(plan.rows), plan.memory / 1e9
+    message = "%s of up to %s triplets; each worker needs about %.1f GB of memory"
+    logging.getLogger("hf_vqa_mc").info(message, counted(len(plan.parts), "part"), f"{largest:,}", gigabytes)
     run(build_part, "building parts")
     built = read(BUILT)
     merged = {name: _summed([part[name]["statistics"] for part in built]) for name in plan.variants}

@@ -44,8 +44,8 @@ STATE, PLAN, VECTORS = "state.json", "plan.json", "vectors.npz"
 PRIORS, BUILT, MEASURED = "priors.parquet", "built.json", "measured.json"
 BUFFER_BYTES = 10**9
 """Triplets, as Arrow data, that are divided at a time."""
-GB_PER_MILLION = 2.5
-"""Memory of a worker per million triplets of a part, with vectors of 300 dimensions; `.ci/bench parts` measures it."""
+BASE_BYTES, BYTES_PER_TRIPLET = 700_000_000, 1_500
+"""Memory of a worker, and of each triplet of its part: more than `.ci/bench parts` measures, with 300 dimensions."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ class Plan:
     def counted(self) -> str | None:
         """The split on which frequencies are counted; None for all rows, where there is no training split."""
         return "train" if "train" in self.splits else None
+
+    @property
+    def memory(self) -> int:
+        """Estimated bytes that the build of the largest part takes."""
+        return BASE_BYTES + BYTES_PER_TRIPLET * max(self.rows)
 
 
 def folder_of(part: int) -> str:

@@ -6,7 +6,16 @@ from typing import Literal
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.executors import ExecutorName
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, option, overwrite_option, settings
+from hf_vqa_mc.options import (
+    AT_LEAST_ONE,
+    RUNNING,
+    ReadOptions,
+    address_option,
+    check_address,
+    option,
+    overwrite_option,
+    settings,
+)
 from hf_vqa_mc.sources import SOURCES
 
 IMAGES, LARGE = "Images", "Large datasets"
@@ -81,8 +90,8 @@ class BuildSettings(DecoySettings, ReadOptions):
     )
     embed_images: bool = option("Write the image into every row instead.", default=False, panel=IMAGES)
     largest_part: int | None = option(
-        "Divide the triplets by image into random parts of about this many at most, each built with decoys of its "
-        "own: time grows in proportion to the dataset, memory with the part. By default all triplets are one part.",
+        "Divide the triplets by image into random parts of about this many, each built with decoys of its own: time "
+        "grows in proportion to the dataset, memory with the part. By default all triplets are one part.",
         default=None,
         check=("1,000 or more", lambda value: value >= 1000),
         panel=LARGE,
@@ -93,11 +102,7 @@ class BuildSettings(DecoySettings, ReadOptions):
         default="local",
         panel=LARGE,
     )
-    address: str | None = option(
-        "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
-        default=None,
-        panel=LARGE,
-    )
+    address: str | None = address_option(LARGE)
     work: str | None = option(
         "Folder of finished parts or searches, a path or URL that all workers reach; an interrupted build resumes "
         "from it, and it is removed at the end. By default OUTPUT.work.",
@@ -116,8 +121,7 @@ class BuildSettings(DecoySettings, ReadOptions):
         super().__post_init__()
         if self.embed_images and self.images is None:
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
-        if self.address is not None and self.executor != "ray":
-            raise InputError("--address is used only with --executor ray; add it")
+        check_address(self.address, self.executor)
         if self.largest_part is None and self.executor == "local" and self.work is not None:
             raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
         if self.largest_part is not None:

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened
+from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened, text_width
 from hf_vqa_mc.descriptions.figure import Found, Share, number_text
 
 Sides = Sequence[tuple[str, Found]]
 """Name of each dataset and what was found."""
 
-LEFT, RIGHT = 132.0, 56.0
-"""Width of names on the left of bars, and of figures on their right."""
+MOST_NAME = 0.5 * WIDTH
+"""Maximum width of the names on the left of bars."""
 ROW, BAR = 24.0, 14.0
 MOST_BARS = 24
 """Maximum number of bars and of stacked bars; all are in the table."""
@@ -41,33 +41,34 @@ class Bars:
     values: str
 
     def __call__(self, sides: Sides) -> Drawing | None:
-        """Draw them, in the order of the first dataset."""
+        """Draw them, in the order of the first dataset; integers ascend."""
         by_side = [
-            dict(zip(map(number_text, one.table.get(self.names, ())), one.table.get(self.values, ()), strict=True))
-            for _, one in sides
+            dict(zip(one.table.get(self.names, ()), one.table.get(self.values, ()), strict=True)) for _, one in sides
         ]
         names = list(dict.fromkeys(name for found in by_side for name in found))
+        if all(isinstance(name, int) for name in names):
+            names.sort()
         sizes = {name: max(found.get(name) or 0 for found in by_side) for name in names}
         largest = max(sizes.values(), default=0)
         names = [name for name in names if sizes[name] > VISIBLE * largest][:MOST_BARS]
         if not names:
             return None
-        top = _legend_height(sides)
         step = ROW if len(by_side) == 1 else 1.5 * ROW
-        drawing = Drawing(top + step * len(names) + 4)
-        _legend(drawing, sides)
-        room = WIDTH - LEFT - RIGHT
+        drawing, top = _with_legend(sides, step * len(names) + 4)
+        left = _names_width(list(map(number_text, names)))
+        texts = [number_text(found[name]) for name in names for found in by_side if name in found]
+        room = WIDTH - left - max(text_width(text, 12) for text in texts) - 10
         for row, name in enumerate(names):
             y = top + step * row
-            drawing.label(LEFT - 8, y + step / 2, shortened(name, LEFT - 8), anchor="end")
+            drawing.label(left - 8, y + step / 2, shortened(number_text(name), left - 8), anchor="end")
             for number, found in enumerate(by_side):
                 value = found.get(name)
                 at = y + (step - BAR * len(by_side)) / 2 + BAR * number
                 if value is None:
                     continue
                 text = number_text(value)
-                drawing.box(LEFT, at, room * value / largest, BAR - 1, SERIES[number], f"{name}: {text}")
-                drawing.label(LEFT + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
+                drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{number_text(name)}: {text}")
+                drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
         return drawing
 
 
@@ -88,10 +89,8 @@ class Lines:
         points = [point for line in lines for point in line]
         if not points:
             return None
-        top = _legend_height(sides)
-        drawing = Drawing(top + PLOT + 44)
-        _legend(drawing, sides)
-        left, right, bottom = 52.0, WIDTH - 16, top + 8 + PLOT
+        drawing, top = _with_legend(sides, PLOT + 52)
+        left, right, bottom = 52.0, WIDTH - 24, top + 8 + PLOT
         low = min(x for x, _ in points) if self.logarithmic else min(0, *(x for x, _ in points))
         high = max(max(x for x, _ in points), low + 1)
         highest = max(y for _, y in points) or 1.0
@@ -147,25 +146,23 @@ class Stacked:
         groups = list(dict.fromkeys(name for found in by_side for name in found))[:MOST_BARS]
         if not groups:
             return None
-        top = _legend_height(sides)
         step = ROW * len(sides) + (10 if len(sides) > 1 else 2)
-        drawing = Drawing(top + step * len(groups) + 4)
-        _legend(drawing, sides)
-        room = WIDTH - LEFT - 8
+        drawing, top = _with_legend(sides, step * len(groups) + 4)
+        left = _names_width(groups) + 4
+        room = WIDTH - left - 8
         for row, group in enumerate(groups):
             y = top + step * row
-            drawing.label(LEFT - 12, y + ROW * len(sides) / 2, shortened(group, LEFT - 16), anchor="end")
+            drawing.label(left - 12, y + ROW * len(sides) / 2, shortened(group, left - 12), anchor="end")
             colours: dict[str, str] = {}
             for number, found in enumerate(by_side):
-                x, at = LEFT, y + ROW * number + 1
+                x, at = left, y + ROW * number + 1
                 if len(sides) > 1:
-                    drawing.box(LEFT - 7, at, 4, ROW - 2, SERIES[number])
+                    drawing.box(left - 7, at, 4, ROW - 2, SERIES[number])
                 for part, value in found.get(group, {}).items():
                     colour = colours.setdefault(part, CATEGORIES[len(colours) % len(CATEGORIES)])
-                    drawing.box(
-                        x, at, max(room * value - 1, 0.2), ROW - 2, colour, f"{group}: {part} {number_text(value)}"
-                    )
-                    if len(part) * 6.2 + 8 < room * value:
+                    title = f"{group}: {part} {number_text(value)}"
+                    drawing.box(x, at, max(room * value - 1, 0.2), ROW - 2, colour, title)
+                    if text_width(part, 11) + 6 < room * value:
                         drawing.label(x + 4, at + ROW / 2 - 1, part, size=11, colour="on")
                     x += room * value
         return drawing
@@ -203,42 +200,24 @@ class Sunburst:
             if start is None:
                 continue
             used[path[:-1]], used[path] = start + value, start
-            colour = colours.setdefault(path[0], CATEGORIES[len(colours) % len(CATEGORIES)])
             inner = SUNBURST / 2 * HOLE + ring * (len(path) - 1)
-            self._arc(drawing, (x, y), (inner, inner + ring - 1), (start, start + value), colour, path)
+            gap = min(0.4 / (2 * math.pi * inner), value / 4)
+            steps = max(int(90 * (value - 2 * gap)), 1)
+            turns = [start + gap + (value - 2 * gap) * step / steps for step in range(steps + 1)]
+            around = [(inner + ring - 1, turn) for turn in turns] + [(inner, turn) for turn in reversed(turns)]
+            colour = colours.setdefault(path[0], CATEGORIES[len(colours) % len(CATEGORIES)])
+            title = f"{' '.join(path)}: {number_text(Share(value))}"
+            drawing.shapes.append(Shape(tuple(_at(x, y, *one) for one in around), colour, title=title))
+            radius, turn = inner + ring / 2, start + value / 2
+            if 2 * math.pi * radius * value >= LEGIBLE:
+                angle = 360 * turn - 90 + (180 if turn % 1 > 0.5 else 0)  # never upside down
+                text = shortened(path[-1], ring - 3, 10)
+                drawing.label(*_at(x, y, radius, turn), text, size=10, anchor="middle", colour="on", angle=angle)
 
-    def _arc(
-        self,
-        drawing: Drawing,
-        centre: tuple[float, float],
-        radii: tuple[float, float],
-        turns: tuple[float, float],
-        colour: str,
-        path: tuple[str, ...],
-    ) -> None:
-        gap = min(0.4 / (2 * math.pi * radii[0]), (turns[1] - turns[0]) / 4)
-        first, last = turns[0] + gap, turns[1] - gap
-        steps = max(int(90 * (last - first)), 1)
-        angles = [2 * math.pi * (first + (last - first) * step / steps - 0.25) for step in range(steps + 1)]
-        around = [(radii[1], angle) for angle in angles] + [(radii[0], angle) for angle in reversed(angles)]
-        points = tuple((centre[0] + r * math.cos(angle), centre[1] + r * math.sin(angle)) for r, angle in around)
-        title = f"{' '.join(path)}: {number_text(Share(turns[1] - turns[0]))}"
-        drawing.shapes.append(Shape(points, colour, title=title))
-        middle, radius = (turns[0] + turns[1]) / 2, sum(radii) / 2
-        if 2 * math.pi * radius * (turns[1] - turns[0]) < LEGIBLE:
-            return
-        degrees = 360 * middle - 90
-        angle = math.radians(degrees)
-        flipped = degrees + 180 if 90 < degrees % 360 < 270 else degrees
-        drawing.label(
-            centre[0] + radius * math.cos(angle),
-            centre[1] + radius * math.sin(angle),
-            shortened(path[-1], radii[1] - radii[0] - 4, 10),
-            size=10,
-            anchor="middle",
-            colour="on",
-            angle=flipped,
-        )
+
+def _at(x: float, y: float, radius: float, turn: float) -> tuple[float, float]:
+    """The point at a distance from a centre, after a part of a turn clockwise from the top."""
+    return x + radius * math.sin(2 * math.pi * turn), y - radius * math.cos(2 * math.pi * turn)
 
 
 def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> dict[str, dict[str, float]]:
@@ -249,15 +228,19 @@ def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> d
     return found
 
 
-def _legend_height(sides: Sides) -> float:
-    return 24.0 * len(sides) if len(sides) > 1 else 0.0
+def _names_width(names: Sequence[str]) -> float:
+    """Width of the names on the left of bars, with the space next to them."""
+    return min(max(map(text_width, names)) + 10, MOST_NAME)
 
 
-def _legend(drawing: Drawing, sides: Sides) -> None:
-    """The names of two datasets."""
-    for number, (name, _) in enumerate(sides if len(sides) > 1 else ()):
+def _with_legend(sides: Sides, height: float) -> tuple[Drawing, float]:
+    """A drawing with so much space below the names of two datasets, and where it begins; one has no legend."""
+    named = sides if len(sides) > 1 else ()
+    drawing = Drawing(24 * len(named) + height)
+    for number, (name, _) in enumerate(named):
         drawing.box(4, 24 * number + 5, 14, 10, SERIES[number])
         drawing.label(26, 24 * number + 10, shortened(name, WIDTH - 30))
+    return drawing, 24.0 * len(named)
 
 
 def _ticks(highest: float, whole: bool = False) -> list[float]:

@@ -1,6 +1,6 @@
 """The data that figures read: the rows of a benchmark, or of an open-ended dataset."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.benchmarks.cells import as_array, as_text, is_list, is_text
-from hf_vqa_mc.benchmarks.columns import QUESTION_ID, human_answers, named
+from hf_vqa_mc.benchmarks.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
+from hf_vqa_mc.benchmarks.columns import ANSWERS, QUESTION_ID, human_answers, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import limited
 from hf_vqa_mc.dataset.loading import NoChoices
-from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.descriptions.texts import NO_LISTS, Column, Lists
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -27,6 +27,8 @@ NESTED = {"structural type": ("types", "structural"), "semantic type": ("types",
 """Name of other types to the columns and fields of ``gqa_balanced``, ``gqa_all`` and ``tdiuc``."""
 PROGRAM = "semantic"
 """GQA's column of the steps of reasoning."""
+CONFIDENCE, CONFIDENCES = "answer_confidence", ("no", "maybe", "yes")
+"""Field of VQA's records of answers, and its values, which count 0, 0.5 and 1 (Antol et al. 2015, Figure 6)."""
 PAIRED = "complementary_"
 """Prefix of the columns of the second question of a row of ``vqa2_pairs``."""
 
@@ -48,8 +50,11 @@ class Data:
     answer_types: Column
     answers: Lists | None = None
     """all human answers, if rows have several"""
-    choices: Lists | None = None
-    labels: NDArray[np.int64] | None = None
+    confidences: NDArray[np.float64] | None = None
+    """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one"""
+    choices: Lists = NO_LISTS
+    """without rows if questions have no choices"""
+    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """(rows,): index of the target in ``choices``"""
     ordered: bool = True
     """whether the benchmark defines the order of choices"""
@@ -67,6 +72,13 @@ class Data:
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.questions.codes)
+
+    @cached_property
+    def is_target(self) -> NDArray[np.bool_]:
+        """(choices,): whether it is the target of its row."""
+        found = np.zeros(len(self.choices.rows), bool)
+        found[self.choices.starts + self.labels] = True
+        return found
 
     @cached_property
     def all_answers(self) -> Column:
@@ -136,6 +148,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
             _several(pa.chunked_array(human_answers(part) for _, part in parts)),
         ),
         other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
+        confidences=_confidences([part for _, part in parts]),
         steps=np.concatenate(steps) if steps else None,
         notes=(*notes, "open-ended questions: figures of choices do not apply"),
     )
@@ -193,6 +206,27 @@ def _halves(table: pa.Table) -> list[pa.Table]:
     both = pa.concat_tables([table.select([*shared, *second]), other])
     numbers = as_text(both[ids]).dictionary_encode().indices.to_numpy()
     return [both.take(np.sort(np.unique(numbers, return_index=True)[1]))]
+
+
+def _confidences(parts: Sequence[pa.Table]) -> NDArray[np.float64] | None:
+    """The mean confidence of each row, from records of answers such as VQA's; None if there are no such records."""
+    found = []
+    for part in parts:
+        means = np.full(part.num_rows, np.nan)
+        for name in named(part.column_names, ANSWERS):
+            kind = part.schema.field(name).type
+            if is_list(kind) and pa.types.is_struct(kind.value_type) and CONFIDENCE in kind.value_type.names:
+                records, lengths = as_lists(part[name])
+                given = pc.index_in(pc.struct_field(records, CONFIDENCE), pa.array(CONFIDENCES))
+                valid = as_mask(given.is_valid())
+                rows = np.repeat(np.arange(part.num_rows), lengths)[valid]
+                values = given.drop_null().to_numpy() / (len(CONFIDENCES) - 1)
+                counts = np.bincount(rows, minlength=part.num_rows)
+                sums = np.bincount(rows, values, part.num_rows)
+                means = np.divide(sums, counts, out=means, where=counts > 0)
+        found.append(means)
+    means = np.concatenate(found)
+    return None if np.isnan(means).all() else means
 
 
 def _several(lists: pa.ChunkedArray) -> Lists | None:

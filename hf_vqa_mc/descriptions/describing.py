@@ -25,18 +25,6 @@ class Described:
         """Names and findings for a chart."""
         return [(name, one or Found()) for name, one in zip(names, self.found, strict=True)]
 
-    def table_of(self, names: Sequence[str]) -> dict[str, list[Any]]:
-        """The table; those of two datasets below each other, with a column ``dataset``."""
-        tables = {name: one.table for name, one in self.sides(names) if one.table}
-        if len(names) == 1:
-            return next(iter(tables.values()), {})
-        columns = dict.fromkeys(key for table in tables.values() for key in table)
-        sizes = {name: len(next(iter(table.values()))) for name, table in tables.items()}
-        joined: dict[str, list[Any]] = {"dataset": [name for name, size in sizes.items() for _ in range(size)]}
-        for key in columns:
-            joined[key] = [cell for name, table in tables.items() for cell in table.get(key, [None] * sizes[name])]
-        return joined if tables else {}
-
 
 @dataclass(frozen=True, eq=False)
 class Description:
@@ -96,5 +84,6 @@ def describe_data(datasets: Sequence[Data], names: Sequence[str], progress: Prog
         titles = [data.name for data in datasets]
     if len(set(titles)) < len(titles):
         titles = [f"{title} ({number})" for number, title in enumerate(titles, 1)]
-    notes = [f"{title}: {note}" for title, data in zip(titles, datasets, strict=True) for note in data.notes]
+    prefixes = [f"{title}: " if len(titles) > 1 else "" for title in titles]
+    notes = [f"{prefix}{note}" for prefix, data in zip(prefixes, datasets, strict=True) for note in data.notes]
     return Description(titles, notes, figures, left_out)

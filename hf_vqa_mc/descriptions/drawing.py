@@ -72,11 +72,16 @@ class Drawing:
         self.labels.append(Label(x, y, text, **look))  # type: ignore[arg-type]
 
 
+def text_width(text: str, size: float = 13.0) -> float:
+    """Width of a text in units, by that of digits in DejaVu Sans; most letters and fonts are narrower."""
+    return 0.62 * size * len(text)
+
+
 def shortened(text: str, most: float, size: float = 13.0) -> str:
     """A text cut to a width in units.
 
     >>> shortened("what is the man", 80), shortened("is", 70)
     ('what is …', 'is')
     """
-    letters = max(int(most / (0.62 * size)), 1)
-    return text if len(text) <= letters else f"{text[: letters - 1].rstrip()} …"
+    letters = max(int(most / text_width("x", size)), 1)
+    return text if len(text) <= letters else f"{text[: max(letters - 2, 1)].rstrip()} …"

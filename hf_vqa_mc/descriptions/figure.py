@@ -47,6 +47,17 @@ class Figure:
     """why it does not apply to a dataset; "" if it does"""
 
 
+def figure(
+    title: str, source: str, draw: Chart, needs: Callable[[Data], str] = lambda data: ""
+) -> Callable[[Callable[[Data], Found]], Figure]:
+    """Declare a figure by its function, which has the figure's name; its docstring is the figure's sentence."""
+
+    def declared(compute: Callable[[Data], Found]) -> Figure:
+        return Figure(compute.__name__, title, source, " ".join((compute.__doc__ or "").split()), compute, draw, needs)
+
+    return declared
+
+
 def share(part: float, of: float) -> Share:
     """A fraction; 0 of nothing."""
     return Share(part / of if of else 0.0)

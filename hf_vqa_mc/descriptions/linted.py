@@ -5,20 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
-from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.columns import id_column
+from hf_vqa_mc.benchmarks.columns import question_ids
 from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.opening import Opened, open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import limited, read_opened
 from hf_vqa_mc.descriptions.data import Data, of_benchmark
-from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress
@@ -30,15 +30,14 @@ MOST_FAULTY = 0.5
 THREADS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Faulty:
-    """Rows that cannot be read."""
+class Faulty(NamedTuple):
+    """A row that cannot be read."""
 
     fault: str
     """see `FaultyRows`"""
-    rows: NDArray[np.int64]
-    cells: list[str | None]
-    """(rows,): the faulty cell as text; None for an empty one"""
+    row: int
+    cell: str | None
+    """the faulty cell as text; None for an empty one"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +72,6 @@ class Linted:
     def splits(self) -> list[Split]:
         """The splits of `data`, in its order."""
         return list(self.benchmark.splits.values())
-
-    @cached_property
-    def choices(self) -> Lists:
-        """The choices of `data`."""
-        assert self.data.choices is not None  # noqa: S101  of a benchmark
-        return self.data.choices
-
-    @cached_property
-    def labels(self) -> NDArray[np.int64]:
-        """(rows of data,): index of the target."""
-        assert self.data.labels is not None  # noqa: S101  of a benchmark
-        return self.data.labels
 
     @cached_property
     def own_columns(self) -> list[str]:
@@ -178,8 +165,11 @@ def read_linted(
         for start, (name, table) in zip(numbers.tolist(), opened.tables.items(), strict=False)
     }
     benchmark, faulty = _without_faulty(replace(opened, tables=dict(tables)), options, progress)
+    ids = {}
+    for name, table in tables.items():
+        ids[name], _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
+        notes += problem
     benchmark = replace(benchmark, notes=(*notes, *benchmark.notes))
-    ids = {name: _ids(table, options, opened.locations[name]) for name, table in tables.items()}
     return Linted(benchmark, of_benchmark(benchmark), tables, faulty, progress, skip_images), ids
 
 
@@ -195,16 +185,12 @@ def _without_faulty(opened: Opened, options: BenchmarkOptions, progress: Progres
             kept = np.ones(table.num_rows, bool)
             kept[error.rows] = False
             if kept.sum() < (1 - MOST_FAULTY) * sizes[error.split]:
-                raise
-            cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else []
-            texts = [None if cell is None else str(cell) for cell in cells] or [None] * len(error.rows)
-            faulty.append(Faulty(error.fault, table[ROW].to_numpy()[error.rows], texts))
+                raise InputError(f"{error.message}; most rows of this split cannot be read") from None
+            rows = table[ROW].to_numpy()[error.rows].tolist()
+            cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else [None] * len(rows)
+            texts = (None if cell is None else str(cell) for cell in cells)
+            faulty += [Faulty(error.fault, *of_row) for of_row in zip(rows, texts, strict=True)]
             opened.tables[error.split] = table.filter(pa.array(kept))
-
-
-def _ids(table: pa.Table, options: BenchmarkOptions, location: str) -> pa.Array:
-    name = id_column(table, options, location)
-    return as_text(table[name] if name else pa.array(np.arange(table.num_rows)))
 
 
 def in_split(linted: Linted) -> Iterator[tuple[str, NDArray[np.int64]]]:

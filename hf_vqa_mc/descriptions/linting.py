@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress
 
 COLUMNS = ("check", "severity", "split", "row", "question_id", "detail")
+KEY = ("check", "split", "question_id")
+"""Columns by which an issue is known."""
 GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")
 """Beginnings of cells that `text.tables.csv_bytes` marked, as spreadsheets would take them for formulas."""
 
@@ -49,15 +52,18 @@ class Linting:
 class Known:
     """A list of known issues."""
 
-    keys: pa.Array
-    """check, split and question id, joined; the split is left out if the list has no splits"""
-    has_splits: bool
+    issues: pa.Table
+    """check, question_id and, optionally, split, as text"""
+
+    @cached_property
+    def keys(self) -> pa.Array:
+        """The key of each entry."""
+        return self.of(self.issues)
 
     def of(self, issues: pa.Table) -> pa.Array:
-        """The key of each issue."""
-        names = ("check", "split", "question_id") if self.has_splits else ("check", "question_id")
-        columns = [pc.fill_null(issues[name].cast(pa.string()), "") for name in names]
-        return pc.binary_join_element_wise(*columns, "\0").combine_chunks()
+        """The key of each issue: check, split and question id; without the split if the list has none."""
+        columns = [pc.fill_null(as_text(issues[name]), "") for name in KEY if name in self.issues.column_names]
+        return pc.binary_join_element_wise(*columns, "\0")
 
 
 def read_known(path: Path) -> Known:
@@ -66,27 +72,21 @@ def read_known(path: Path) -> Known:
     Raises:
         InputError: it cannot be read, or lacks a column.
     """
-    if file_form(path) == "json" and path.is_file():
-        content = read_json(path)
-        if content == [] or (isinstance(content, dict) and content.get("issues") == []):
-            return Known(pa.array([], pa.string()), has_splits=False)
     if not path.is_file():
         raise InputError(f"--ignore {path}: no such file")
-    table = read_file(path)
-    missing = [name for name in ("check", "question_id") if name not in table.column_names]
-    if missing and table.num_rows:
-        raise InputError(
-            f"--ignore {path}: no column {missing[0]!r}; expected check, question_id and, optionally, split"
-        )
-    if not table.num_rows:
-        return Known(pa.array([], pa.string()), has_splits=False)
-    columns = {
-        name: _unguarded(table[name]) for name in ("check", "split", "question_id") if name in table.column_names
-    }
-    for name in columns["check"].unique().to_pylist():
+    printed = read_json(path) if file_form(path) == "json" else None
+    table = read_file(path) if not isinstance(printed, dict) or printed.get("issues") else pa.table({})
+    for name in ("check", "question_id"):
+        if name not in table.column_names:
+            if table.num_rows:
+                raise InputError(
+                    f"--ignore {path}: no column {name!r}; expected check, question_id and, optionally, split"
+                )
+            table = table.append_column(name, pa.array([], pa.string()))
+    known = pa.table({name: _unguarded(table[name]) for name in KEY if name in table.column_names})
+    for name in known["check"].unique().to_pylist():
         CHECKS.find(name)
-    known = Known(pa.array([], pa.string()), "split" in columns)
-    return Known(known.of(pa.table(columns)), known.has_splits)
+    return Known(known)
 
 
 def _unguarded(column: pa.ChunkedArray) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Nouns, verbs, adjectives and prepositions: by NLTK's tagger if its data is installed, else by rules.
+"""Nouns, verbs, adjectives and prepositions by rules.
 
 The rules know words of closed classes and frequent verbs (``data/parts_of_speech.yaml``) and WordNet's nouns and
 adjectives. A word that may be of several classes is decided by the words next to it.
@@ -16,36 +16,9 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 CLASSES = ("noun", "verb", "adjective", "preposition")
 OTHER, NOUN, VERB, ADJECTIVE, PREPOSITION, DETERMINER = range(6)
 """Classes of words; auxiliaries are verbs, determiners are counted as no class."""
-SAMPLE = 20_000
-"""Texts tagged by NLTK, which takes a minute for 100,000; the rules tag all."""
-_TAGS = {"NN": NOUN, "VB": VERB, "MD": VERB, "JJ": ADJECTIVE, "IN": PREPOSITION, "TO": PREPOSITION}
-"""Beginnings of the tags of the Penn Treebank."""
 
 
-def has_tagger() -> bool:
-    """Whether the data of NLTK's tagger is installed."""
-    import nltk
-
-    try:
-        nltk.pos_tag(["word"])
-    except LookupError:
-        return False
-    return True
-
-
-def classes_by_nltk(words: Words, texts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The class of each word of some texts, given by index."""
-    import nltk
-
-    found = []
-    for text in texts.tolist():
-        numbers = words.numbers[words.starts[text] : words.starts[text + 1]]
-        tagged = nltk.pos_tag([words.vocabulary[number] for number in numbers.tolist()])
-        found.append(np.array([_TAGS.get(tag[:2], OTHER) for _, tag in tagged], np.int64))
-    return found
-
-
-def classes_by_rules(words: Words) -> NDArray[np.int64]:
+def word_classes(words: Words) -> NDArray[np.int64]:
     """(all words,): the class of each word, by `CLASSES` from 1, 0 for others."""
     table = np.array([_possible(word) for word in words.vocabulary], bool).reshape(-1, 6)
     possible = table[words.numbers]

@@ -137,6 +137,10 @@ class Lists:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
+NO_LISTS = Lists.of(pa.array([], pa.list_(pa.string())))
+"""Of a dataset without them."""
+
+
 def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
     """A number for each pair of numbers in [-1, 2**31)."""
     return (one.astype(np.int64) + 1) * 2**32 + other + 1

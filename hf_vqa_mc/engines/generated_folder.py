@@ -1,12 +1,16 @@
 """Folders of generated files, written atomically; only the same engine replaces one."""
 
 import contextlib
+import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.manifest import MANIFEST
+from hf_vqa_mc.result import Result
 
 
 def check_generated_folder(output: Path, engine: str, overwrite: bool = False) -> None:
@@ -34,13 +38,31 @@ def generated_folder(output: Path, engine: str, overwrite: bool = False) -> Iter
         new.publish()
 
 
-def copy_generated(folder: Path, output: Path, engine: str, overwrite: bool = False) -> list[Path]:
-    """Copy a generated folder; return the files written. Raises as ``generated_folder``."""
-    with generated_folder(output, engine, overwrite) as copy:
-        names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != MANIFEST)
-        for name in names:
-            shutil.copyfile(folder / name, copy / name)
-    return [output / name for name in names]
+@dataclass(frozen=True, eq=False, repr=False)
+class GeneratedResult(Result):
+    """A generated dataset."""
+
+    engine: ClassVar[str]
+    output: Path
+    statistics: Mapping[str, Any]
+    """as in the folder's ``statistics.json``"""
+
+    def next_steps(self) -> Iterator[str]:
+        """The folder, and the command that adds decoys."""
+        yield f"wrote {self.output}; statistics.json has all counts. Add decoys to each question with"
+        yield f"\n  vqa-mc build {self.engine} --data-dir {shlex.quote(str(self.output))} --word-vectors corpus"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All counts, as in statistics.json, and the output folder; entropies in bits."""
+        return {**self.statistics, "output": str(self.output)}
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Copy the generated folder; returns the files written."""
+        with generated_folder(Path(path), self.engine, overwrite) as copy:
+            names = sorted(one.name for one in self.output.iterdir() if one.is_file() and one.name != MANIFEST)
+            for name in names:
+                shutil.copyfile(self.output / name, copy / name)
+        return [Path(path) / name for name in names]
 
 
 def _kind(engine: str) -> FolderKind:

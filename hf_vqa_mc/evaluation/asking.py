@@ -5,7 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-from math import isfinite
+from math import inf
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
@@ -125,22 +125,25 @@ def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job])
         if len(given) != len(made):
             raise InputError(f"model {name_of(model)} returned {len(given)} replies to {len(made)} prompts")
         for (job, prompt), reply in zip(made.items(), given, strict=True):
-            found[job] = _checked(reply, method, prompt, name_of(model))
+            found[job] = _checked(reply, method, prompt, name_of(model), prompts.questions.where(job.row))
     return found, unmade
 
 
-def _checked(reply: Any, method: Method, prompt: Prompt, name: str) -> Reply:  # noqa: ANN401  of any model
+def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) -> Reply:  # noqa: ANN401  of any model
     """What a model returned as a Reply."""
     given = Reply(text=reply) if isinstance(reply, str) else reply
     try:
         given = given if isinstance(given, Reply) else Reply(scores=tuple(reply))
-        scores = None if given.scores is None else tuple(map(_known, given.scores))
+        scores = None if given.scores is None else tuple(None if one is None else float(one) for one in given.scores)
         lengths = None if given.lengths is None else tuple(map(int, given.lengths))
         tokens = None if given.tokens is None else (int(given.tokens[0]), int(given.tokens[1]))
     except (TypeError, ValueError):
         raise InputError(
             f"model {name} returned {shown(reply)}; expected a text, a list of scores or a Reply"
         ) from None
+    if (odd := next((one for one in scores or () if one is not None and not one < inf), None)) is not None:
+        raise InputError(f"{where}: model {name} returned the score {odd}; expected numbers, or None where unknown")
+    scores = scores and tuple(None if one == -inf else one for one in scores)
     found = replace(given, scores=scores, lengths=lengths, tokens=tokens)
     if found.failure:
         return found
@@ -151,8 +154,3 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str) -> Reply:  #
         count = "no" if found.scores is None else len(found.scores)
         raise InputError(f"model {name} returned {count} scores for {len(prompt.choices)} choices")
     return found
-
-
-def _known(score: Any) -> float | None:  # noqa: ANN401  a number, such as NumPy's
-    """A score as a float; None if it is not finite."""
-    return float(score) if score is not None and isfinite(score) else None

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
@@ -43,6 +45,10 @@ class Run:
     """other columns by question id, such as `CLUSTER` and `QUESTION_TYPE`"""
     benchmark: Mapping[str, str | None]
     """questions_sha256, dataset, config and split; None if unknown"""
+    chances: pd.Series | None = None
+    """question id to the accuracy of random guessing; None if unknown"""
+    rotations: int | None = None
+    """number of orders of the choices in which each question was asked, at most one per choice"""
 
 
 def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None) -> list[Run]:
@@ -120,7 +126,13 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     scores = _checked(dict(zip(frame.index, frame[column], strict=True)), f"{path / ROWS}, column {column!r}")
     if len(scores) < len(frame):
         raise InputError(f"{path / ROWS}: a question_id occurs twice; run vqa-mc evaluate again")
-    return Run(_name(found.get("model"), path), path, compared, ACCURACY, scores, frame, _benchmark(found))
+    chances, rotations = None, found.get("rotations")
+    if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
+        chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
+    return Run(
+        _name(found.get("model"), path), path, compared, ACCURACY, scores, frame, _benchmark(found), chances,
+        rotations if isinstance(rotations, int) else None,
+    )  # fmt: skip
 
 
 def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
@@ -144,8 +156,11 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
     columns = {name: pd.Series(one, dtype=object) for name, one in about.items() if isinstance(one, dict)}
     frame = pd.DataFrame({name: one.reindex(scores.index) for name, one in columns.items()}, index=scores.index)
     predictions = found.get("predictions")
-    name = PurePath(predictions).stem if isinstance(predictions, str) else None
-    return Run(_name(name, path), path, "", metric, scores, frame, _benchmark(found))
+    name = _name(PurePath(predictions).stem if isinstance(predictions, str) else None, path)
+    chance = results[metric].get("chance") if metric in results else None
+    is_share = isinstance(chance, float) and 0 < chance <= 1
+    chances = pd.Series(chance, scores.index) if is_share else None  # the mean for each question
+    return Run(name, path, "", metric, scores, frame, _benchmark(found), chances)
 
 
 def _json_object(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hf_vqa_mc.audits.gains import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.evaluation.compared_runs import CLUSTER, QUESTION_TYPE, Run
 from hf_vqa_mc.evaluation.figures import Floats, Ints, Share, difference, share
+from hf_vqa_mc.evaluation.tables import NO_INTERVAL
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import one_line
@@ -36,7 +37,8 @@ class Paired:
     p_mcnemar: float | None
     """McNemar's exact test, two-sided; None unless all scores are 0 or 1"""
     p_clustered: float
-    """Student's t-test of the differences, two-sided, clustered by image"""
+    """Student's t-test of the differences, two-sided, clustered by image; the sign test of the images if all
+    differences are equal"""
     p: float
     """the larger of the two"""
     detectable: float | None
@@ -69,13 +71,13 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     mcnemar = None
     if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
         mcnemar = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
-    error, freedom = standard_error(changes, clusters), len(np.unique(clusters)) - 1
+    error, units = standard_error(changes, clusters), len(np.unique(clusters))
     clustered, detectable = 1.0, None
     if error is not None and error > SMALLEST_ERROR:
-        clustered = float(2 * stats.t.sf(abs(changes.mean()) / error, freedom))
-        detectable = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom) + stats.t.ppf(POWER, freedom)) * error
-    elif error is not None and gained + lost:
-        clustered = 0.0  # all differences are the same
+        clustered = float(2 * stats.t.sf(abs(changes.mean()) / error, units - 1))
+        detectable = float(stats.t.ppf((1 + CONFIDENCE) / 2, units - 1) + stats.t.ppf(POWER, units - 1)) * error
+    elif gained + lost:
+        clustered = 0.5 ** (units - 1)
     p = clustered if mcnemar is None else max(clustered, mcnemar)
     return Paired(difference(scores, baseline, clusters), gained, lost, mcnemar, clustered, p, detectable)
 
@@ -113,7 +115,9 @@ class Comparison:
     lines: list[Line]
     """a line per run, on all questions"""
     group_lines: list[Line]
-    """lines of the breakdown: the largest group first"""
+    """lines of the breakdown: values of numbers ascending, others by their frequency"""
+    chance: float | None
+    """accuracy of random guessing on the compared questions; None if unknown"""
     notes: list[str]
 
     @cached_property
@@ -136,6 +140,7 @@ class Comparison:
             **{name: self.baseline.benchmark[name] for name in ("dataset", "config", "split")},
             "baseline": self.baseline.name,
             "questions": len(self.scores),
+            "chance": self.chance,
             "changed": len(self.changed),
             "runs": [line.as_json() for line in self.lines],
             "by": list(self.by),
@@ -165,7 +170,7 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
         raise InputError(f"the runs have no question in common; their first question ids are {', '.join(ids)}")
     order = baseline.scores.index
     scores = scores.reindex(order[order.isin(scores.index)])
-    notes = [_left_out(runs, len(scores))]
+    notes = [_left_out(runs, len(scores)), _orders(runs)]
     answered = scores.notna().all(axis=1)
     if not answered.any():
         raise InputError("no question has a reply in all runs; run vqa-mc evaluate again to ask them again")
@@ -179,9 +184,10 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
     lines = _adjusted(_lines(runs, baseline, scores.to_numpy(), found))
     group_lines = _adjusted(_group_lines(runs, baseline, scores, found, groups) if by else [])
-    return Comparison(
-        list(runs), baseline, scores, tuple(by), groups, lines, group_lines, [one for one in notes if one]
-    )
+    if any(line.against and line.against.difference.low is None for line in (*lines, *group_lines)):
+        notes.append(NO_INTERVAL)
+    chance, notes = _chance(in_order, scores.index), [one for one in notes if one]
+    return Comparison(list(runs), baseline, scores, tuple(by), groups, lines, group_lines, chance, notes)
 
 
 def _baseline(runs: Sequence[Run], name: str | None) -> Run:
@@ -197,6 +203,25 @@ def _left_out(runs: Sequence[Run], count: int) -> str:
     """How many questions of each run the others lack; "" if none."""
     others = [f"{len(run.scores) - count:,} of {run.name}" for run in runs if len(run.scores) > count]
     return f"Questions that not all runs have are left out: {', '.join(others)}." if others else ""
+
+
+def _orders(runs: Sequence[Run]) -> str:
+    """How often each run asked a question, if they differ; "" otherwise."""
+    counts = {run.name: run.rotations for run in runs if run.rotations is not None}
+    if len(set(counts.values())) < 2:
+        return ""
+    found = ", ".join(f"{count} in {name}" for name, count in counts.items())
+    return (
+        f"Orders of the choices in which each question was asked (--rotations): {found}; scores are means over them."
+    )
+
+
+def _chance(runs: Sequence[Run], questions: pd.Index) -> float | None:
+    """The accuracy of random guessing; of a file of vqa-mc score it is known for all of its questions only."""
+    for run in runs:
+        if run.chances is not None and (run.compared or len(run.scores) == len(questions)):
+            return float(run.chances.reindex(questions).mean())
+    return None
 
 
 def _clusters(runs: Sequence[Run], questions: pd.Index) -> Ints | None:
@@ -218,9 +243,12 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
         if name in run.columns:
             column = run.columns[name].reindex(questions)
             return column.map(_text)
-    known = dict.fromkeys(column for run in runs for column in run.columns)
+    known = dict.fromkeys(column for run in runs for column in run.columns if column != CLUSTER)
     if not known:
-        raise InputError(f"--by {name}: the runs have no columns; write them again with this version")
+        raise InputError(
+            f"--by {name}: no run has a column to break down by; files of vqa-mc score have {QUESTION_TYPE} if the "
+            "dataset has types, folders of vqa-mc evaluate also label and leaked"
+        )
     raise unknown_name("column of --by", name, known)
 
 
@@ -246,17 +274,25 @@ def _lines(
 def _group_lines(
     runs: Sequence[Run], baseline: Run, scores: pd.DataFrame, clusters: Ints, groups: pd.DataFrame
 ) -> list[Line]:
-    """The lines of each group, the largest group first."""
+    """The lines of each group, in the order of `_ranks` of each column."""
     names: Mapping[Any, Any] = groups.groupby(list(groups.columns), sort=True).indices
     if len(names) > MOST_GROUPS:
         raise InputError(
             f"--by {','.join(groups.columns)}: {len(names):,} groups; expected columns with at most {MOST_GROUPS:,}"
         )
-    values, found = scores.to_numpy(), []
-    for name, rows in sorted(names.items(), key=lambda item: -len(item[1])):
-        group = name if isinstance(name, tuple) else (name,)
-        found += _lines(runs, baseline, values[rows], clusters[rows], group)
+    values, found, ranks = scores.to_numpy(), [], [_ranks(groups[column]) for column in groups]
+    by_group = {name if isinstance(name, tuple) else (name,): rows for name, rows in names.items()}
+    for group in sorted(by_group, key=lambda group: [of[value] for of, value in zip(ranks, group, strict=True)]):
+        found += _lines(runs, baseline, values[by_group[group]], clusters[by_group[group]], group)
     return found
+
+
+def _ranks(column: pd.Series) -> dict[str, tuple[float, str]]:
+    """Sort keys of a column's values: numbers by value, others by frequency, the most frequent first."""
+    counts = column.value_counts()
+    if pd.to_numeric(column[column != ""], errors="coerce").notna().all():
+        return {value: (float(value or "inf"), "") for value in counts.index}
+    return {value: (-count, value) for value, count in counts.items()}
 
 
 def _adjusted(lines: Sequence[Line]) -> list[Line]:

@@ -39,17 +39,11 @@ CHARACTERS = 4
 class Evaluation:
     """A finished evaluation."""
 
-    model: str
-    method: str
+    figures: Figures
     location: str
     """location of the split"""
-    dataset: str
-    config: str | None
-    split: str
-    figures: Figures
-    prompts: Prompts
     run: dict[str, Any]
-    """the settings of the run, as in run.json"""
+    """the settings of the run, as in run.json: model, dataset, config, split, method ..."""
     notes: tuple[str, ...] = ()
     """sentences about rows and images of the benchmark"""
     revision: str | None = None
@@ -57,17 +51,10 @@ class Evaluation:
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
-        return {
-            "version": __version__,
-            "model": public_name(self.model),
-            "dataset": public_name(self.dataset),
-            "config": self.config,
-            "split": self.split,
-            "dataset_revision": self.revision,
-            "method": self.method,
-            "questions_sha256": self.run["questions_sha256"],
-            **self.figures.as_json(),
-        }
+        about = {name: self.run[name] for name in ("dataset", "config", "split", "method", "questions_sha256")}
+        model = public_name(self.run["model"])
+        return {"version": __version__, "model": model, **about, "dataset_revision": self.revision,
+                **self.figures.as_json()}  # fmt: skip
 
 
 def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401  EvaluateSettings
@@ -132,11 +119,7 @@ def _evaluated(
     with RunFolder(settings.output, run).open() as folder:
         ask(model, method, prompts, jobs, folder, progress)
         figures = figures_of(questions, split, method, jobs, folder.replies)
-    dataset = settings.dataset_name
-    return Evaluation(
-        name_of(model), method.name, split.location, dataset, benchmark.config, split.name, figures, prompts, run,
-        benchmark.notes, benchmark.revision,
-    )  # fmt: skip
+    return Evaluation(figures, split.location, run, benchmark.notes, benchmark.revision)
 
 
 def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:

@@ -1,5 +1,6 @@
 """What the replies of a model say: accuracy by input, visual gain, leaks, positions, and by type and decoy kind."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
-from hf_vqa_mc.scoring.statistics import CONFIDENCE, mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,8 +26,9 @@ class Share:
     """A mean over rows with its 95% interval, clustered by image."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    """None, with ``high``, for differences whose variance cannot be estimated"""
+    high: float | None
     rows: int
 
     def as_json(self) -> dict[str, Any]:
@@ -45,15 +47,16 @@ def share(scores: Floats, clusters: Ints) -> Share:
 
 
 def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
-    """The mean of paired differences with Student's interval, clustered; infinite with a single cluster.
+    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster.
 
     >>> difference(np.array([1.0, 1.0, 0.0, 1.0]), np.zeros(4), np.arange(4)).mean
     0.75
     """
     found = one - other
-    error, units = standard_error(found, clusters), len(np.unique(clusters))
-    half = np.inf if error is None else float(stats.t.ppf((1 + CONFIDENCE) / 2, units - 1)) * error
-    mean = float(found.mean())
+    error, mean = standard_error(found, clusters), float(found.mean())
+    if error is None or error < SMALLEST_ERROR:
+        return Share(mean, None, None, len(found))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(np.unique(clusters)) - 1)) * error
     return Share(mean, max(mean - half, -1.0), min(mean + half, 1.0), len(found))
 
 
@@ -187,26 +190,21 @@ class Figures:
         if (orders := self.questions.orders) is not None:
             by_row = zip(kinds, self.rows, strict=True)
             kinds = [of_row and [of_row[index] for index in orders[row]] for of_row, row in by_row]
-        picks = self.of(name)
-        found: dict[str, list[float]] = {}
-        parsed = 0
-        for of_row, kinds_of_row in zip(picks.picked.tolist(), kinds, strict=True):
+        picked, offered, parsed = Counter[str](), Counter[str](), 0
+        for of_row, kinds_of_row in zip(self.of(name).picked.tolist(), kinds, strict=True):
             for index in of_row:
                 if index >= 0 and kinds_of_row:
                     parsed += 1
-                    for kind in kinds_of_row:
-                        found.setdefault(kind, [0.0, 0.0])[1] += 1 / len(kinds_of_row)
-                    found[kinds_of_row[index]][0] += 1
-        return {kind: {"picked": one / parsed, "share": of / parsed} for kind, (one, of) in sorted(found.items())}
+                    picked[kinds_of_row[index]] += 1
+                    offered.update({kind: count / len(kinds_of_row) for kind, count in Counter(kinds_of_row).items()})
+        return {kind: {"picked": picked[kind] / parsed, "share": offered[kind] / parsed} for kind in sorted(offered)}
 
     def sets(self, name: str) -> Share | None:
         """The share of closed answer sets answered correctly, of those with all replies; None without sets."""
         if "set_id" not in self.split.original.column_names:
             return None
         ids = [self.split.original["set_id"][int(row)].as_py() or "" for row in self.rows]
-        sizes: dict[str, int] = {}
-        for one in self.split.original["set_id"].to_pylist():
-            sizes[one or ""] = sizes.get(one or "", 0) + 1
+        sizes = Counter(one or "" for one in self.split.original["set_id"].to_pylist())
         correct: dict[str, list[bool]] = {}
         picks = self.of(name)
         columns = (ids, picks.evaluated.tolist(), picks.always_correct.tolist())
@@ -294,11 +292,7 @@ class Figures:
 
 
 def figures_of(
-    questions: Questions,
-    split: Split,
-    method: Method,
-    jobs: Sequence[Job],
-    replies: Mapping[Job, Reply],
+    questions: Questions, split: Split, method: Method, jobs: Sequence[Job], replies: Mapping[Job, Reply]
 ) -> Figures:
     """The results of the jobs of a run.
 

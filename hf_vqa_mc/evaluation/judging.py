@@ -79,6 +79,8 @@ class Judgement:
     """reasons of rows without a reply"""
     labels: NDArray[np.int8] | None = None
     """(decoys,): verdicts of people; UNKNOWN where there is none"""
+    notes: tuple[str, ...] = ()
+    """see `Benchmark.notes`"""
 
     def verdicts(self) -> list[Verdict]:
         """A verdict on each decoy, for ``vqa-mc remedy --reject``; none for rows without a reply that can be read."""
@@ -131,7 +133,8 @@ def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  Jud
                 unparsed.append(reply.text or "")
     decoys = _decoys(benchmark, questions, rows, None if by_wordnet else found)
     labels = None if people is None else labelled(people, decoys, settings.labels)
-    return Judgement(run["judge"], questions.location, run, decoys, len(rows), unparsed, failures, labels)
+    found_by = run["judge"], questions.location, run, decoys, len(rows), unparsed, failures, labels
+    return Judgement(*found_by, benchmark.notes)
 
 
 def _replies(

@@ -137,7 +137,9 @@ def interval(found: dict[str, Any] | None) -> str:
 
 def notes(done: Judgement, figures: dict[str, Any]) -> Iterator[str]:
     """Sentences below the table."""
-    yield "Percent of decoys that are also correct, with 95% intervals, clustered by image."
+    by = "by WordNet and annotators' answers" if done.judge == WORDNET else "as also correct"
+    yield f"Percent of decoys that are flagged {by}, with 95% intervals, clustered by image."
+    yield from done.notes
     if done.unparsed:
         yield (
             f"{len(done.unparsed):,} of {done.n_rows:,} replies are no list of letters and count as no verdict, such "

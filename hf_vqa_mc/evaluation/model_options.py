@@ -26,7 +26,7 @@ class ModelOptions:
     )
     engine: str = option(
         "Program that runs a model of transformers: transformers, or vllm in this process (extra vllm; letter and "
-        "generate only).",
+        "generate only; no answer of vLLM itself was read yet).",
         default="transformers",
         check=("transformers or vllm", lambda value: value in ("transformers", "vllm")),
         panel=MODEL,

@@ -34,7 +34,7 @@ def open_model(
     if not isinstance(model, str | Path):
         if not any(callable(getattr(model, name, None)) for name in METHODS):
             raise InputError(
-                f"model is {shown(model)}; expected a name, or an object with a method {_listed(METHODS)}"
+                f"model is {shown(model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
             )
         return model
     name = str(model)
@@ -68,7 +68,7 @@ def find_method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a Lang
         return METHODS[own[0]]
     method = METHODS.find(name)
     if name not in own:
-        raise InputError(f"--method {name}: model {name_of(model)} cannot do this; expected {_listed(own)}")
+        raise InputError(f"--method {name}: model {name_of(model)} cannot do this; expected {' or '.join(own)}")
     return method
 
 
@@ -92,7 +92,3 @@ def _is_ours(name: str) -> bool:
         raise InputError(f"{path} is not valid JSON; copy the model again") from error
     kinds = {one.config_class.model_type for one in MODELS.values()}
     return isinstance(config, dict) and config.get("model_type") in kinds
-
-
-def _listed(names: Any) -> str:  # noqa: ANN401  an iterable of texts
-    return " or ".join(names)

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from hf_vqa_mc.evaluation.figures import Figures, Share
 from hf_vqa_mc.evaluation.inputs import FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.methods import RULES
+from hf_vqa_mc.scoring.table import with_interval
 from hf_vqa_mc.text.counted import counted
+
+NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
 
 
 def input_columns(figures: Figures) -> dict[str, list[str]]:
@@ -45,6 +48,10 @@ def notes(figures: Figures) -> Iterator[str]:
     others = figures.rules[1:]
     if others:
         yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."
+    if FULL.name in figures.picks and any(
+        figures.gain(name).low is None for name in figures.picks if name != FULL.name
+    ):
+        yield NO_INTERVAL
     for name in figures.picks:
         if figures.failures[name]:
             yield f"{name}, {len(figures.failures[name]):,} without a reply, such as: {figures.failures[name][0]}"
@@ -52,9 +59,11 @@ def notes(figures: Figures) -> Iterator[str]:
 
 def percent_interval(found: Share) -> str:
     """A share in percent with its interval."""
-    return f"{100 * found.mean:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    return with_interval(found.mean, None if found.low is None or found.high is None else (found.low, found.high))
 
 
 def points_interval(found: Share) -> str:
-    """A difference in percentage points with its interval."""
+    """A difference in percentage points with its interval; "n/a" without one, see `NO_INTERVAL`."""
+    if found.low is None or found.high is None:
+        return f"{100 * found.mean:+.1f} (n/a)"
     return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"

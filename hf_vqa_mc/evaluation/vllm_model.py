@@ -21,7 +21,7 @@ ALL_GPUS = "auto"
 
 
 class VllmModel:
-    """A vision-language or language model with a chat template, run by vLLM.
+    """A vision-language or language model with a chat template, run by vLLM; no answer of vLLM itself was read yet.
 
     Args:
         name: folder or name on the Hub.

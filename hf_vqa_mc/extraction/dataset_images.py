@@ -47,23 +47,26 @@ class DatasetImages:
         return [image_id for image_id in self.image_ids if image_id not in self.source]
 
 
-def find_images(dataset: str, config: str, directory: Path | None = None) -> DatasetImages:
+def find_images(
+    dataset: str, config: str, directory: Path | None = None, rows: "DatasetDict | None" = None
+) -> DatasetImages:
     """The images of all splits of a dataset: from files in a folder, searched recursively, or its own.
 
-    The dataset's own images are in the column ``image``, or in the config ``<source>_images``.
+    The dataset's own images are in the column ``image``, or in the config ``<source>_images``. ``rows`` are its splits
+    if they were read already.
     """
     if directory is not None and not directory.is_dir():
         raise InputError(f"--images {directory}: no such folder")
-    location, splits, image_ids = dataset_image_ids(dataset, config)
+    location, splits, image_ids = dataset_image_ids(dataset, config, rows)
     if directory is not None:
         return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
-    rows = next(iter(splits.values()))
+    first = next(iter(splits.values()))
     base = Path(dataset).absolute() if Path(dataset).is_dir() else None
-    allowed = allowed_images(rows, base, None if base else dataset)
-    if "image" in rows.column_names:
+    allowed = allowed_images(first, base, None if base else dataset)
+    if "image" in first.column_names:
         return DatasetImages(location, RowImages(splits, allowed), image_ids)
     try:
-        folder = images_folder(rows, dataset)
+        folder = images_folder(first, dataset)
         allowed.check_config(folder)
         return DatasetImages(folder, StoredImages(folder), image_ids)
     except (InputError, FileNotFoundError) as error:
@@ -71,19 +74,21 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
         raise InputError(f"{reason}; or give the folder with the image files: --images DIR") from error
 
 
-def dataset_image_ids(dataset: str, config: str) -> tuple[str, "DatasetDict", list[str]]:
+def dataset_image_ids(
+    dataset: str, config: str, rows: "DatasetDict | None" = None
+) -> tuple[str, "DatasetDict", list[str]]:
     """The name of a dataset for messages, its splits, and its distinct image ids; raises InputError without rows.
 
     Of balanced pairs these are the images of both questions.
     """
-    _, splits = load_splits(dataset, config)
+    splits = rows or load_splits(dataset, config)[1]
     location = f"{dataset}, {config}"
     image_ids = list(
         dict.fromkeys(
             one
-            for name, rows in splits.items()
-            for column in ("image_id", *{f"{OTHER}image_id"}.intersection(rows.column_names))
-            for one in image_ids_of(rows, f"{location}, {name}", column)
+            for name, of_split in splits.items()
+            for column in ("image_id", *{f"{OTHER}image_id"}.intersection(of_split.column_names))
+            for one in image_ids_of(of_split, f"{location}, {name}", column)
         )
     )
     if not image_ids:

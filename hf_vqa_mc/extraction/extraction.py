@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +25,7 @@ from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from datasets import DatasetDict
 
 
 @dataclass(eq=False, repr=False)
@@ -113,20 +114,19 @@ def extract_features(
     batch_size: int | None = None,
     workers: int | None = None,
     progress: Progress = silent,
+    rows: "DatasetDict | None" = None,
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    Computed features are kept if a run fails or is killed. Arguments and errors are those of ``hf_vqa_mc.features``.
+    Computed features are kept if a run fails or is killed. ``rows`` are the splits of the config if they were read
+    already. Other arguments and errors are those of ``hf_vqa_mc.features``.
     """
     check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
-    found = find_images(dataset, config, images)
+    found = find_images(dataset, config, images, rows)
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:
         raise unusable(found.location, len(found.image_ids), found.missing, {})
-    if detector is not None:
-        model = find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
-    else:
-        model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
+    model = _model(backbone, grid, detector)
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
@@ -141,6 +141,32 @@ def extract_features(
     write_index(done.folder, model.kind, done.images, about)
     done.count_regions(store)
     return done
+
+
+def encode_share(
+    found: DatasetImages,
+    share: int,
+    shares: int,
+    *,
+    backbone: str | Backbone,
+    grid: int | None,
+    detector: str | None,
+    output: Path,
+    batch_size: int | None,
+    workers: int | None,
+) -> None:
+    """Put the features of one of ``shares`` parts of a dataset's images into the store; see `extract_features`."""
+    model = _model(backbone, grid, detector)
+    store = FeatureStore(output / model.kind.folder_name, model.kind)
+    done = FeaturesResult(store.folder, model.kind)
+    own = replace(found, image_ids=found.image_ids[share::shares])
+    _encode(own, model, store, done, batch_size or model.batch_size, workers or os.cpu_count() or 1, silent)
+
+
+def _model(backbone: str | Backbone, grid: int | None, detector: str | None) -> Backbone:
+    if detector is not None:
+        return find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
+    return find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
 
 
 class _Image(NamedTuple):

@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMPORTED, FeatureKind, RegionKind, file_name
@@ -12,6 +13,9 @@ from hf_vqa_mc.extraction.store import FeatureStore, write_index
 from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 
+if TYPE_CHECKING:
+    from datasets import DatasetDict
+
 
 def import_regions(
     dataset: str,
@@ -21,14 +25,16 @@ def import_regions(
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
     progress: Progress = silent,
+    rows: "DatasetDict | None" = None,
 ) -> FeaturesResult:
     """Copy the region features of a dataset's images from published files to the store, and write their index.
 
     The features are named after the file or folder: files of one extraction, such as those of training and test
-    images, belong in one folder. Arguments and errors are those of ``hf_vqa_mc.features``.
+    images, belong in one folder. ``rows`` are the splits of the config if they were read already. Other arguments and
+    errors are those of ``hf_vqa_mc.features``.
     """
     check_outside(output, "--output", [dataset, path])
-    _, _, image_ids = dataset_image_ids(dataset, config)
+    _, _, image_ids = dataset_image_ids(dataset, config, rows)
     progress("reading the dataset", 1, 1)
     records = stored_regions(path, image_ids)
     missing = [image_id for image_id in image_ids if image_id not in records]

@@ -71,6 +71,10 @@ FLAG = Value("true or false", lambda value: isinstance(value, bool))
 NUMBER = Value("a number", _is_number)
 COUNT = Value("a whole number from 0", lambda value: isinstance(value, int) and _is_number(value) and value >= 0)
 SHARE = Value("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
+INTERVAL = Value(
+    "two numbers from 0 to 1",
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(SHARE.fits, value)),
+)
 ANYTHING = Value("anything", lambda value: True)
 CURVE = Value("a list of validations with epoch, loss and accuracy", lambda value: _is_curve(value))
 
@@ -78,7 +82,7 @@ CURVE_ROWS = 10
 """Maximum number of validations in a card's learning curve."""
 EACH = "*"
 """Key for the type of all other fields."""
-_ACCURACY = {"accuracy": SHARE, "stderr": SHARE, "chance": SHARE}
+_ACCURACY = {"accuracy": SHARE, "stderr": SHARE, "interval": INTERVAL, "chance": SHARE}
 _MEASURED = {**_ACCURACY, "target_accuracy": _ACCURACY}
 _RECALL = {"recall@1": SHARE, "recall@5": SHARE}
 _RESULT = {

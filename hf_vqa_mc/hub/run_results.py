@@ -45,6 +45,8 @@ class RunResult:
     metric: str | None = None
     score: float | None = None
     stderr: float | None = None
+    interval: list[float] | None = None
+    """bounds of the 95% interval of the score; None in runs of earlier versions"""
     chance: float | None = None
     other_metrics: dict[str, float] | None = None
     per_answer_type: dict[str, float] | None = None
@@ -116,6 +118,7 @@ def _results(run: str, record: Record) -> Iterator[RunResult]:
             metric=measured.get("metric", "accuracy"),
             score=measured["accuracy"],
             stderr=measured.get("stderr"),
+            interval=measured.get("interval"),
             chance=measured.get("chance"),
             other_metrics=_other_metrics(measured),
             per_answer_type=measured.get("per_answer_type"),

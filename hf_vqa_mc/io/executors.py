@@ -32,7 +32,15 @@ Calls = Mapping[str, tuple[Any, ...]]
 class Executor(Protocol):
     """Makes calls in any order, each at least once."""
 
-    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress) -> None:
+    def run(
+        self,
+        function: Callable[..., None],
+        calls: Calls,
+        step: str,
+        progress: Progress,
+        memory: int = 0,
+        gpu: bool = False,
+    ) -> None:
         """Make all calls.
 
         Args:
@@ -40,9 +48,11 @@ class Executor(Protocol):
             calls: the arguments of each call.
             step: name of the step, for progress.
             progress: called with (step, calls done, number of calls).
+            memory: bytes that a call is expected to take; 0 if unknown.
+            gpu: whether each call has a GPU of its own on clusters with GPUs.
 
         Raises:
-            InputError: from a call, or a call failed `MOST_FAILURES` times; names it.
+            InputError: from a call; a call failed `MOST_FAILURES` times, names it; or no node has enough memory.
         """
 
 
@@ -50,7 +60,15 @@ class Executor(Protocol):
 class LocalExecutor:
     """Makes one call after another in this process; calls use threads."""
 
-    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress) -> None:
+    def run(
+        self,
+        function: Callable[..., None],
+        calls: Calls,
+        step: str,
+        progress: Progress,
+        memory: int = 0,
+        gpu: bool = False,
+    ) -> None:
         """Make all calls."""
         progress(step, 0, len(calls))
         for number, arguments in enumerate(calls.values(), 1):
@@ -65,11 +83,21 @@ class RayExecutor:
     threads: int
     """CPUs and threads of each call"""
 
-    def run(self, function: Callable[..., None], calls: Calls, step: str, progress: Progress) -> None:
+    def run(
+        self,
+        function: Callable[..., None],
+        calls: Calls,
+        step: str,
+        progress: Progress,
+        memory: int = 0,
+        gpu: bool = False,
+    ) -> None:
         """Make all calls; workers may die, and nodes may come and go."""
         import ray
 
-        remote = ray.remote(num_cpus=self.threads, max_retries=0)(_call)
+        _check_memory(step, memory)
+        gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
+        remote = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
         failures: Counter[str] = Counter()
         deaths: Counter[str] = Counter()
 
@@ -189,6 +217,16 @@ def _connect(address: str | None) -> None:
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError and others
         where = f"--address {address}" if address else "Ray could not be started"
         raise InputError(f"{where}: {_first_line(error)}") from error
+
+
+def _check_memory(step: str, memory: int) -> None:
+    """Raise InputError unless a node has so many bytes."""
+    most = max(node["Resources"].get("memory", 0) for node in _nodes())
+    if memory > most:
+        raise InputError(
+            f"{step}: a call needs about {memory / 1e9:.1f} GB of memory, and no node of the Ray cluster has more "
+            f"than {most / 1e9:.1f}; use smaller parts (--largest-part)"
+        )
 
 
 def _nodes() -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def read_rows(
         location, about = f"{dataset}, {config}", {"dataset": dataset, "config": config}
     else:
         splits = dataset if isinstance(dataset, Mapping) else {str(getattr(dataset, "split", None) or "rows"): dataset}
-        location, about = "dataset", {"dataset": "dataset", "config": str(config)}
+        location, about = "dataset", {"dataset": "dataset"} | ({"config": config} if config else {})
     chosen = chosen_split(list(splits), split, location)
     if not hasattr(splits[chosen], "select_columns"):
         raise NotRows(
@@ -111,14 +111,20 @@ def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Anno
     except InputError as error:
         is_ours = all(name in table.column_names for name in REQUIRED) and pa.types.is_integer(table["label"].type)
         raise error if is_ours else NotRows(str(error)) from None
-    columns: dict[str, list[Any]] = table.to_pydict()
+    return multiple_choice_annotations(table.to_pydict(), location, about)
+
+
+def multiple_choice_annotations(
+    columns: Mapping[str, list[Any]], location: str, about: Mapping[str, str]
+) -> Annotations:
+    """Annotations of columns of `COLUMNS`; empty columns are as none, and answers count if a row has several."""
     ids, choices, labels = (columns[name] for name in REQUIRED)
     answers = columns.get("answers")
     return Annotations(
         MULTIPLE_CHOICE,
         location,
         ids,
-        image_ids=columns.get("image_id"),
+        image_ids=_filled(columns.get("image_id")),
         question_types=_filled(columns.get("question_type")),
         answer_types=_filled(columns.get("answer_type")),
         questions=columns.get("question"),
@@ -127,7 +133,7 @@ def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Anno
         choices=choices,
         labels=labels,
         choice_kinds=columns.get("choice_kinds"),
-        set_ids=_filled([str(name) for name in columns.get("set_id", [])]),
+        set_ids=_filled([str(name or "") for name in columns.get("set_id", [])]),
         set_kinds=columns.get("set_kind"),
         about=about,
     )

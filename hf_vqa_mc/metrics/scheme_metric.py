@@ -74,11 +74,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:  # noqa: ANN401
         """Add one question: its prediction, its reference and any optional columns, each under the column's name."""
-        row = {
-            "predictions": prediction,
-            "references": reference,
-            **columns,
-        }  # evaluate.combine uses predictions
+        row = {"predictions": prediction, "references": reference, **columns}  # evaluate.combine uses predictions
         self.add_batch(**{name: [value] for name, value in row.items() if value is not None})
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401

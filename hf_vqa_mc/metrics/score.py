@@ -6,17 +6,64 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.metrics.predictions import Predictions
+from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.metrics.annotations import read_annotations
+from hf_vqa_mc.metrics.predictions import Predictions, read_predictions
+from hf_vqa_mc.metrics.scored import Scored
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.consensus import FORMS
+from hf_vqa_mc.scoring.inputs import Input
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matched, Scheme
 from hf_vqa_mc.scoring.written_answers import written_choice
+from hf_vqa_mc.text.counted import counted
 
 
 class PredictionsIgnored(UserWarning):
     """Some predictions are ignored: the question has a later prediction, or is not annotated."""
+
+
+def checked_inputs(inputs: Mapping[str, Path]) -> Mapping[str, Path]:
+    """The input files by name; raises InputError if no scheme has such an input, or there is no such file."""
+    for given, path in inputs.items():
+        if given not in (declared := _declared()):
+            raise InputError(f"no metric has an input {given!r}; expected {', '.join(declared)}")
+        if not path.is_file():
+            found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
+            raise InputError(f"{declared[given].flag} {path}: {found}")
+    return inputs
+
+
+def _declared() -> dict[str, Input]:
+    """The inputs of all schemes by name."""
+    return {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
+
+
+def scored(settings: Any, inputs: Mapping[str, Path], progress: Progress) -> list[Scored]:  # noqa: ANN401  ScoreSettings
+    """The scores of each predictions file; see `hf_vqa_mc.score`."""
+    sources = (settings.predictions, *settings.also)
+    predictions = [read_predictions(one, settings.id_column, settings.answer_column) for one in sources]
+    progress("reading predictions", 1, 1)
+    annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
+    progress("reading annotations", 1, 1)
+    if settings.official is not None:
+        official_scheme(annotations)
+    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol, settings.ignore_case)
+    options = {name: getattr(settings, name) for name in ("protocol", "name", "free_text", "ignore_case")}
+    found: list[Scored] = []
+    for one in predictions:
+        answered = with_predictions(annotations, one) if settings.partial else annotations
+        content = {given: _declared()[given].read(path, answered) for given, path in inputs.items()}
+        matched = match(answered, one, schemes, inputs=content, **options)
+        results = {}
+        for scheme in schemes:
+            results[scheme.name] = scheme.score(matched)
+            progress("scoring", len(found) * len(schemes) + len(results), len(predictions) * len(schemes))
+        left_out = len(annotations.scored) - len(answered.scored) if settings.partial else None
+        unparsed = matched.answers.count("") if settings.free_text else None
+        found.append(Scored(predictions=one, matched=matched, results=results, left_out=left_out, unparsed=unparsed))
+    return found
 
 
 def match(
@@ -134,10 +181,9 @@ def _check_options(
     kind = annotations.kind
     names = ", ".join(one.name for one in chosen)
     taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
-    flags = {one.name: one.flag for scheme in SCHEMES.values() for one in scheme.inputs}
     for name, path in inputs.items():
         if name not in taken:
-            raise InputError(f"{flags[name]} is not used by {names} on {kind.description}; remove it")
+            raise InputError(f"{_declared()[name].flag} is not used by {names} on {kind.description}; remove it")
         complement = taken.get(taken[name].complement)
         if complement is not None and complement.name not in inputs:
             raise InputError(f"{taken[name].flag} {path}: {taken[name].what} also needs {complement.flag} FILE")
@@ -169,9 +215,7 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
         return
     answer, texts = matched.answers[invalid[0]], allowed[invalid[0]]
     what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
-    remedy = (
-        "predictions for another config or split? For text that a model wrote give --free-text, or use --metric wups"
-    )
+    remedy = "predictions for another config or split? For text that a model wrote add --free-text"
     if isinstance(answer, int):
         what, remedy = f"the indices of its {len(texts)} choices", "indices start at 0"
     elif matched.vocabulary is not None:
@@ -198,35 +242,35 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
     missing = [name for name in needed if name not in answers]
     others = sorted(answers.keys() - set(names))
     if missing:
-        hint = (
-            f"; found one for {others[0]!r}, which is not in the dataset"
-            if others
-            else "; --partial scores the others"
-        )
+        hint = f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
         by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
         same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
         if same is not None:
-            hint = f"; found one for {same!r}: ids were converted to numbers, keep them as text"
+            hint = f"found one for {same!r}: ids were converted to numbers, keep them as text"
         raise InputError(
-            f"{location}: no prediction for question {missing[0]!r} of {annotations.location} ({len(missing):,} of "
-            f"{len(needed):,} questions have none{hint})"
+            f"{location}: {len(missing):,} of {len(needed):,} questions of {annotations.location} have no prediction: "
+            f"{_few(missing)}; {hint}"
         )
     if others and not annotations.kind.ignores_others:
         raise InputError(
-            f"{location}: question {others[0]!r} is not in {annotations.location} ({len(others):,} of "
-            f"{len(answers):,} predictions are for other questions); predict the same split or remove them"
+            f"{location}: {len(others):,} of {len(answers):,} predictions are for questions that are not in "
+            f"{annotations.location}: {_few(others)}; predict the same split, or remove them"
         )
     repeated = predictions.repeated
     if repeated and one_each:
         raise InputError(
-            f"{location}: question {repeated[0]!r} has more than one prediction; expected one each "
-            f"(questions with more: {len(repeated):,})"
+            f"{location}: more than one prediction for {counted(len(repeated), 'question')}: {_few(repeated)}; "
+            "expected one each"
         )
-    for what, ignored, consequence in (
-        ("questions with more than one prediction", repeated, "the last counts"),
-        ("predictions for other questions", others, "they are ignored"),
+    for what, noun, ignored, consequence in (
+        ("more than one prediction", "question", repeated, "the last counts"),
+        ("predictions", "other question", others, "they are ignored"),
     ):
         if ignored:
-            text = f"{location}: {what}: {len(ignored):,}, such as {ignored[0]!r}; {consequence}"
+            text = f"{location}: {what} for {counted(len(ignored), noun)}: {_few(ignored)}; {consequence}"
             warnings.warn(PredictionsIgnored(text), stacklevel=4)
     return [answers.get(name) for name in names]
+
+
+def _few(names: Sequence[str]) -> str:
+    return listed(list(map(repr, names)), 3)

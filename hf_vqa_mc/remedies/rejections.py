@@ -54,10 +54,7 @@ class Rejections:
 def in_words(found: Mapping[str, int]) -> str:
     """The counts of `Rejections.as_json` in sentences."""
     unknown = f" ({found['unknown_questions']:,} are not in the benchmark)" if found["unknown_questions"] else ""
-    reasons = {
-        "rows_left_out_bad_question": "their question is bad",
-        "rows_left_out_no_decoy": "no decoy is left",
-    }
+    reasons = {"rows_left_out_bad_question": "their question is bad", "rows_left_out_no_decoy": "no decoy is left"}
     left_out = [f"{counted(found[name], 'row')} since {why}" for name, why in reasons.items() if found[name]]
     lines = [
         f"Verdicts about {counted(found['questions'], 'question')}{unknown} reject "

@@ -1,7 +1,6 @@
 """Example questions of open-ended configs, whose only choice is the answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,30 +15,14 @@ if TYPE_CHECKING:
 UNPUBLISHED = "(answer not published)"
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What is shown of a dataset: a random sample of a split."""
-
-    dataset: str
-    config: str
-    split: str | None
-    """by default test, else validation, else the only one"""
-    rows: int
-    seed: int
-    images: Path | None
-    """folder with the image files; by default those of the dataset"""
-    predictions: Path | None
-    attentions: Path | None
-
-
-def answered_examples(shown: Shown) -> tuple[str, list[Example]]:
+def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[Example]]:  # noqa: ANN401
     """The name of the split and a sample of its questions, with a model's answer and attention if they are given.
 
-    Raises InputError if a file or the dataset cannot be used, or lacks a question.
+    ``shown`` are PreviewSettings. Raises InputError if a file or the dataset cannot be used, or lacks a question.
     """
     from hf_vqa_mc.training.answered_questions import read_answered
 
-    read, location = read_answered(shown.dataset, shown.config), f"{shown.dataset}, {shown.config}"
+    read, location = read_answered(dataset, config), f"{dataset}, {config}"
     name = chosen_split(list(read.splits), shown.split, location)
     questions = read.splits[name]
     drawn = drawn_rows(len(questions.question_ids), shown.rows, shown.seed)
@@ -48,7 +31,7 @@ def answered_examples(shown: Shown) -> tuple[str, list[Example]]:
     if shown.attentions is not None:
         maps = attentions_of(names, f"{location}, {name}", shown.attentions)
     notes = _notes(names, f"{location}, {name}", shown.predictions) if shown.predictions is not None else {}
-    image = _images(shown)
+    image = _images(dataset, config, shown)
     return name, [
         Example(
             question_id=questions.question_ids[row],
@@ -79,12 +62,12 @@ def _notes(names: list[str], location: str, path: Path) -> dict[str, str]:
     return {name: f"model’s answer: {answers[name]}" for name in names}
 
 
-def _images(shown: Shown) -> Callable[[str], dict[str, Any]]:
+def _images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, Any]]:  # noqa: ANN401
     """Image id to the image, or why there is none; raises InputError if the given folder has none."""
     from hf_vqa_mc.extraction.dataset_images import find_images
 
     try:
-        read = image_reader(find_images(shown.dataset, shown.config, shown.images))
+        read = image_reader(find_images(dataset, config, shown.images))
     except InputError as error:
         if shown.images is not None or shown.attentions is not None:
             raise

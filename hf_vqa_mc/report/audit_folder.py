@@ -2,8 +2,10 @@
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.releases import Releases
+from hf_vqa_mc.benchmarks.benchmark import Benchmark
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes, published
 from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.options import flag_of, spec_of
+from hf_vqa_mc.remedies.new_decoys import check_images
 from hf_vqa_mc.report.badge import badge_svg
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
@@ -45,6 +51,36 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
     is_local = path.exists() or (path.suffix and "@" not in dataset)  # otherwise it is a name on the Hub
     local = path.resolve().name.split(".")[0] if is_local else dataset
     return file_name("-".join(part for part in (local or dataset, config, split) if part))
+
+
+def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str) -> str:
+    """The ``vqa-mc remedy`` command for the whole benchmark, quoted for a shell; "" for an object in memory.
+
+    Args:
+        settings: how the benchmark was read.
+        benchmark: the audited benchmark.
+        name: from the path of the dataset and of its images to the text in the command.
+    """
+    dataset = settings.dataset
+    if not isinstance(dataset, str | Path):
+        return ""
+    parts = ["vqa-mc", "remedy"]
+    for one in fields(BenchmarkOptions):
+        value = getattr(settings, one.name)
+        if value is True:
+            parts.append(flag_of(one))
+        elif value is not None and value is not False and spec_of(one).cli and one.name != "limit":
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            flags = [flag_of(one)] if one.kw_only else []
+            parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
+    try:
+        check_images(benchmark, ())
+    except InputError:
+        parts += ["--variant", "qou"]
+    path = Path(dataset)
+    ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
+    output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
+    return shlex.join([*parts, "--word-vectors", "corpus", "--output", output])
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:

@@ -5,14 +5,15 @@ from typing import Any
 
 from hf_vqa_mc.evaluation.comparison import Comparison, Line
 from hf_vqa_mc.evaluation.tables import percent_interval, points_interval
-from hf_vqa_mc.report.pages import rendered
-from hf_vqa_mc.report.plain_text import count, plain
+from hf_vqa_mc.report.examples import letter
+from hf_vqa_mc.report.pages import rendered, table_values
+from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
 RUN, INPUT = "run", "input"
 MOST_GROUPS = 40
-"""Maximum number of groups in a table, the largest first; all are in JSON and CSV."""
+"""Maximum number of groups in a table, the largest; all are in JSON and CSV."""
 SMALLEST_P = 0.001
 """Smaller p-values are not printed in full."""
 
@@ -21,8 +22,9 @@ def text_tables(done: Comparison) -> dict[str, TextTable]:
     """The tables in percent and percentage points, by their titles: all questions, and the breakdown."""
     found = {"All questions": _table(done, done.lines)}
     if done.by:
-        shown = done.group_lines[: MOST_GROUPS * len(done.runs)]
-        more = (len(done.group_lines) - len(shown)) // len(done.runs)
+        sizes = {line.group: line.accuracy.rows for line in done.group_lines}
+        largest = set(sorted(sizes, key=lambda group: -sizes[group])[:MOST_GROUPS])
+        shown, more = [line for line in done.group_lines if line.group in largest], len(sizes) - len(largest)
         title = f"By {', '.join(done.by)}" + (f" ({counted(more, 'smaller group')} in JSON and CSV)" if more else "")
         found[title] = _table(done, shown, done.by)
     return found
@@ -30,24 +32,29 @@ def text_tables(done: Comparison) -> dict[str, TextTable]:
 
 def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextTable:
     """A row per line, without columns that are empty."""
-    groups = {name: [line.group[at] or "(none)" for line in lines] for at, name in enumerate(by)}
+    groups = {name: [_value_text(name, line.group[at]) for line in lines] for at, name in enumerate(by)}
     columns: dict[str, list[str]] = {**groups, RUN: [line.run.name for line in lines]}
     if len({run.compared for run in done.runs}) > 1:
         columns[INPUT] = [line.run.compared for line in lines]
     if by:
-        columns["questions"] = [f"{line.accuracy.rows:,}" for line in lines]
+        columns["n"] = [f"{line.accuracy.rows:,}" for line in lines]
     columns["%"] = [percent_interval(line.accuracy) for line in lines]
     against = [line.against for line in lines]
     columns |= {
         "difference": [points_interval(one.difference) if one else "" for one in against],
         "gained": [f"{one.gained:,}" if one else "" for one in against],
         "lost": [f"{one.lost:,}" if one else "" for one in against],
-        "p": [_p_text(one.p) if one else "" for one in against],
         "p (Holm)": [_p_text(one.p_holm) if one else "" for one in against],
-        "detectable": [f"{100 * one.detectable:.1f}" if one and one.detectable else "" for one in against],
+        "detectable": [f"{100 * one.detectable:.1f}" if one and one.detectable and not by else "" for one in against],
     }
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     return TextTable(kept, (RUN, INPUT, *groups), (*groups, RUN))
+
+
+def _value_text(column: str, value: str) -> str:
+    """A value of the breakdown; of labels with the letter of the choice."""
+    is_label = column == "label" and len(value) < 4 and value.isdecimal()
+    return f"{value} ({letter(int(value))})" if is_label else value or "(none)"
 
 
 def _p_text(p: float) -> str:
@@ -59,8 +66,9 @@ def explanations(done: Comparison) -> list[str]:
     is_binary = all(line.against is None or line.against.p_mcnemar is not None for line in done.lines)
     test = "the larger of McNemar's exact test and " if is_binary else ""
     return [
-        f"Percent and 95% intervals, clustered by image; difference, gained and lost: against {done.baseline.name}.",
-        f"p: {test}Student's t-test of the clustered differences; Holm: adjusted for all comparisons of the table. "
+        f"Percent and 95% intervals, clustered by image; difference, gained and lost: against {done.baseline.name}."
+        + (" n: number of questions." if done.by else ""),
+        f"p (Holm): {test}Student's t-test of the clustered differences, adjusted for all comparisons of the table. "
         "Detectable: difference that would be found with a probability of 80%.",
         *done.notes,
         f"{counted(len(done.changed), 'question')} changed.",
@@ -75,6 +83,7 @@ def heading(done: Comparison) -> dict[str, str]:
         "questions": count(len(done.scores)),
         "input": ", ".join(dict.fromkeys(run.compared for run in done.runs if run.compared)),
         "metric": done.baseline.metric,
+        "chance": "" if done.chance is None else percent(done.chance),
         "baseline": done.baseline.name,
     }
     return {name: text for name, text in facts.items() if text}
@@ -83,23 +92,21 @@ def heading(done: Comparison) -> dict[str, str]:
 def comparison_html(done: Comparison) -> str:
     """The leaderboard: self-contained, deterministic, and safe with malicious names; the best run comes first."""
     best = sorted(done.lines, key=lambda line: -line.accuracy.mean)
-    tables = [
-        {
-            "title": plain(title),
-            "heads": [(plain(name), name in table.texts) for name in table.columns],
-            "rows": [list(map(plain, cells)) for cells in zip(*table.columns.values(), strict=True)],
-        }
-        for title, table in text_tables(done).items()
-    ]
     values: dict[str, Any] = {
         "facts": {name: plain(text, 120) for name, text in heading(done).items()},
-        "bars": [_bar(line) for line in best],
-        "tables": tables,
+        "board": [_bar(line) for line in best],
+        "chance": done.chance,
+        "tables": [table_values(title, table.columns, table.texts) for title, table in text_tables(done).items()],
         "notes": [plain(note) for note in explanations(done)],
     }
     return rendered("comparison.html.jinja", values)
 
 
 def _bar(line: Line) -> dict[str, Any]:
-    difference = line.against and line.against.difference
-    return {"name": plain(line.run.name, 120), "accuracy": line.accuracy, "difference": difference}
+    return {
+        "name": plain(line.run.name, 120),
+        "about": "" if line.against else "baseline",
+        "accuracy": line.accuracy,
+        "change": line.against and line.against.difference,
+        "style": "after" if line.against else "after calm",
+    }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
 from hf_vqa_mc.io.records import Records, is_list_of, read_records
 from hf_vqa_mc.report.examples import drawn_rows, image_reader
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -118,11 +117,9 @@ class CounterexamplesResult(Result):
 
         return pd.DataFrame([vars(one) for one in self.examples], columns=list(Explained.__annotations__))
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the page."""
-        check_output_file(Path(path), "output", overwrite=overwrite)
-        write_bytes(Path(path), self.html.encode(), overwrite)
-        return [Path(path)]
+    def _content(self, path: Path) -> bytes:
+        """The page."""
+        return self.html.encode()
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:640px;border:0"></iframe>'

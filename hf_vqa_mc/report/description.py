@@ -110,8 +110,8 @@ def _staged(
     contents = {REPORT: description_html(done).encode(), FIGURES: json_bytes(done.as_json(), indent=1)}
     for one in done.figures:
         path = f"{FOLDER}/{one.figure.name}"
-        if one.table_of(done.names):
-            contents[f"{path}.csv"] = _csv(one, done.names)
+        if table := _csv(one, done.names):
+            contents[f"{path}.csv"] = table
         drawing = one.figure.draw(one.sides(done.names))
         if drawing is not None:
             contents[f"{path}.svg"] = svg(drawing, one.figure.title, file=True).encode()
@@ -129,6 +129,11 @@ write_description = published(_staged)
 
 
 def _csv(one: Described, names: list[str]) -> bytes:
+    """The table; those of two datasets below each other, with a column ``dataset``."""
     import pandas as pd
 
-    return csv_bytes(pd.DataFrame(one.table_of(names), dtype=object))
+    frames = {name: pd.DataFrame(found.table, dtype=object) for name, found in one.sides(names) if found.table}
+    if len(names) > 1:
+        for name, frame in frames.items():
+            frame.insert(0, "dataset", name)
+    return csv_bytes(pd.concat(frames.values())) if frames else b""

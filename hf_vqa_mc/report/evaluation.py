@@ -1,6 +1,8 @@
 """The page, figures and rows of an evaluation."""
 
 import io
+from collections import Counter
+from collections.abc import Iterator
 from math import exp, isfinite
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from hf_vqa_mc.evaluation.tables import notes
 from hf_vqa_mc.io.atomic_file import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
-from hf_vqa_mc.report.pages import rendered
+from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
@@ -27,6 +29,11 @@ OF_EACH = 12
 """Maximum number of example questions per reason."""
 MOST_TYPES = 40
 """Maximum number of question types on the page, the most frequent first."""
+POSITIONS = (
+    "How often the model picks each position. A model without a preference picks each as often as it has the correct "
+    "choice."
+)
+KINDS = "How often a choice of each kind is picked, and the kind's share of all choices."
 LEAKED, WRONG, UNREAD, SAMPLED = (
     "answered without image or question",
     "wrong with all inputs",
@@ -56,25 +63,23 @@ def evaluation_html(done: Evaluation) -> str:
     """The page of an evaluation: self-contained, deterministic, and safe with malicious texts and images."""
     figures = done.figures
     facts = {
-        "benchmark": plain(" ".join(filter(None, [public_name(done.dataset), done.config])), 120),
-        "split": plain(done.split, 40),
+        "benchmark": plain(" ".join(filter(None, [done.run["dataset"], done.run["config"]])), 120),
+        "split": plain(done.run["split"], 40),
         "questions": count(len(figures.rows)),
         "orders of the choices": count(figures.rotations) if figures.rotations > 1 else "",
         "chance": percent(figures.chance),
     }
     values = {
-        "title": plain(public_name(done.model), 120),
+        "title": plain(public_name(done.run["model"]), 120),
         "facts": {name: text for name, text in facts.items() if text},
-        "method": METHODS[done.method].sentence,
+        "method": METHODS[done.run["method"]].sentence,
         "headline": _headline(figures),
-        "bars": [_bar(figures, name) for name in figures.picks],
+        "board": [_bar(figures, name) for name in figures.picks],
         "chance": figures.chance,
         "has_gain": FULL.name in figures.picks,
         "notes": [plain(note, 400) for note in (*notes(figures), *done.notes)],
-        "types": _types(figures),
+        "tables": list(_tables(figures)),
         "inputs": list(figures.picks),
-        "positions": _positions(figures),
-        "kinds": _kinds(figures),
         "prompt": plain(done.run["example"].replace("\n", " ⏎ "), 2000),
         "cards": _cards(done),
     }
@@ -82,74 +87,64 @@ def evaluation_html(done: Evaluation) -> str:
 
 
 def _headline(figures: Figures) -> dict[str, Any] | None:
-    """The accuracy with all inputs, and the best one without the image, else without the question."""
-    blind = [name for name in figures.picks if INPUTS[name].image is not Shown.OWN]
-    blind = blind or [name for name in figures.picks if INPUTS[name].is_blind]
-    best = max(blind, key=lambda name: figures.accuracy(name).mean, default=None)
-    if FULL.name not in figures.picks and best is None:
+    """The accuracy with all inputs, and with the first one without the image, else without the question."""
+    blind = sorted((name for name in INPUTS if name in figures.picks and INPUTS[name].is_blind), key=_shows_image)
+    if FULL.name not in figures.picks and not blind:
         return None
     found: dict[str, Any] = {"full": None, "blind": None, "gain": None}
     if FULL.name in figures.picks:
         found["full"] = figures.accuracy(FULL.name).mean
-    if best is not None:
-        found |= {"blind": figures.accuracy(best).mean, "shows": INPUTS[best].sentence}
-        found["gain"] = figures.gain(best) if FULL.name in figures.picks else None
+    if blind:
+        found |= {"blind": figures.accuracy(blind[0]).mean, "shows": INPUTS[blind[0]].sentence}
+        found["gain"] = figures.gain(blind[0]) if FULL.name in figures.picks else None
     return found
+
+
+def _shows_image(name: str) -> bool:
+    return INPUTS[name].image is Shown.OWN
 
 
 def _bar(figures: Figures, name: str) -> dict[str, Any]:
     counts, sets = figures.counts(name), figures.sets(name)
-    gain = figures.gain(name) if FULL.name in figures.picks and name != FULL.name else None
+    more = {"correct in every order": figures.circular(name) if figures.rotations > 1 else None, "whole sets": sets}
+    about = [INPUTS[name].sentence, *(f"{what} {percent(one.mean)}" for what, one in more.items() if one)]
+    about += [f"{counts[key]:,} {key.replace('_', ' ')}" for key in ("unparsed", "cut_off", "failed") if counts[key]]
     return {
         "name": name,
-        "shows": INPUTS[name].sentence,
-        "is_blind": INPUTS[name].is_blind,
+        "about": " · ".join(about),
+        "style": "before" if INPUTS[name].is_blind else "after",
         "accuracy": figures.accuracy(name),
-        "gain": gain,
-        "circular": figures.circular(name).mean if figures.rotations > 1 else None,
-        "sets": None if sets is None else sets.mean,
-        **counts,
+        "change": figures.gain(name) if FULL.name in figures.picks and name != FULL.name else None,
     }
 
 
-def _types(figures: Figures) -> list[dict[str, Any]]:
-    """The accuracy of each question type by input, the most frequent types first."""
-    types = [figures.questions.types[row] for row in figures.rows]
-    of_inputs = {name: figures.by_type(name) or {} for name in figures.picks}
-    counts = {one: types.count(one) for one in set(types)}
-    shown = sorted(counts, key=lambda one: (-counts[one], one))[:MOST_TYPES]
-    if len(counts) < 2:
-        return []
-    return [
-        {
-            "type": plain(one, TYPE) or "(none)",
-            "rows": counts[one],
-            "cells": [of.get(one) for of in of_inputs.values()],
-        }
-        for one in shown
-    ]
-
-
-def _positions(figures: Figures) -> list[dict[str, Any]]:
-    of_inputs = [figures.positions(name) for name in figures.picks]
-    return [
-        {"letter": cells[0]["letter"], "target": cells[0]["target"], "picked": [cell["picked"] for cell in cells]}
-        for cells in zip(*of_inputs, strict=True)
-    ]
-
-
-def _kinds(figures: Figures) -> list[dict[str, Any]]:
-    of_inputs = [figures.kinds(name) or {} for name in figures.picks]
-    names = dict.fromkeys(kind for of in of_inputs for kind in of)
+def _tables(figures: Figures) -> Iterator[dict[str, Any]]:
+    """The tables of question types, positions and kinds of choices, with a column per input."""
+    types = Counter(figures.questions.types[row] for row in figures.rows)
+    if len(types) > 1:
+        shown = sorted(types, key=lambda one: (-types[one], one))[:MOST_TYPES]
+        columns = {"question type": [plain(one, TYPE) or "(none)" for one in shown],
+                   "questions": [count(types[one]) for one in shown]}  # fmt: skip
+        for name in figures.picks:
+            of_types = figures.by_type(name) or {}
+            columns[name] = [percent(of_types.get(one)) for one in shown]
+        yield table_values("Accuracy by question type", columns, ("question type",))
+    positions = {name: figures.positions(name) for name in figures.picks}
+    first = next(iter(positions.values()))
+    columns = {
+        "position": [one["letter"] for one in first],
+        "correct choice": [percent(one["target"]) for one in first],
+    }
+    columns |= {name: [percent(one["picked"]) for one in found] for name, found in positions.items()}
+    yield table_values("Positions", columns, ("position",), POSITIONS)
+    kinds = {name: figures.kinds(name) or {} for name in figures.picks}
+    names = list(dict.fromkeys(kind for of in kinds.values() for kind in of))
     empty = {"picked": 0.0, "share": 0.0}
-    return [
-        {
-            "kind": plain(kind, TYPE),
-            "share": max(of.get(kind, empty)["share"] for of in of_inputs),
-            "picked": [of.get(kind, empty)["picked"] for of in of_inputs],
-        }
-        for kind in names
-    ]
+    if names:
+        shares = [max(of.get(kind, empty)["share"] for of in kinds.values()) for kind in names]
+        columns = {"kind": [plain(kind, TYPE) for kind in names], "share": list(map(percent, shares))}
+        columns |= {name: [percent(of.get(kind, empty)["picked"]) for kind in names] for name, of in kinds.items()}
+        yield table_values("Kinds of the picked choices", columns, ("kind",), KINDS)
 
 
 def _shown_rows(figures: Figures) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,18 @@ def environment() -> "Environment":
         found.filters[name] = getattr(plain_text, name)
     found.filters["letter"] = letter
     return found
+
+
+def table_values(
+    title: str, columns: Mapping[str, Sequence[str]], texts: Collection[str], lead: str = ""
+) -> dict[str, Any]:
+    """A table for the macro ``table`` of ``bars.html.jinja``; the columns ``texts`` are on the left."""
+    return {
+        "title": plain(title),
+        "lead": lead,
+        "heads": [(plain(name), name in texts) for name in columns],
+        "rows": [list(map(plain, cells)) for cells in zip(*columns.values(), strict=True)],
+    }
 
 
 def as_data(value: object) -> str:

@@ -1,9 +1,8 @@
 """A server of pages: those of studies, and of audits."""
 
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from threading import Thread
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -65,21 +64,6 @@ def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
         timeout_graceful_shutdown=CLOSING,
     )
     return uvicorn.Server(config)
-
-
-@contextmanager
-def serving(application: "Callable[[], Starlette]") -> Iterator[str]:
-    """Serve pages on a free port of this computer, in a thread, until the end of the block; the address."""
-    listening = bound_socket("127.0.0.1", 0)
-    running = server(application)
-    thread = Thread(target=running.run, args=([listening],))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        running.should_exit = True
-        thread.join()
-        listening.close()
 
 
 def run(application: "Callable[[], Starlette]", listening: socket.socket, ready: Callable[[], None]) -> None:

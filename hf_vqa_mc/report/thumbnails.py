@@ -20,10 +20,7 @@ BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
 def picture_values(
-    content: bytes | None,
-    longest: int = LONGEST_SIDE,
-    absent: str = "",
-    attention: NDArray[np.float64] | None = None,
+    content: bytes | None, longest: int = LONGEST_SIDE, absent: str = "", attention: NDArray[np.float64] | None = None
 ) -> dict[str, Any]:
     """An image as values for templates; deterministic.
 

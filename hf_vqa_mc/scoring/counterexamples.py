@@ -59,10 +59,7 @@ def counterexample_recall(
             raise InputError(f"ks: {shown(k)}, expected whole numbers from 1, at least one")
     names = {f"recall@{k}": int(k) for k in listed}
     columns = Questions(
-        {"predictions": predictions, "references": references},
-        question_ids,
-        distances=distances,
-        image_ids=image_ids,
+        {"predictions": predictions, "references": references}, question_ids, distances=distances, image_ids=image_ids
     )
     scores = [_numbers(columns, row, "predictions") for row in range(columns.count)]
     sizes = np.array([len(of_row) for of_row in scores])

@@ -124,10 +124,7 @@ def consistency_score(
 
 
 def _others(
-    known: Collection[str],
-    records: Mapping[str, Any],
-    answers: Mapping[str, Any],
-    form: Callable[[str], str] | None,
+    known: Collection[str], records: Mapping[str, Any], answers: Mapping[str, Any], form: Callable[[str], str] | None
 ) -> dict[str, float]:
     """1 for each question whose answer is correct, 0 for others, of those that are not known yet and can be scored."""
     found = {}

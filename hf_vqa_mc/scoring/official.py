@@ -90,7 +90,7 @@ def _percent(scores: list[float]) -> float:
 def _ids(matched: Matched) -> list[str | int]:
     """Ids as integers if possible, as in VQA and TDIUC; ids of built datasets are text."""
     ids = matched.annotations.ids
-    if "config" not in matched.annotations.about:
+    if "split" not in matched.annotations.about:  # of an annotation file
         return ids
     return [int(one) if _NUMBER.fullmatch(str(one)) else one for one in ids]
 

@@ -86,7 +86,20 @@ def line(
     Line(name='accuracy', score='12.3', interval='10.4 to 14.6', other='', questions='1,000')
     """
     count = "" if questions is None else f"{questions:,}"
-    return Line(name, percent(score), " to ".join(map(percent, interval or ())), percent(other), count)
+    return Line(name, percent(score), _bounds(interval), percent(other), count)
+
+
+def with_interval(share: float, interval: Sequence[float] | None) -> str:
+    """A fraction in percent with its interval, if there is one.
+
+    >>> with_interval(0.123, (0.104, 0.146))
+    '12.3 (10.4 to 14.6)'
+    """
+    return percent(share) + (f" ({_bounds(interval)})" if interval else "")
+
+
+def _bounds(interval: Sequence[float] | None) -> str:
+    return " to ".join(map(percent, interval or ()))
 
 
 def percent(share: float | None) -> str:

@@ -86,6 +86,8 @@ def _column(column: pa.ChunkedArray, name: str, location: str) -> pa.Array:
         at = pc.index(pc.is_null(column), True).as_py()
         raise InputError(f"{location}: {name} is empty (null) in row {at} of these, expected a value")
     try:
+        if pa.types.is_floating(column.type):
+            raise pa.ArrowTypeError("numbers with fractions are no text")
         found = column.cast(TRIPLETS.field(name).type).combine_chunks()
     except pa.ArrowException:
         expected = "lists of text" if name in _LISTS else "text"

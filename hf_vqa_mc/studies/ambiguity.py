@@ -9,7 +9,7 @@ from hf_vqa_mc.benchmarks.verdicts import BAD_QUESTION, CORRECT, UNSURE, WRONG, 
 from hf_vqa_mc.studies.forms import BAD, MARK
 from hf_vqa_mc.studies.items import read_choices
 from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import agreement, by_item, counts, share
+from hf_vqa_mc.studies.measures import agreement, by_item, counts, share, vote_bars
 
 VERDICTS = "verdicts.parquet"
 
@@ -39,9 +39,10 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
 
 
 def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
-    pairs = zip(row["choices"], row["correct_votes"], strict=True)
-    marked = [(text, votes, text == row["label"]) for text, votes in pairs]
-    return [*marked, *([("bad question", row["bad_votes"], False)] if row["bad_votes"] else [])]
+    return [
+        *vote_bars({**row, "votes": row["correct_votes"]}),
+        *([("bad question", row["bad_votes"], False)] if row["bad_votes"] else []),
+    ]
 
 
 def _verdicts(one: Answered) -> list[str]:

@@ -1,22 +1,29 @@
 """Chao et al. 2018: people choose an answer with everything, without the question, or without the image."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.studies.forms import CHOOSE
 from hf_vqa_mc.studies.items import read_choices
 from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import agreement, by_condition, by_item, counts, most_frequent, share
+from hf_vqa_mc.studies.measures import (
+    agreement,
+    by_condition,
+    by_item,
+    counts,
+    most_frequent,
+    share,
+    vote_bars,
+    votes,
+    with_predictions,
+)
 
 WORKERS = 3
 """Annotators per question (Chao et al. 2018, Sect. 5.2)."""
 
 
 def _outcome(answered: Sequence[Answered]) -> Outcome:
-    table, items, predictions = [], [], {}
+    table, items, predictions = [], list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
         table.append(
@@ -28,46 +35,25 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
                 **agreement([[one.value for one in of_question] for of_question in questions.values()]),
             }
         )
-        items += [{"condition": condition, **_votes(of_question)} for of_question in questions.values()]
+        for of_question in questions.values():
+            item = of_question[0].item
+            row = {"condition": condition, **votes(of_question, item.choices)}
+            label = item.known["label"]
+            items.append(row | {"label": item.choices[label], "votes_for_label": row["votes"][label]})
         predictions[condition] = [_prediction(of_question) for of_question in questions.values()]
     items.sort(key=lambda row: (row["votes_for_label"] / row["answers"], row["condition"], row["question_id"]))
 
-    def write(folder: Path) -> None:
-        for condition, records in predictions.items():
-            write_json(folder / f"predictions-{condition}.json", records, indent=1)
-
-    usage = [f"vqa-mc score FOLDER/predictions-{name}.json DATASET --partial" for name in predictions]
-    return Outcome({"conditions": table}, table, items, write, _bars, usage)
-
-
-def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
-    pairs = zip(row["choices"], row["votes"], strict=True)
-    return [(text, votes, text == row["label"]) for text, votes in pairs]
-
-
-def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
-    item = answers[0].item
-    votes = Counter(one.value for one in answers)
-    return {
-        "question_id": item.question_id,
-        "question": item.question,
-        "choices": item.choices,
-        "votes": [votes[index] for index in range(len(item.choices))],
-        "label": item.choices[item.known["label"]],
-        "chosen": item.choices[most_frequent([one.value for one in answers])],
-        "votes_for_label": votes[item.known["label"]],
-        "answers": len(answers),
-    }
+    return with_predictions(table, items, vote_bars, predictions)
 
 
 def _prediction(answers: Sequence[Answered]) -> dict[str, Any]:
     """The most frequent choice and the votes for each, in the benchmark's order of choices."""
     order: list[int] = answers[0].item.known["order"]
-    votes = Counter(order[one.value] for one in answers)
+    chosen = [order[one.value] for one in answers]
     return {
         "question_id": answers[0].item.question_id,
-        "label": most_frequent([order[one.value] for one in answers]),
-        "scores": [votes[index] for index in range(len(order))],
+        "label": most_frequent(chosen),
+        "scores": [chosen.count(index) for index in range(len(order))],
     }
 
 

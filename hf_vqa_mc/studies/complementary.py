@@ -4,13 +4,13 @@ The result is files in VQA2's layout: questions, annotations and complementary p
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.benchmarks.files import read_file
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic_file import json_bytes, write_json
@@ -21,7 +21,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.sources.vqa2 import pairs_name
 from hf_vqa_mc.sources.vqa_files import ANSWERS, V2
 from hf_vqa_mc.studies.forms import CHOOSE_IMAGE, NONE, WRITE_WITH_CONFIDENCE
-from hf_vqa_mc.studies.items import Material
+from hf_vqa_mc.studies.items import Material, with_images
 from hf_vqa_mc.studies.kind import ANSWER, IMAGE, QUESTION, Answered, Condition, Item, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import agreement, by_item, counts, most_frequent
 from hf_vqa_mc.studies.options import StudyOptions
@@ -41,20 +41,19 @@ def read_candidates(options: StudyOptions, progress: Progress) -> Material:
         order = sorted(range(len(candidates)), key=lambda number: distances[number])
         known = {"image_id": row["image_id"], "candidates": [candidates[number] for number in order]}
         items.append(Item(row["question_id"], row["question"], [row["answer"]], [], known=known))
-    return _with_images(options, items, lambda item: [item.known["image_id"], *item.known["candidates"]])
+    return _material(options, items, lambda item: [item.known["image_id"], *item.known["candidates"]])
+
+
+def _material(options: StudyOptions, items: list[Item], images_of: Callable[[Item], list[str]]) -> Material:
+    config, _ = load_splits(options.dataset_name, options.config)
+    return with_images(f"{public_name(options.dataset_name)}, {config}", options, config, items, images_of)
 
 
 def _records(options: StudyOptions) -> Records:
     """The rows of a candidates file; raises InputError unless each has text and as many distances as candidates."""
     path = options.candidates
     assert path is not None  # noqa: S101  checked by new_study
-    if path.suffix == ".parquet":
-        from hf_vqa_mc.benchmarks.files import read_file
-
-        rows = read_file(path).to_pylist()
-    else:
-        rows = [row for _, row in json_lines(path)]
-    records = Records(rows, partial("{}, record {}".format, path))
+    records = Records(read_file(path).to_pylist(), partial("{}, record {}".format, path))
     for name in ("question_id", "image_id", "question", "answer"):
         records.filled_texts(name)
     records.lists("candidates")
@@ -65,21 +64,6 @@ def _records(options: StudyOptions) -> Records:
         if not isinstance(numbers, list) or [type(one) for one in numbers] != [float] * len(names):
             raise records.unexpected(at, "distances", f"{len(names)} numbers, one per candidate", numbers)
     return records
-
-
-def _with_images(options: StudyOptions, items: list[Item], images_of: Any) -> Material:  # noqa: ANN401  a function
-    """The items with the images of the dataset that ``images_of`` names."""
-    from hf_vqa_mc.extraction.dataset_images import FolderImages, find_images
-
-    dataset = options.dataset_name
-    config, _ = load_splits(dataset, options.config)
-    wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
-    folder = options.images
-    source = FolderImages(folder, wanted) if folder else find_images(dataset, config).source
-    numbers = {image_id: number for number, image_id in enumerate(wanted)}
-    reads = [partial(source.read, one) if one in source else (lambda: None) for one in wanted]
-    items = [replace(item, pictures=[numbers[one] for one in images_of(item)]) for item in items]
-    return Material(f"{public_name(dataset)}, {config}", items, reads)
 
 
 def _picked(answered: Sequence[Answered]) -> Outcome:
@@ -153,7 +137,7 @@ def read_picks(options: StudyOptions, progress: Progress) -> Material:
         original = {"question_id": question_id, "image_id": image_id, "answer": answer, "answers": row["answers"]}
         original["question_type"] = row.get("question_type") or ""
         items.append(Item(new, question, [], [], known={"image_id": picked, "original": original, "split": split}))
-    return _with_images(options, items, lambda item: [item.known["image_id"]])
+    return _material(options, items, lambda item: [item.known["image_id"]])
 
 
 def _pairs(answered: Sequence[Answered]) -> Outcome:

@@ -1,7 +1,6 @@
 """The answers of a study, who passed the attention checks, and the files of its results."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,7 +129,7 @@ def finished(study: Study, copy: Study | None = None, passed: float = PASSED) ->
         if one.item.control:
             checks.setdefault(one.annotator, []).append(form.passed(one.value, one.item.known["expected"]))
     excluded = sorted(number for number, results in checks.items() if sum(results) < passed * len(results))
-    counted = _counting(answered, set(excluded))
+    counted = [one for one in answered if not one.item.control and one.annotator not in excluded]
     if not counted:
         path = (copy or study).path
         if excluded:
@@ -140,7 +139,3 @@ def finished(study: Study, copy: Study | None = None, passed: float = PASSED) ->
             )
         raise InputError(f"{path} has no answers; serve the study first: vqa-mc study serve")
     return Finished(study, answered, checks, excluded, study.kind.results(counted))
-
-
-def _counting(answered: Sequence[Answered], excluded: set[int]) -> list[Answered]:
-    return [one for one in answered if not one.item.control and one.annotator not in excluded]

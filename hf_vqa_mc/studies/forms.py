@@ -81,20 +81,15 @@ def _written(confidence: bool) -> Callable[[Any, int], Any]:
     return check
 
 
-def _check_choice(rng: SeededRng, choices: Sequence[str]) -> tuple[str, int]:
-    expected = rng.below(len(choices))
-    return f"Attention check: please choose “{choices[expected]}”.", expected
+def _asking(text: str, value: Callable[[int], Any] = int) -> Callable[[SeededRng, Sequence[str]], tuple[str, Any]]:
+    """An attention check that names a choice, or the number of an image, and the value for its index."""
 
+    def control(rng: SeededRng, choices: Sequence[str]) -> tuple[str, Any]:
+        expected = rng.below(len(choices))
+        asked = text.format(choice=choices[expected], number=expected + 1)
+        return f"Attention check: please {asked}.", value(expected)
 
-def _check_marks(rng: SeededRng, choices: Sequence[str]) -> tuple[str, dict[str, list[int]]]:
-    expected = rng.below(len(choices))
-    text = f"Attention check: please mark “{choices[expected]}” as correct, and nothing else."
-    return text, {"correct": [expected], "unsure": []}
-
-
-def _check_image(rng: SeededRng, choices: Sequence[str]) -> tuple[str, int]:
-    expected = rng.below(len(choices))
-    return f"Attention check: please choose image {expected + 1}.", expected
+    return control
 
 
 def _check_word(rng: SeededRng, choices: Sequence[str]) -> tuple[str, str]:
@@ -107,19 +102,19 @@ def _same_word(value: Any, expected: str) -> bool:  # noqa: ANN401  JSON
     return text.casefold().strip(" .\"'“”") == expected
 
 
-CHOOSE = Form("choose", _index, _check_choice, keys=(("1 2 3 …", "choose"),))
+CHOOSE = Form("choose", _index, _asking("choose “{choice}”"), keys=(("1 2 3 …", "choose"),))
 """One of the choices: its index."""
 MARK = Form(
     "mark",
     _marks,
-    _check_marks,
+    _asking("mark “{choice}” as correct, and nothing else", lambda index: {"correct": [index], "unsure": []}),
     keys=(("1 2 3 …", "correct"), ("Shift + 1 …", "unsure"), ("0", "none is correct"), ("x", "bad question")),
 )
 """Every choice that is correct, and those that may be; or the question is bad."""
 CHOOSE_IMAGE = Form(
     "image",
     lambda value, size: _index(value, size, NONE),
-    _check_image,
+    _asking("choose image {number}"),
     keys=(("1 2 … a b …", "choose an image"), ("0", "not possible")),
     candidates=True,
 )

@@ -184,7 +184,6 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
     except NoChoices:
         pass
     from hf_vqa_mc.dataset.loading import load_splits
-    from hf_vqa_mc.extraction.dataset_images import find_images
     from hf_vqa_mc.training.answered_questions import read_answered
 
     dataset = options.dataset_name
@@ -192,23 +191,36 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
     read = read_answered(dataset, config)
     split = chosen_split(list(read.splits), options.split, f"{dataset}, {config}")
     questions = read.splits[split]
-    ids = list(dict.fromkeys(questions.image_ids))
-    numbers = {image_id: number for number, image_id in enumerate(ids)}
     columns = zip(questions.question_ids, questions.texts, questions.image_ids, questions.answers, strict=True)
     items = [
-        Item(
-            name,
-            read.texts[text],
-            [],
-            [numbers[image]],
-            known={"image_id": image, "answers": list(filter(None, answers))},
-        )
+        Item(name, read.texts[text], [], [], known={"image_id": image, "answers": list(filter(None, answers))})
         for name, text, image, answers in columns
     ]
-    source = cache(partial(find_images, dataset, config, options.images))  # only if images are shown
+    name = f"{public_name(dataset)}, {config}, {split}"
+    return with_images(name, options, config, items, lambda item: [item.known["image_id"]])
 
-    def image(image_id: str) -> bytes | None:
-        found = source().source
-        return found.read(image_id) if image_id in found else None
 
-    return Material(f"{public_name(dataset)}, {config}, {split}", items, [partial(image, one) for one in ids])
+def with_images(
+    name: str, options: StudyOptions, config: str, items: list[Item], images_of: Callable[[Item], list[str]]
+) -> Material:
+    """The items with the images that ``images_of`` names, of ``options.images`` or of the dataset.
+
+    They are searched for when the first one is read, since not every study shows images.
+    """
+    from hf_vqa_mc.extraction.dataset_images import FolderImages, find_images
+
+    if options.images is not None and not options.images.is_dir():
+        raise InputError(f"--images {options.images}: no such folder")
+    wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
+    numbers = {image_id: number for number, image_id in enumerate(wanted)}
+
+    folder = options.images
+    source = cache(
+        lambda: FolderImages(folder, wanted) if folder else find_images(options.dataset_name, config).source
+    )
+
+    def read(image_id: str) -> bytes | None:
+        return source().read(image_id) if image_id in source() else None
+
+    items = [replace(item, pictures=[numbers[one] for one in images_of(item)]) for item in items]
+    return Material(name, items, [partial(read, one) for one in wanted])

@@ -75,7 +75,7 @@ class Outcome:
     """the main table, one row per condition"""
     items: Sequence[Mapping[str, Any]]
     """one row per question and condition; what deserves a look comes first"""
-    write: Callable[[Path], None]
+    write: Callable[[Path], None] = lambda folder: None
     """writes the files for other commands to a folder"""
     bars: Callable[[Mapping[str, Any]], Sequence[tuple[str, int, bool]]] | None = None
     """for the page: the answers to a question of ``items``: text, number of annotators, and whether it is the label"""

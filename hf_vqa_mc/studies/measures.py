@@ -2,32 +2,70 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.scoring.agreement import Ratings, fleiss_kappa, krippendorff_alpha
 from hf_vqa_mc.scoring.statistics import effective_rows, numbered, proportion_interval
-from hf_vqa_mc.studies.kind import Answered
+from hf_vqa_mc.studies.kind import Answered, Outcome
 
 V = TypeVar("V", bound=Hashable)
 
 
 def by_item(answered: Sequence[Answered]) -> dict[str, list[Answered]]:
     """The answers to each question, by question_id."""
-    found: dict[str, list[Answered]] = {}
-    for one in answered:
-        found.setdefault(one.item.question_id, []).append(one)
-    return found
+    return _grouped(answered, lambda one: one.item.question_id)
 
 
 def by_condition(answered: Sequence[Answered]) -> dict[str, list[Answered]]:
     """The answers in each condition."""
+    return _grouped(answered, lambda one: one.condition)
+
+
+def _grouped(answered: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, list[Answered]]:
     found: dict[str, list[Answered]] = {}
     for one in answered:
-        found.setdefault(one.condition, []).append(one)
+        found.setdefault(key(one), []).append(one)
     return found
+
+
+def votes(answers: Sequence[Answered], choices: Sequence[str]) -> dict[str, Any]:
+    """A question and the number of annotators who chose each of its choices."""
+    item, chosen = answers[0].item, [one.value for one in answers]
+    return {
+        "question_id": item.question_id,
+        "question": item.question,
+        "choices": list(choices),
+        "votes": [chosen.count(index) for index in range(len(choices))],
+        "chosen": choices[most_frequent(chosen)],
+        "answers": len(answers),
+    }
+
+
+def vote_bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
+    """The bars of a question with votes, see `Outcome.bars`."""
+    pairs = zip(row["choices"], row["votes"], strict=True)
+    return [(text, number, text == row.get("label")) for text, number in pairs]
+
+
+def with_predictions(
+    table: list[dict[str, Any]],
+    items: list[dict[str, Any]],
+    bars: Callable[[Mapping[str, Any]], list[tuple[str, int, bool]]],
+    predictions: Mapping[str, list[dict[str, Any]]],
+) -> Outcome:
+    """An outcome whose files are predictions for ``vqa-mc score``, one per condition."""
+
+    def write(folder: Path) -> None:
+        for condition, records in predictions.items():
+            write_json(folder / f"predictions-{condition}.json", records, indent=1)
+
+    usage = [f"vqa-mc score FOLDER/predictions-{name}.json DATASET --partial" for name in predictions]
+    return Outcome({"conditions": table}, table, items, write, bars, usage)
 
 
 def share(answered: Sequence[Answered], holds: Callable[[Answered], float], name: str) -> dict[str, float]:

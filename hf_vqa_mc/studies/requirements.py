@@ -1,14 +1,13 @@
 """What a question requires: knowledge that is not in the image, and an age (Antol et al. 2015, Sect. 4.3)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from hf_vqa_mc.studies.forms import CHOOSE
 from hf_vqa_mc.studies.items import read_questions
 from hf_vqa_mc.studies.kind import IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import agreement, by_condition, by_item, counts, most_frequent
+from hf_vqa_mc.studies.measures import agreement, by_condition, by_item, counts, vote_bars, votes
 
 COMMONSENSE, AGE = "commonsense", "age"
 AGES = ("toddler (3-4)", "younger child (5-8)", "older child (9-12)", "teenager (13-17)", "adult (18+)")
@@ -23,36 +22,16 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
         options = KINDS[condition].options
-        votes = Counter(one.value for one in found)
+        chosen = Counter(one.value for one in found)
         row: dict[str, Any] = {"condition": condition, **counts(found)}
         row |= agreement([[one.value for one in of_question] for of_question in questions.values()])
-        row |= {f"share_{name}": votes[index] / len(found) for index, name in enumerate(options)}
+        row |= {f"share_{name}": chosen[index] / len(found) for index, name in enumerate(options)}
         if condition == COMMONSENSE:
             yes = [sum(one.value == YES for one in of_question) for of_question in questions.values()]
             row |= {f"questions_with_{least}_yes": sum(n >= least for n in yes) / len(yes) for least in VOTES}
         table.append(row)
-        for of_question in questions.values():
-            of_item = Counter(one.value for one in of_question)
-            items.append(
-                {
-                    "condition": condition,
-                    "question_id": of_question[0].item.question_id,
-                    "question": of_question[0].item.question,
-                    "chosen": options[most_frequent([one.value for one in of_question])],
-                    "options": list(options),
-                    "votes": [of_item[index] for index in range(len(options))],
-                    "answers": len(of_question),
-                }
-            )
-    return Outcome({"conditions": table}, table, items, _no_files, _bars)
-
-
-def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
-    return [(text, votes, False) for text, votes in zip(row["options"], row["votes"], strict=True)]
-
-
-def _no_files(folder: Path) -> None:
-    """There are no files for other commands."""
+        items += [{"condition": condition, **votes(of_question, options)} for of_question in questions.values()]
+    return Outcome({"conditions": table}, table, items, bars=vote_bars)
 
 
 REQUIREMENTS = StudyKind(

@@ -12,22 +12,8 @@ from hf_vqa_mc.version import __version__
 
 FILE = Path("study.sqlite")
 """Default file of a study."""
-NEEDED = (
-    *(
-        "filelock",
-        "fsspec",
-        "huggingface-hub",
-        "jinja2",
-        "numba",
-        "numpy",
-        "pyarrow",
-        "pyyaml",
-        "regex",
-        "rich",
-        "scipy",
-    ),
-    *("starlette", "typer", "uvicorn"),
-)
+NEEDED = ("filelock", "fsspec", "huggingface-hub", "jinja2", "numba", "numpy", "pyarrow", "pyyaml", "regex", "rich",
+          "scipy", "starlette", "typer", "uvicorn")  # fmt: skip
 """Packages that serving needs; a Space does without torch and the others."""
 DOCKERFILE = """\
 FROM python:3.11-slim

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import Answered, Item, StudyKind
@@ -171,7 +172,8 @@ class Study:
             query = """SELECT id FROM item WHERE control AND id NOT IN
                        (SELECT item FROM assignment WHERE annotator = ?) ORDER BY id LIMIT ?"""
             for (check,) in database.execute(query, (annotator, controls)).fetchall():
-                chosen.insert(7919 * check % (len(chosen) + 1), check)  # at various positions
+                rng = SeededRng(0, "attention check", self.settings.study, str(annotator), str(check))
+                chosen.insert(1 + rng.below(len(chosen)), check)  # at a random position but the first
             values = (annotator, condition, time.time())
             insert = "INSERT INTO page (annotator, condition, active) VALUES (?, ?, ?) RETURNING id"
             made: int = database.execute(insert, values).fetchone()[0]
@@ -204,7 +206,7 @@ class Study:
 
     def task(self, annotator: int, task: int) -> tuple[Item, str] | None:
         """The item and condition of a task; None if it is not one of this annotator's."""
-        if task > LARGEST:
+        if abs(task) > LARGEST:
             return None
         found = self._rows("SELECT item, condition FROM assignment WHERE id = ? AND annotator = ?", task, annotator)
         return (self.items[found[0][0]], found[0][1]) if found else None

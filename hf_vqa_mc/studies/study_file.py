@@ -71,13 +71,6 @@ def new_content(settings: Settings, items: Iterable[Item], pictures: Sequence[by
 
 
 def _item_row(item: Item) -> tuple[Any, ...]:
-    packed = (json.dumps(value) for value in (item.choices, item.pictures))
-    return (*_texts(item.question_id, item.question), *packed, *_texts(item.caption), item.control, _json(item.known))
-
-
-def _texts(*texts: str) -> list[str]:
-    return [text.encode("utf-8", "replace").decode() for text in texts]
-
-
-def _json(value: Any) -> str:  # noqa: ANN401  any JSON value
-    return json.dumps(value, allow_nan=False)
+    texts = item.question_id, item.question, json.dumps(item.choices), json.dumps(item.pictures), item.caption
+    clean = (text.encode("utf-8", "replace").decode() for text in texts)
+    return (*clean, item.control, json.dumps(item.known, allow_nan=False))

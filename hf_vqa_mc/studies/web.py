@@ -27,7 +27,7 @@ KEYS = "123456789abcdefghijklmnopqrstuvwyz"
 LARGEST_BODY = 16_384
 """Bytes of an answer."""
 LONGEST_SECONDS = 86_400
-STEPS = (("Enter", "save, next question"), ("← →", "previous, next question"))
+STEPS = (("Enter", "next question, when this one is answered"), ("← →", "previous, next question"))
 Joining = Literal["anyone", "link", "nobody"]
 """Who may join: anyone from the front page, who has the study's link, or nobody, as there are personal links."""
 
@@ -52,17 +52,17 @@ class Pages:
         lines = [
             "Questions are shown one at a time. Answer by mouse, by touch, or with the keyboard alone.",
             f"A page has {self.study.settings.per_page} questions. Every answer is saved at once; stop at any time.",
-            "The next page has your personal link: keep it to come back later. Your name is not asked for; your "
-            "answers are stored with the time that each took.",
+            "The address of the next page is your personal link: keep it to come back later. Your name is not asked "
+            "for; your answers are stored with the time that each took.",
         ]
         return self._message(self.study.kind.title, lines, start=("", "Start"))
 
     def start(self, request: "Request") -> "Response":
-        """Register an annotator, and go to the personal link."""
+        """Register an annotator, and go to the first questions at the personal link."""
         if not self._is_invited(request):
             return self.welcome(request)
-        up = "../" if "key" in request.path_params else ""
-        return _redirect(f"{up}a/{self.study.join()}/")
+        token = self.study.join()
+        return self._next_page(token, f"{'../' if 'key' in request.path_params else ''}a/{token}/")
 
     def _is_invited(self, request: "Request") -> bool:
         if request.url.path == "/":
@@ -71,7 +71,7 @@ class Pages:
 
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
-        annotator = self._annotator(request)
+        annotator = self._annotator(request.path_params["token"])
         page = self.study.open_page(annotator)
         if page is None:
             answered = self.study.answered_by(annotator)
@@ -84,9 +84,12 @@ class Pages:
 
     def next_page(self, request: "Request") -> "Response":
         """Give the annotator a page."""
-        annotator = self._annotator(request)
-        if self.study.next_page(annotator) is not None:
-            return _redirect(".")
+        return self._next_page(request.path_params["token"], ".")
+
+    def _next_page(self, token: str, address: str) -> "Response":
+        """Give an annotator a page, and go to it; a message if no question is left."""
+        if self.study.next_page(self._annotator(token)) is not None:
+            return _redirect(address)
         lines = [
             "All questions that you can answer have been answered, or are being answered by others. Thank you.",
             "If some come back, you find them at your link.",
@@ -110,14 +113,14 @@ class Pages:
         return PlainTextResponse(lost, 409, headers=HEADERS)
 
     def _save(self, request: "Request", body: bytes) -> bool:
-        annotator = self._annotator(request)
+        annotator = self._annotator(request.path_params["token"])
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             raise InputError("expected an answer as application/json")
         try:
             sent = parsed(body)
         except (ValueError, RecursionError) as error:
             raise InputError("expected an answer as JSON") from error
-        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or not _is_count(sent["task"]):
+        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
             raise InputError("expected an answer as task, value and seconds")
         seconds = sent["seconds"]
         if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_SECONDS or not math.isfinite(seconds):
@@ -128,14 +131,14 @@ class Pages:
         """An image of a question that the annotator was given, if its condition shows images."""
         from starlette.responses import Response
 
-        found = self.study.task(self._annotator(request), request.path_params["task"])
+        found = self.study.task(self._annotator(request.path_params["token"]), request.path_params["task"])
         number = request.path_params["number"]
         if found is None or not self._shows(IMAGE, *found) or number >= len(found[0].pictures):
             raise _NotFound
         return Response(self.study.picture(found[0].pictures[number]), media_type="image/jpeg", headers=HEADERS)
 
-    def _annotator(self, request: "Request") -> int:
-        annotator = self.study.annotator(request.path_params["token"])
+    def _annotator(self, token: str) -> int:
+        annotator = self.study.annotator(token)
         if annotator is None:
             raise _NotFound
         return annotator
@@ -227,10 +230,6 @@ def application(study: Study, joining: Joining = "link") -> "Starlette":
     ]
     handlers = {InputError: invalid, _NotFound: missing, 404: missing, sqlite3.Error: unsaved}
     return Starlette(routes=routes, exception_handlers=handlers)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _key(at: int) -> str:

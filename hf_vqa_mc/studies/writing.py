@@ -4,16 +4,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.studies.forms import CONFIDENCES, WRITE, WRITE_WITH_CONFIDENCE
 from hf_vqa_mc.studies.items import read_questions
 from hf_vqa_mc.studies.kind import CAPTION, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import agreement, by_condition, by_item, counts, most_frequent, share
+from hf_vqa_mc.studies.measures import (
+    agreement,
+    by_condition,
+    by_item,
+    counts,
+    most_frequent,
+    share,
+    with_predictions,
+)
 
 CONSENSUS = 3
 """Known answers of a question from which on an answer is scored by their consensus, else by equality."""
@@ -35,7 +41,7 @@ def texts_of(answers: Sequence[Answered]) -> list[str]:
 
 def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
     table: list[dict[str, Any]] = []
-    items: list[Mapping[str, Any]] = []
+    items: list[dict[str, Any]] = []
     predictions = {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
@@ -53,12 +59,7 @@ def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
         ]
     items.sort(key=lambda row: (row["same"] / row["answers"], row["condition"], row["question_id"]))
 
-    def write(folder: Path) -> None:
-        for condition, records in predictions.items():
-            write_json(folder / f"predictions-{condition}.json", records, indent=1)
-
-    usage = [f"vqa-mc score FOLDER/predictions-{name}.json DATASET --partial" for name in predictions]
-    return Outcome({"conditions": table}, table, items, write, _bars, usage)
+    return with_predictions(table, items, _bars, predictions)
 
 
 def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:

@@ -1,9 +1,9 @@
 r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data frames as CSV."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.markdown import code, one_line, plain
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-FOLDED = 16
+FOLDED = 12
 """Width above which a text may be folded before columns move to a further table."""
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -30,7 +30,7 @@ _NUMBER_SIGNS = re.compile(r"[-<>]")
 
 
 class TextTable(NamedTuple):
-    """Columns of text; in a terminal that is too narrow, columns follow in further tables, with the rows' names."""
+    """Columns of text; in a narrow terminal with intervals below their numbers, and in several tables if need be."""
 
     columns: Mapping[str, list[str]]
     texts: Collection[str]
@@ -38,18 +38,34 @@ class TextTable(NamedTuple):
     row_names: tuple[str, ...]
     """columns that name a row, in each table of a narrow terminal: as many of them as distinguish the rows"""
 
+    @classmethod
+    def of(cls, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> "TextTable":
+        """A table of lines whose first cell is their name, and the others numbers."""
+        columns = dict(zip(headings, map(list, zip(*lines, strict=True)), strict=True))
+        return cls(columns, headings[:1], (headings[0],))
+
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        if self._width(self.columns) <= options.max_width:
-            yield self._table(self.columns)
-            return
+        for table, padding in ((self, 1), (self._stacked(), 0)):
+            if table._width(self.columns, padding) <= options.max_width:
+                yield table._table(self.columns, padding)
+                return
         row_names = self._row_names()
         names = row_names
         for name in [name for name in self.columns if name not in row_names]:
-            if len(names) > len(row_names) and self._width([*names, name]) > options.max_width:
-                yield self._table(names)
+            if len(names) > len(row_names) and table._width([*names, name], padding) > options.max_width:
+                yield table._table(names, padding)
                 names = row_names
             names = [*names, name]
-        yield self._table(names)
+        yield table._table(names, padding)
+
+    def _stacked(self) -> "TextTable":
+        """The table with intervals below their numbers."""
+        return self._replace(
+            columns={
+                name: column if name in self.texts else [cell.replace(" (", "\n(") for cell in column]
+                for name, column in self.columns.items()
+            }
+        )
 
     def _row_names(self) -> list[str]:
         """The first columns of ``row_names`` whose cells distinguish the rows, else all."""
@@ -60,29 +76,35 @@ class TextTable(NamedTuple):
                 return names[:count]
         return names
 
-    def _width(self, names: Iterable[str]) -> int:
-        """Width of a table with padding and borders, in which texts are folded."""
-        from rich.cells import cell_len
+    def _width(self, names: Iterable[str], padding: int) -> int:
+        """Width of a table with padding and borders, in which texts and headings are folded."""
 
-        width = {name: max(map(cell_len, [*self._heading(name).split("\n"), *self.columns[name]])) for name in names}
-        return sum(3 + (min(width[name], FOLDED) if name in self.texts else width[name]) for name in names) + 1
+        def width(name: str) -> int:
+            heading, cells = _widest([self._heading(name)]), _widest(self.columns[name])
+            return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
 
-    def _table(self, names: Iterable[str]) -> "Table":
+        return sum(width(name) + 2 * padding + 1 for name in names) + 1
+
+    def _table(self, names: Iterable[str], padding: int) -> "Table":
         from rich.table import Table
         from rich.text import Text
 
-        table = Table()
+        table = Table(padding=(0, padding))
         for name in names:
             is_text = name in self.texts
-            table.add_column(
-                Text(self._heading(name)), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text
-            )
+            least = None if is_text else _widest(self.columns[name])  # numbers are not folded
+            justify: Literal["left", "right"] = "left" if is_text else "right"
+            table.add_column(Text(self._heading(name)), justify=justify, overflow="fold", min_width=least)
         for cells in zip(*(self.columns[name] for name in names), strict=True):
             table.add_row(*map(Text, cells))
         return table
 
     def _heading(self, name: str) -> str:
-        return name if name in self.texts else name.replace(" ", "\n")
+        """A heading; that of numbers with a word per line, and long words with a part per line."""
+        if name in self.texts:
+            return name
+        words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
+        return "\n".join(words)
 
     def to_markdown(self, codes: Collection[str] = ()) -> str:
         """The table in Markdown; cells of the columns ``codes`` are code."""
@@ -105,6 +127,13 @@ class TextTable(NamedTuple):
         heads = f"{' & '.join(map(latex, cells))} \\\\"
         lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heads, r"\midrule", *rows, r"\bottomrule"]
         return "\n".join([*lines, r"\end{tabular}", ""])
+
+
+def _widest(texts: Iterable[str]) -> int:
+    """Cells that the widest line of some texts takes in a terminal."""
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def latex(text: str) -> str:

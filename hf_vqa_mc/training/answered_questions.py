@@ -1,7 +1,7 @@
 """The questions of a split with their human answers, and the vocabulary of the answers."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,7 +66,11 @@ _OBJECTS = r" \((?:\d[\d,]*|-)\)"
 
 
 def read_answered(
-    dataset: str, config: str, group: str | None = None, form: QuestionForm = "text"
+    dataset: str,
+    config: str,
+    group: str | None = None,
+    form: QuestionForm = "text",
+    rows: Mapping[str, Any] | None = None,
 ) -> Splits[AnsweredQuestions]:
     """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is.
 
@@ -75,17 +79,17 @@ def read_answered(
         config: name of the config.
         group: column with the groups of questions, or RECORD.FIELD; None: the model needs no groups.
         form: what is read as the question.
+        rows: splits that were read already.
 
     Raises:
         InputError: columns are missing or not valid.
     """
-    _, loaded = load_splits(dataset, config)
     number_of: dict[str, int] = {}
     splits = {}
-    for split, rows in loaded.items():
-        location, rows = f"{dataset}, {config}, {split}", questions_of_pairs(rows)
-        found = _answered(rows, location, number_of, form)
-        splits[str(split)] = found if group is None else replace(found, groups=_groups(rows, location, group))
+    for split, of_split in (rows or load_splits(dataset, config)[1]).items():
+        location, of_split = f"{dataset}, {config}, {split}", questions_of_pairs(of_split)
+        found = _answered(of_split, location, number_of, form)
+        splits[str(split)] = found if group is None else replace(found, groups=_groups(of_split, location, group))
     return Splits(list(number_of), splits)
 
 

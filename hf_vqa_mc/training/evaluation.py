@@ -1,6 +1,6 @@
 """Predictions of a model; blocks of questions are distributed over processes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,11 +122,12 @@ def predict(
     overwrite: bool = False,
     skip_missing: bool = False,
     progress: Progress = silent,
+    rows: Mapping[str, Any] | None = None,
 ) -> PredictResult:
     """Answer the questions of a split with a trained model; arguments and errors are those of ``hf_vqa_mc.predict``.
 
-    Questions are changed as in the model's training (``--first-words``, ``--shuffle-words``). With several processes
-    each scores its share; all return the same result.
+    ``rows`` are the splits of the config if they were read already. Questions are changed as in the model's training
+    (``--first-words``, ``--shuffle-words``). With several processes each scores its share; all return the same result.
     """
     read = (dataset, checkpoint, features, word_vectors, captions, candidates)
     inputs = [Path(one) for one in read if one is not None]
@@ -143,7 +144,7 @@ def predict(
         check_same_features(images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
     form: QuestionForm = "text" if isinstance(processor, VqaMcProcessor) else processor.texts.form
-    data = with_changed_words(read_questions(dataset, config, model.config, form), processor.word_changes)
+    data = with_changed_words(read_questions(dataset, config, model.config, form, rows), processor.word_changes)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = with_inputs(

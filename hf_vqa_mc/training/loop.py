@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,13 +60,15 @@ class TrainingDiverged(InputError):
     """The loss is no longer finite."""
 
 
-def train(settings: TrainingSettings, progress: Progress = silent) -> TrainResult:
+def train(
+    settings: TrainingSettings, progress: Progress = silent, rows: Mapping[str, Any] | None = None
+) -> TrainResult:
     """Train a model, validate it on schedule, and test the best checkpoint once.
 
     An interrupted run resumes from its last validation; on a CPU its results are the same as without interruption.
     With several processes (``torchrun``, ``accelerate launch``) each computes its share of a batch, and batch
     normalisation sees that share. The main process logs each validation, with the figures in the log record's
-    ``validation``.
+    ``validation``. ``rows`` are the splits of the config if they were read already.
 
     Errors are those of ``hf_vqa_mc.train``.
     """
@@ -80,7 +83,7 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> TrainResul
         )
     folder = RunFolder(settings.output) if accelerator.is_main_process else None
     try:
-        return _Run(settings, accelerator, folder, progress if folder else silent).run()
+        return _Run(settings, accelerator, folder, progress if folder else silent, rows).run()
     finally:
         if folder is not None:
             folder.close()
@@ -90,10 +93,15 @@ class _Run:
     """A run and its state, the same in all processes; only the main process has the folder."""
 
     def __init__(
-        self, settings: TrainingSettings, accelerator: "Accelerator", folder: RunFolder | None, progress: Progress
+        self,
+        settings: TrainingSettings,
+        accelerator: "Accelerator",
+        folder: RunFolder | None,
+        progress: Progress,
+        rows: Mapping[str, Any] | None,
     ) -> None:
         self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
-        self.material = gather(settings, progress)
+        self.material = gather(settings, progress, rows)
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
         self.state = State({**kept, **self.data})

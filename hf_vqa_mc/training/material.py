@@ -1,6 +1,7 @@
 """The inputs of a training run, checked first: questions, features, model and processor."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,11 @@ class Material:
         }
 
 
-def gather(settings: TrainingSettings, progress: Progress) -> Material:
-    """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match."""
+def gather(settings: TrainingSettings, progress: Progress, rows: Mapping[str, Any] | None = None) -> Material:
+    """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match.
+
+    ``rows`` are the splits of the config if they were read already.
+    """
     declared = MODELS.find(settings.model)
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
     settings.check_task(declared.open_ended)
@@ -94,7 +98,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     candidates = open_candidates(settings.candidates, config, images)
     progress("reading questions", 0, 1)
     form = settings.questions
-    data = read_questions(settings.dataset, settings.config, config, form)
+    data = read_questions(settings.dataset, settings.config, config, form, rows)
     others = {other: read_questions(settings.dataset, other, config, form) for other in settings.also_test}
     progress("reading questions", 1, 1)
     checksums = [one.sha256() for one in (data, *others.values())]

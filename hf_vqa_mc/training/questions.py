@@ -1,7 +1,7 @@
 """A dataset's rows for training, as arrays of indices of distinct texts, and batches of them as tensors."""
 
 import hashlib
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -115,14 +115,18 @@ class Splits(Generic[OfSplit]):
         return digest.hexdigest()
 
 
-def read_splits(dataset: str, config: str) -> Splits[Questions]:
-    """Read the questions of a dataset with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``."""
-    _, loaded = load_splits(dataset, config)
-    for rows in loaded.values():
-        check_has_choices(rows.column_names, dataset, config)
+def read_splits(dataset: str, config: str, rows: Mapping[str, Any] | None = None) -> Splits[Questions]:
+    """Read the questions of a dataset with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``.
+
+    ``rows`` are its splits if they were read already.
+    """
+    loaded = rows or load_splits(dataset, config)[1]
+    for of_split in loaded.values():
+        check_has_choices(of_split.column_names, dataset, config)
     number_of: dict[str, int] = {}
     splits = {
-        str(split): _numbered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()
+        str(split): _numbered(of_split, f"{dataset}, {config}, {split}", number_of)
+        for split, of_split in loaded.items()
     }
     return Splits(list(number_of), splits)
 

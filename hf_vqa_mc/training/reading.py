@@ -1,5 +1,6 @@
 """Reading a model's questions: of all splits, with what the model needs, on images that have features and captions."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,20 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 
-def read_questions(dataset: str, config: str, model: "PreTrainedConfig", form: QuestionForm = "text") -> Splits[Any]:
-    """The questions of a config, as a model needs them; raises InputError if columns are missing or not valid."""
+def read_questions(
+    dataset: str,
+    config: str,
+    model: "PreTrainedConfig",
+    form: QuestionForm = "text",
+    rows: Mapping[str, Any] | None = None,
+) -> Splits[Any]:
+    """The questions of a config, as a model needs them; raises InputError if columns are missing or not valid.
+
+    ``rows`` are its splits if they were read already.
+    """
     if model_of(model).open_ended:
-        return read_answered(dataset, config, getattr(model, "group", None), form)
-    return read_splits(dataset, config)
+        return read_answered(dataset, config, getattr(model, "group", None), form, rows)
+    return read_splits(dataset, config, rows)
 
 
 def open_captions(path: Path | None, model: "PreTrainedConfig") -> Captions | None:

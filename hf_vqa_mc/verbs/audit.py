@@ -1,9 +1,7 @@
 """``hf_vqa_mc.audit`` and ``vqa-mc audit``: which shortcuts solve a multiple-choice benchmark."""
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from html import escape
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +9,18 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.options import RUNNING, flag_of, option, overwrite_option, settings, spec_of, subset, verb
-from hf_vqa_mc.result import Result, in_html
+from hf_vqa_mc.options import RUNNING, option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.result import FAILED, Result, in_html
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
-    from rich.table import Table
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.gains import Gain
     from hf_vqa_mc.audits.releases import GainChange, Releases
-    from hf_vqa_mc.benchmarks import Benchmark
 
-FAILED = 3
-"""Exit code if a shortcut exceeds ``fail_above`` or ``fail_on_regression``."""
 RELEASES = "Two releases"
 
 
@@ -68,8 +62,8 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         "Config of the earlier release, if it has another name.", default=None, panel=RELEASES
     )
     fail_on_regression: float | None = option(
-        "With --against: exit with code 3 if the gain of a shortcut rose significantly, with its 95% interval by more "
-        "than this fraction, such as 0 or 0.02.",
+        "With --against: exit with code 3 if a shortcut's gain rose significantly by more than this fraction, such as "
+        "0 or 0.02: the 95% interval of the rise must be above it.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
         panel=RELEASES,
@@ -124,10 +118,13 @@ class AuditResult(Result):
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
         from rich.text import Text
 
+        from hf_vqa_mc.report.audit_folder import remedy_command
+        from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
+
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
         yield shortcut_table([*([self.releases.old] if self.releases else []), self.audit])
-        yield " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(self.audit) else "", self.audit.sampled]))
+        yield notes(self.audit)
         yield from self.releases.sentences() if self.releases else ()
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
@@ -162,17 +159,14 @@ class AuditResult(Result):
 
     def _repr_html_(self) -> str:
         """The report, with a bar of each shortcut's gain over random guessing in its table."""
-        widest = max([0.01, *(one.estimate.high for one in self.audit.gains)])
-        headings = _headings(self.audit)
-        rows = [_html_row(gain, _cells(gain, len(headings)), _bar(gain, widest)) for gain in self.audit.gains]
-        chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(self.audit)}{'<td>' * len(headings)}"
-        table = _html_table(("shortcut", "sees", *headings, ""), [*rows, f"<tr>{chance}</tr>"])
-        return in_html(self.report(), table)
+        from hf_vqa_mc.report.audit_tables import gain_table
+
+        return in_html(self.report(), gain_table(self.audit))
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json, rows.parquet and badge.svg to a folder."""
         from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+        from hf_vqa_mc.report.audit_folder import check_audit_folder, remedy_command, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
         # without folders of absolute paths
@@ -215,137 +209,3 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))
-
-
-def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Callable[[str], str] = str) -> str:
-    """The ``vqa-mc remedy`` command for the whole benchmark, quoted for a shell; "" for an object in memory.
-
-    Args:
-        settings: how the benchmark was read.
-        benchmark: the audited benchmark.
-        name: from the path of the dataset and of its images to the text in the command.
-    """
-    from hf_vqa_mc.remedies.new_decoys import check_images
-    from hf_vqa_mc.report.audit_folder import folder_name
-
-    dataset = settings.dataset
-    if not isinstance(dataset, str | Path):
-        return ""
-    parts = ["vqa-mc", "remedy"]
-    for one in fields(BenchmarkOptions):
-        value = getattr(settings, one.name)
-        if value is True:
-            parts.append(flag_of(one))
-        elif value is not None and value is not False and spec_of(one).cli and one.name != "limit":
-            text = ",".join(value) if isinstance(value, tuple) else str(value)
-            flags = [flag_of(one)] if one.kw_only else []
-            parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
-    try:
-        check_images(benchmark, ())
-    except InputError:
-        parts += ["--variant", "qou"]
-    path = Path(dataset)
-    ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
-    output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
-    return shlex.join([*parts, "--word-vectors", "corpus", "--output", output])
-
-
-TABLE_NOTE = (
-    "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "
-    "all inputs is no shortcut."
-)
-CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
-
-FIGURES = ("accuracy", "gain", "95% interval", "cross-fitted")
-"""Columns of the table of shortcuts."""
-
-
-def shortcut_table(audits: "list[Audit]") -> "Table":
-    """One row per shortcut: accuracy and gain; before and after a remedy if there are two audits."""
-    from rich.table import Table
-    from rich.text import Text
-
-    two = len(audits) == 2
-    headings = FIGURES[:2] if two else _headings(audits[0])
-    table = Table()
-    table.add_column("shortcut", overflow="fold")
-    for moment in ("before\n", "after\n") if two else ("",):
-        for heading in headings:
-            table.add_column(f"{moment}{heading}".replace("-", "-\n"), justify="right", no_wrap=True)
-    found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
-    for name in dict.fromkeys(name for gains in found for name in gains):
-        table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), len(headings))))
-    rest = [""] * (len(headings) - 1)
-    table.add_row("chance", *(cell for done in audits for cell in (_chance(done), *rest)))
-    return table
-
-
-_LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
-
-
-def change_table(before: "Audit", after: "Audit") -> str:
-    """The HTML table of a remedy: accuracy and gain of each shortcut before and after, and the change of the gain."""
-    found = [{gain.shortcut.name: gain for gain in done.gains} for done in (before, after)]
-    rows = []
-    for name in dict.fromkeys([*found[0], *found[1]]):
-        pair = [gains[name] for gains in found if name in gains]
-        shown = [_cells(gains.get(name), 2) for gains in found]
-        change = f"{100 * (pair[1].estimate.gain - pair[0].estimate.gain):+.1f}" if len(pair) == 2 else ""
-        figures = [*(f"{one} ({gain.strip()})" if one else "" for one, gain in shown), change]
-        rows.append(_html_row(pair[0], figures, title=" / ".join(gain.sentence for gain in pair)))
-    chances = "".join(f"{_RIGHT}{_chance(done)}" for done in (before, after))
-    headings = ("shortcut", "sees", "accuracy (gain) before", "accuracy (gain) after", "change of gain")
-    return _html_table(headings, [*rows, f"<tr>{_LEFT}chance{_LEFT}{chances}<td></tr>"])
-
-
-def _html_table(headings: Iterable[str], rows: Iterable[str]) -> str:
-    return f"<table><thead><tr><th>{'<th>'.join(headings)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def _html_row(gain: "Gain", figures: Iterable[str], rest: str = "", title: str = "") -> str:
-    sees, cells = gain.shortcut.sees, "".join(f"{_RIGHT}{cell}" for cell in figures)
-    dot = f'<span style="color:{sees.colour}">&#9679;</span>'
-    names = f"{_LEFT}{escape(gain.shortcut.name)}{_LEFT}{dot} {escape(sees.label)}"
-    return f'<tr title="{escape(title or gain.sentence)}">{names}{cells}{rest}</tr>'
-
-
-def _bar(gain: "Gain", widest: float) -> str:
-    """A cell with a bar, which is pale unless the gain is significant."""
-    width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
-    bar = f"height:10px;width:{width:.0f}px;background:{gain.shortcut.sees.colour};opacity:{opacity}"
-    return f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div>'
-
-
-def _chance(done: "Audit") -> str:
-    return f"{100 * float(done.rows.chance.mean()):.1f}"
-
-
-def _crossed(done: "Audit") -> bool:
-    """Whether a probe was fitted on the training split and also on other audited rows."""
-    return any(gain.cross_fitted is not None and gain.fitted_on == "train" for gain in done.gains)
-
-
-def _headings(done: "Audit") -> tuple[str, ...]:
-    return FIGURES if _crossed(done) else FIGURES[:3]
-
-
-def _cells(gain: "Gain | None", columns: int) -> list[str]:
-    """The first of FIGURES of a shortcut; empty if it was not run."""
-    if gain is None:
-        return [""] * columns
-    found, again = gain.estimate, gain.cross_fitted
-    reached = [f"{100 * found.accuracy:.1f}", f"{100 * found.gain:+.1f}{'!' if gain.alarm else ' '}"]
-    interval = "exact" if found.low == found.high else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    return [*reached, interval, "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
-
-
-def ambiguity(figures: Mapping[str, Any]) -> str:
-    """The share of possibly correct decoys, in a sentence."""
-    from hf_vqa_mc.audits.findings import percent
-
-    found = figures["ambiguous_decoys"]
-    reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
-    listed = f" ({', '.join(reasons)})" if reasons else ""
-    if not found["share"]:
-        return f"None of {found['decoys']:,} decoys is possibly correct{listed}."
-    return f"Of {found['decoys']:,} decoys {percent(found['share'], 1)} are possibly correct{listed}."

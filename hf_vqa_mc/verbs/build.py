@@ -11,6 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -50,29 +51,23 @@ class BuildResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """A table of the configs, remarks and next steps."""
-        from rich.table import Table
-
         from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
         from hf_vqa_mc.dataset.inventory import IMAGES
         from hf_vqa_mc.schema import SPLITS
 
         splits = [split for split in SPLITS if any(split in config["splits"] for config in self.configs.values())]
-        table = Table()
-        table.add_column("config", no_wrap=True, min_width=max(map(len, self.configs)))
-        for heading in (*splits, "choices", "answer prior", "chance"):
-            table.add_column(heading, justify="right")
+        headings, lines = ("config", *splits, "choices", "answer prior", "chance"), []
         for name, config in self.configs.items():
-            if config["variant"] == IMAGES:
-                table.add_row(name, f"{config['splits'][IMAGES]['rows']:,} images")
-                continue
             cells = [f"{config['splits'][split]['rows']:,}" if split in config["splits"] else "" for split in splits]
-            if "open_ended" not in config:
+            if config["variant"] == IMAGES:
+                cells = [f"{config['splits'][IMAGES]['rows']:,} images"]
+            elif "open_ended" not in config:
                 statistics = config["statistics"]
                 measured = measured_split(statistics)
                 prior = statistics["prior_rule"][measured] if measured else {}
                 cells += [choices_text(statistics), *(percent(prior[key]) for key in ("accuracy", "chance") if prior)]
-            table.add_row(name, *cells)
-        yield table
+            lines.append((name, *cells, *[""] * (len(headings) - 1 - len(cells))))
+        yield TextTable.of(headings, lines)
         yield from self._remarks()
         if self.removed:
             yield f"Removed, since this build did not make them: {', '.join(self.removed)}"

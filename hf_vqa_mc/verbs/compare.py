@@ -115,24 +115,19 @@ class CompareResult(Result):
 
         return "\n".join(table.to_latex() for table in text_tables(self.comparison).values())
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the results to a file, in the format of its suffix: .md, .csv, .tex, .json or .html."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        check_output_file(Path(path), "path", self.settings.runs, overwrite)
-        write_bytes(Path(path), self._content(Path(path)), overwrite)
-        return [Path(path)]
+    @property
+    def _inputs(self) -> tuple[Path, ...]:
+        return self.settings.runs
 
     def _content(self, path: Path) -> bytes:
-        """The content of a file of the results."""
-        from hf_vqa_mc.io.atomic_file import json_bytes
+        """The content of a file: .md, .csv, .tex, .json or .html."""
         from hf_vqa_mc.report.comparison import comparison_html
 
         content: dict[str, Callable[[], bytes]] = {
             ".md": lambda: self.to_markdown().encode(),
             ".csv": lambda: csv_bytes(self.to_pandas()),
             ".tex": lambda: self.to_latex().encode(),
-            ".json": lambda: json_bytes(self.to_dict(), 1),
+            ".json": lambda: super(CompareResult, self)._content(path),
             ".html": lambda: comparison_html(self.comparison).encode(),
         }
         return content[check_suffix(path, "path", FORMATS)]()

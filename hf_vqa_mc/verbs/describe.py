@@ -26,10 +26,11 @@ COMPARED = "Second dataset"
 class DescribeSettings(BenchmarkOptions):
     """Describe a dataset by the figures of the VQA papers: question types, lengths, answers, choices, images.
 
-    DATASET is any benchmark that vqa-mc audit reads, or an open-ended config of vqa-mc build. All splits are described
-    together unless --split is given. With --against, two datasets are shown side by side.
+    DATASET is any benchmark that vqa-mc audit reads, or an open-ended config of vqa-mc build. With --against, two
+    datasets are shown side by side.
     """
 
+    split: str | None = option("Split to describe; by default all together.", default=None)
     against: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame | None" = option(
         "Second dataset, such as the balanced or remedied one; options of columns apply to it, too.",
         default=None,

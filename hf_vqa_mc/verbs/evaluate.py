@@ -14,6 +14,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,15 +55,12 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
         panel=MODEL,
     )
     inputs: tuple[str, ...] = option(
-        f"What the model is shown: {', '.join(INPUTS)}.",
-        default=("full", "no-image"),
-        separator=",",
-        panel=PROMPT,
+        f"What the model is shown: {', '.join(INPUTS)}.", default=("full", "no-image"), separator=",", panel=PROMPT
     )
     method: str | None = option(
         "How the model answers: letter (the most probable letter), likelihood (the most probable choice), generate "
-        "(the choice that the generated text names), or scores (checkpoints of vqa-mc train). By default letter; "
-        "generate with --base-url.",
+        "(the choice that the generated text names), or scores (of checkpoints of vqa-mc train). By default generate "
+        "with --base-url, scores for checkpoints, else letter; for an object in Python the first that it has.",
         default=None,
         panel=PROMPT,
     )
@@ -114,19 +112,12 @@ class EvaluateResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """A table with a line per input, notes, and the files."""
-        from rich.table import Table
-
         from hf_vqa_mc.evaluation.tables import input_columns, notes
 
         done = self.evaluation
-        yield f"{done.model} on {done.location}: {counted(len(done.figures.rows), 'question')}, method {done.method}"
-        columns = input_columns(done.figures)
-        table = Table()
-        for name in columns:
-            table.add_column(name, justify="left" if name == "input" else "right", overflow="fold")
-        for cells in zip(*columns.values(), strict=True):
-            table.add_row(*cells)
-        yield table
+        model, method, count = done.run["model"], done.run["method"], counted(len(done.figures.rows), "question")
+        yield f"{model} on {done.location}: {count}, method {method}"
+        yield TextTable(input_columns(done.figures), ("input",), ("input",))
         yield from notes(done.figures)
         yield from (f"wrote {path}" for path in self.written)
 
@@ -177,6 +168,7 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
         MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
+    from hf_vqa_mc.evaluation.run_folder import ANSWERS
     from hf_vqa_mc.report.evaluation import write_evaluation
 
     done = EvaluateResult(evaluated(settings, progress), settings)
@@ -185,4 +177,4 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     progress("writing the report", 0, 1)
     written = write_evaluation(settings.output, done.evaluation)
     progress("writing the report", 1, 1)
-    return replace(done, written=tuple(written))
+    return replace(done, written=(*written, settings.output / ANSWERS))

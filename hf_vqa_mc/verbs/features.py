@@ -1,17 +1,33 @@
 """``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.executors import ExecutorName, open_executor
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ReadOptions, arguments, check_options, option, settings, verb
+from hf_vqa_mc.options import (
+    AT_LEAST_ONE,
+    RUNNING,
+    ReadOptions,
+    address_option,
+    arguments,
+    check_address,
+    check_options,
+    option,
+    settings,
+    verb,
+)
 
 if TYPE_CHECKING:
+    from datasets import DatasetDict
+
     from hf_vqa_mc.extraction.backbones import Backbone
     from hf_vqa_mc.extraction.extraction import FeaturesResult
 
 BACKBONE = "microsoft/resnet-152"
+SHARE_IMAGES = 5_000
+"""Images of a call on a cluster."""
 
 
 @settings
@@ -36,8 +52,7 @@ class FeaturesSettings(ReadOptions):
         "Folder with the image files; by default the images built into the dataset.", default=None
     )
     backbone: "str | Backbone" = option(
-        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.",
-        default=BACKBONE,
+        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.", default=BACKBONE
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "
@@ -55,22 +70,35 @@ class FeaturesSettings(ReadOptions):
         default=None,
     )
     output: Path = option(
-        "Folder of the features of all datasets; each image is encoded once.",
-        cli_default=Path("vqa_mc_features"),
+        "Folder of the features of all datasets; each image is encoded once.", cli_default=Path("vqa_mc_features")
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)
     batch_size: int | None = option(
         "Images per batch; 64 by default, 8 with a detector.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
     workers: int | None = option(
-        "Threads that read images; one per core by default.", default=None, check=AT_LEAST_ONE, panel=RUNNING
+        "Threads that read images; one per core by default; with --executor ray, CPUs of a call.",
+        default=None,
+        check=AT_LEAST_ONE,
+        panel=RUNNING,
     )
+    executor: ExecutorName = option(
+        "local, or ray (extra ray): images are encoded on a Ray cluster whose nodes mount the same folders.",
+        default="local",
+        panel=RUNNING,
+    )
+    address: str | None = address_option(RUNNING)
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_address(self.address, self.executor)
         encoders = (("--backbone", self.backbone != BACKBONE), ("--grid", self.grid is not None))
         detector = self.detector is not None
-        reading = (("--batch-size", self.batch_size is not None), ("--workers", self.workers is not None))
+        reading = (
+            ("--batch-size", self.batch_size is not None),
+            ("--workers", self.workers is not None),
+            ("--executor", self.executor != "local"),
+        )
         for flag, given in (("--images", self.images is not None), ("--detector", detector), *encoders, *reading):
             if self.regions is not None and given:
                 raise InputError(f"{flag}: --regions imports finished features and reads no images; remove {flag}")
@@ -100,16 +128,45 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
 
-    with readable_rows(settings.dataset, settings.config, {"image_id"}) as config:
-        return _features({**arguments(settings), "config": config}, progress)
+    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
+    if settings.executor != "local":
+        _encode_on_cluster(settings, config, rows, progress)
+    given = {**arguments(settings), "config": config, "rows": rows, "progress": progress}
+    for name in ("executor", "address"):
+        given.pop(name)
+    if (path := given.pop("regions")) is None:
+        from hf_vqa_mc.extraction.extraction import extract_features
+
+        return extract_features(**given)
+    from hf_vqa_mc.extraction.region_import import import_regions
+
+    used = ("dataset", "config", "output", "skip_missing", "rows", "progress")
+    return import_regions(path=path, **{name: given[name] for name in used})
 
 
-def _features(given: dict[str, Any], progress: Progress) -> "FeaturesResult":
-    if (path := given.pop("regions")) is not None:
-        from hf_vqa_mc.extraction.region_import import import_regions
+def _encode_on_cluster(
+    settings: FeaturesSettings, config: str, rows: "DatasetDict | None", progress: Progress
+) -> None:
+    """Put the features of all images into the store; what is left is to read the images and write the index."""
+    from hf_vqa_mc.extraction.dataset_images import find_images
 
-        used = {name: given[name] for name in ("dataset", "config", "output", "skip_missing")}
-        return import_regions(path=path, **used, progress=progress)
-    from hf_vqa_mc.extraction.extraction import extract_features
+    found = find_images(settings.dataset, config, settings.images, rows)
+    shares = -(-len(found.image_ids) // SHARE_IMAGES)
+    calls = {
+        f"share {share} of {shares} of the images in {found.location}": (settings, share, shares)
+        for share in range(shares)
+    }
+    with open_executor(settings.executor, settings.address, settings.workers) as executor:
+        executor.run(encode_share, calls, "encoding images on the cluster", progress, gpu=True)
 
-    return extract_features(**given, progress=progress)
+
+def encode_share(settings: FeaturesSettings, share: int, shares: int) -> None:
+    """Put the features of one of ``shares`` parts of a dataset's images into the store."""
+    from hf_vqa_mc.benchmarks.training_rows import readable_rows
+    from hf_vqa_mc.extraction import extraction
+    from hf_vqa_mc.extraction.dataset_images import find_images
+
+    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
+    found = find_images(settings.dataset, config, settings.images, rows)
+    names = ("backbone", "grid", "detector", "output", "batch_size", "workers")
+    extraction.encode_share(found, share, shares, **{name: getattr(settings, name) for name in names})

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import SEED, ReadOptions, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import check_suffix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,15 +35,11 @@ class GenerateComplementarySettings(ReadOptions):
     config: str = option("Config with the questions; candidates are the images of all its splits.", kw_only=False)
     features: Path = option("Folder of image features written by vqa-mc features.")
     output: Path | None = option(
-        "File to write: .jsonl or .parquet.",
-        default=None,
-        cli_default=Path("complementary.jsonl"),
+        "File to write: .jsonl or .parquet.", default=None, cli_default=Path("complementary.jsonl")
     )
     overwrite: bool = overwrite_option()
     nearest: int = option(
-        "Candidates per question; 24 in Goyal et al. 2017.",
-        default=24,
-        check=("1 to 1000", lambda n: 1 <= n <= 1000),
+        "Candidates per question; 24 in Goyal et al. 2017.", default=24, check=("1 to 1000", lambda n: 1 <= n <= 1000)
     )
     captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
     coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
@@ -64,10 +61,6 @@ class GenerateComplementarySettings(ReadOptions):
         panel=PAGE,
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PAGE)
-
-    def __post_init__(self) -> None:
-        """Convert and validate."""
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,14 +114,9 @@ class GenerateComplementaryResult(Result):
         frame = self.candidates.to_pandas()
         return frame.explode([name for name in lists if name in frame], ignore_index=True)
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the candidates as .jsonl or .parquet."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        _check_format(Path(path), "path")
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_bytes(Path(path), _content(self.candidates, Path(path).suffix), overwrite)
-        return [Path(path)]
+    def _content(self, path: Path) -> bytes:
+        """The candidates as .jsonl or .parquet."""
+        return _content(self.candidates, check_suffix(path, "path", FORMATS))
 
 
 @verb(
@@ -192,12 +180,7 @@ def _check_files(settings: GenerateComplementarySettings) -> None:
             raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
     check_output_files(outputs, inputs, settings.overwrite)
     if settings.output is not None:
-        _check_format(settings.output, "--output")
-
-
-def _check_format(path: Path, name: str) -> None:
-    if path.suffix not in FORMATS:
-        raise InputError(f"{name} {path}: expected a name ending in {' or '.join(FORMATS)}")
+        check_suffix(settings.output, "--output", FORMATS)
 
 
 def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:

@@ -1,12 +1,12 @@
 """``hf_vqa_mc.generate_gqa`` and ``vqa-mc generate gqa``: scene graphs to a dataset in the layout of GQA's files."""
 
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hf_vqa_mc.decoys.settings import SETS
+from hf_vqa_mc.engines.generated_folder import GeneratedResult
 from hf_vqa_mc.engines.gqa.settings import BALANCING, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -22,7 +22,7 @@ from hf_vqa_mc.options import (
     subset,
     verb,
 )
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult
 
 if TYPE_CHECKING:
@@ -94,35 +94,27 @@ class GenerateGqaSettings(GqaSettings, ReadOptions):
         return next(((f"sets_{name}", size) for name, size in sizes.items() if size is not None), None)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GenerateGqaResult(Result):
+class GenerateGqaResult(GeneratedResult):
     """The generated dataset."""
 
-    output: Path
-    statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
+    engine = "gqa"
 
     def report(self) -> "Iterator[RenderableType]":
         """Questions per type and split, omissions, and the command that adds decoys."""
-        from rich.table import Table
-
-        table = Table("questions", "all", "balanced")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for part, rows in self._counts().items():
-            for name, count, kept in rows:
-                table.add_row(name if part == "split" else f"{part}: {name}", f"{count:,}", f"{kept:,}")
-            if part != "structural":
-                table.add_section()
-        counts = [self.statistics[part]["questions"] for part in ("all", "balanced")]
-        table.add_row("all", *(f"{count:,}" for count in counts))
+        lines: list[tuple[str, ...]] = [
+            (name if part == "split" else f"{part}: {name}", f"{count:,}", f"{kept:,}")
+            for part, rows in self._counts().items()
+            for name, count, kept in rows
+        ]
+        lines.append(("all", *(f"{self.statistics[part]['questions']:,}" for part in ("all", "balanced"))))
         entropy = self.statistics["entropy"]["global_groups"]
-        table.add_row("entropy of a group's answers, bits", f"{entropy['before']:.2f}", f"{entropy['after']:.2f}")
-        yield table
+        bits = (f"{entropy[moment]:.2f}" for moment in ("before", "after"))
+        lines.append(("entropy of a group's answers, bits", *bits))
+        yield TextTable.of(("questions", "all", "balanced"), lines)
         for reason, count in self.statistics["problems"].items():
             if count:
                 yield f"left out: {reason}: {count:,}"
-        yield f"wrote {self.output}; statistics.json has all counts. Add decoys to each question with"
-        yield f"\n  vqa-mc build gqa --data-dir {shlex.quote(str(self.output))} --word-vectors corpus"
+        yield from self.next_steps()
 
     def _counts(self) -> dict[str, list[tuple[str, int, int]]]:
         """Type or split to (name, questions, balanced questions)."""
@@ -133,22 +125,12 @@ class GenerateGqaResult(Result):
             for part, key in keys.items()
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """All counts, as in statistics.json; entropies in bits."""
-        return dict(self.statistics)
-
     def to_pandas(self) -> "pd.DataFrame":
         """One row per structural type, semantic type and split: number of questions, all and balanced."""
         import pandas as pd
 
         rows = [(part, *row) for part, of_part in self._counts().items() for row in of_part]
         return pd.DataFrame(rows, columns=["by", "name", "all", "balanced"])
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Copy the generated folder."""
-        from hf_vqa_mc.engines.generated_folder import copy_generated
-
-        return copy_generated(self.output, Path(path), "gqa", overwrite)
 
 
 @verb(

@@ -1,15 +1,14 @@
 """``hf_vqa_mc.generate_tdiuc`` and ``vqa-mc generate tdiuc``: TDIUC's question types from annotations of images."""
 
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hf_vqa_mc.engines.generated_folder import GeneratedResult
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, subset, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,32 +31,21 @@ class GenerateTdiucSettings(TdiucSettings, TdiucInputs, ReadOptions):
         TdiucInputs.__post_init__(self)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GenerateTdiucResult(Result):
+class GenerateTdiucResult(GeneratedResult):
     """The generated dataset."""
 
-    output: Path
-    statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
+    engine = "tdiuc"
 
     def report(self) -> "Iterator[RenderableType]":
         """Questions of each type, and the command that adds decoys."""
-        from rich.table import Table
-
-        table = Table("type", "questions", "train", "test", "answers", "bits", "top answer")
-        table.columns[0].no_wrap, table.columns[0].min_width = True, len("sentiment_understanding")
-        for column in table.columns[1:6]:
-            column.justify = "right"
+        lines = []
         for name, one in self.statistics["types"].items():
             counts = [f"{count:,}" for count in (one["questions"], *one["splits"].values(), one["unique_answers"])]
-            table.add_row(name, *counts, f"{one['entropy_bits']:.2f}", next(iter(one["answers"]), ""))
-        yield table
+            lines.append((name, *counts, f"{one['entropy_bits']:.2f}", next(iter(one["answers"]), "")))
+        headings = ("type", "questions", "train", "test", "answers", "bits", "top answer")
+        yield TextTable.of(headings, lines)._replace(texts=("type", "top answer"))
         yield f"{self.statistics['questions']:,} questions on {self.statistics['images']:,} images"
-        yield f"wrote {self.output}; statistics.json has what was left out and why. Add decoys to each question with"
-        yield f"\n  vqa-mc build tdiuc --data-dir {shlex.quote(str(self.output))} --word-vectors corpus"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All counts, as in statistics.json, and the output folder; entropies in bits."""
-        return {**self.statistics, "output": str(self.output)}
+        yield from self.next_steps()
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per question type: questions, images, per split, distinct answers, their entropy in bits."""
@@ -67,12 +55,6 @@ class GenerateTdiucResult(Result):
         types = self.statistics["types"].items()
         rows = [{"type": name, **{key: one[key] for key in keys}, **one["splits"]} for name, one in types]
         return pd.DataFrame(rows)
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Copy the generated folder."""
-        from hf_vqa_mc.engines.generated_folder import copy_generated
-
-        return copy_generated(self.output, Path(path), "tdiuc", overwrite)
 
 
 @verb(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.evaluation.model_options import ModelOptions
+from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.evaluation.judging import Judgement
+    from hf_vqa_mc.evaluation.language_model import LanguageModel
 
 VERDICTS, RESULTS = "verdicts.csv", "judge.json"
 
@@ -38,6 +39,11 @@ class JudgeSettings(ModelOptions, BenchmarkOptions):
     stored as it comes; the same command resumes a run that was stopped.
     """
 
+    model: "str | Path | LanguageModel" = option(
+        "wordnet, which needs no model; or a folder or name on the Hub of a language model that generates text; with "
+        "--base-url the name that the server uses. In Python also any object with a method generate.",
+        panel=MODEL,
+    )
     labels: Path | None = option(
         "Table of people's verdicts on these rows, such as a study's: reports precision, recall and F1 of the model.",
         default=None,
@@ -147,8 +153,11 @@ def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
         MissingExtra: ``base_url`` needs the extra ``evaluate``.
     """
     from hf_vqa_mc.evaluation.judging import judged
+    from hf_vqa_mc.evaluation.run_folder import ANSWERS
 
     done = JudgeResult(judged(settings, progress), settings)
     if settings.output is None:
         return done
-    return replace(done, written=tuple(done.save(settings.output, overwrite=True)))
+    replies = settings.output / ANSWERS
+    written = (*done.save(settings.output, overwrite=True), *([replies] if replies.stat().st_size else []))
+    return replace(done, written=written)

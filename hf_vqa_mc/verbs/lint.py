@@ -28,10 +28,10 @@ FORMATS = (".csv", ".jsonl", ".json", ".parquet")
 class LintSettings(BenchmarkOptions):
     """Check a multiple-choice benchmark for faulty rows: labels, choices, texts, images, leaks between splits.
 
-    All splits are checked unless --split is given. Rows that vqa-mc audit could not read are listed, too. Exits with
-    code 3 if there are errors.
+    Rows at which vqa-mc audit stops are listed, too. Exits with code 3 if there are errors.
     """
 
+    split: str | None = option("Split to check; by default all.", default=None)
     fail_on: Literal["error", "warning", "note", "never"] = option(
         "Lowest severity of an issue that makes the command exit with code 3.", default="error"
     )

@@ -54,17 +54,13 @@ class PredictSettings(ReadOptions):
         default=None,
     )
     counterexamples: Path | None = option(
-        "File to write the candidates as ranked by the counter-example model to, the best first.",
-        default=None,
+        "File to write the candidates as ranked by the counter-example model to, the best first.", default=None
     )
     overwrite: bool = overwrite_option()
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
 
 
-@verb(
-    PredictSettings,
-    "vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt",
-)
+@verb(PredictSettings, "vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt")
 def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
     """Answer the questions.
 
@@ -78,5 +74,5 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
-    with readable_rows(settings.dataset, settings.config) as config:
-        return predict_split(**{**arguments(settings), "config": config}, progress=progress)
+    config, rows = readable_rows(settings.dataset, settings.config)
+    return predict_split(**{**arguments(settings), "config": config}, progress=progress, rows=rows)

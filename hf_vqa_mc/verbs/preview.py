@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import (
-    SEED,
-    check_options,
-    default_of,
-    flag_of,
-    option,
-    overwrite_option,
-    settings,
-    verb,
-)
+from hf_vqa_mc.options import SEED, check_options, default_of, flag_of, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -159,14 +150,9 @@ class PreviewResult(Result):
             [[getattr(one, name) for name in columns] for one in self.examples], columns=columns, dtype=object
         )
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the page, or the picture of the first four questions if the name ends in .png."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        path = Path(path)
-        check_output_file(path, "output", self.settings.paths, overwrite)
-        write_bytes(path, self._content(path), overwrite)
-        return [path]
+    @property
+    def _inputs(self) -> list[Path]:
+        return self.settings.paths
 
     def _content(self, path: Path) -> bytes:
         """The picture for a name that ends in .png, else the page."""
@@ -247,20 +233,13 @@ def _answered(settings: PreviewSettings) -> PreviewResult:
     """Sample questions of an open-ended config."""
     from hf_vqa_mc.dataset.loading import load_splits
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.answered_examples import Shown, answered_examples
+    from hf_vqa_mc.report.answered_examples import answered_examples
 
     dataset = settings.dataset_name
     config, _ = load_splits(dataset, settings.config)
-    given = {
-        name: getattr(settings, name) for name in ("split", "rows", "seed", "images", "predictions", "attentions")
-    }
-    split, examples = answered_examples(Shown(dataset, config, **given))
-    return PreviewResult(
-        f"{public_name(dataset)}, {config}, {split}",
-        examples,
-        settings,
-        ("no choices: shown as open-ended questions",),
-    )
+    split, examples = answered_examples(dataset, config, settings)
+    title = f"{public_name(dataset)}, {config}, {split}"
+    return PreviewResult(title, examples, settings, ("no choices: shown as open-ended questions",))
 
 
 def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesResult":

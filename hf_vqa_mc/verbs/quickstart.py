@@ -12,6 +12,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
 if TYPE_CHECKING:
@@ -66,22 +67,20 @@ class QuickstartResult(Result):
     """config -> rows, choices, chance, answer_prior, question_answer_prior, and the last one by_type"""
     audit_report: Path
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """model -> config -> accuracy, stderr, chance and checkpoint; empty unless trained"""
+    """model -> config -> accuracy, stderr, interval, chance and checkpoint; empty unless trained"""
 
     def report(self) -> "Iterator[RenderableType]":
         """Accuracies of blind heuristics and models, and next steps."""
-        from rich.table import Table
+        from hf_vqa_mc.scoring.table import percent
 
         n_rows = self.figures[SHOWN]["rows"]
-        table = Table(title=f"Accuracy in % without the image on {n_rows:,} test questions", caption=CAPTION)
-        table.add_column("config", no_wrap=True)
-        for heading in ("chance", "answers", *TYPES):
-            table.add_column(heading, justify="right", no_wrap=True)
+        lines = []
         for name in VARIANTS:
             found = self.figures[name]
             shares = (found["chance"], found["answer_prior"], *found["by_type"].values())
-            table.add_row(name, *map(_percent, shares))
-        yield table
+            lines.append((name, *map(percent, shares)))
+        yield f"Accuracy in % without the image on {n_rows:,} test questions; {CAPTION}"
+        yield TextTable.of(("config", "chance", "answers", *TYPES), lines)
         yield (
             "Both heuristics use counts of the training split: they pick the choice most often correct relative to "
             "how often it is presented (eq. 2 of Chao et al. 2018), over all questions or over those that begin "
@@ -90,8 +89,9 @@ class QuickstartResult(Result):
             "three shapes only, so that one in three guesses is correct.\n"
         )
         if self.models:
+            yield "Trained models: accuracy on the test questions in %, with 95% intervals"
             yield self._model_table()
-            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question; ± standard error.\n"
+            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question.\n"
         output = self.built.output
         yield next_steps(output, SHOWN)
         yield f"""
@@ -111,20 +111,15 @@ Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own b
 
   {self.audit_report}"""
 
-    def _model_table(self) -> "RenderableType":
-        from rich.table import Table
+    def _model_table(self) -> TextTable:
+        from hf_vqa_mc.scoring.table import percent, with_interval
 
-        table = Table(title="Trained models: accuracy on the test questions (%)")
-        table.add_column("model", no_wrap=True)
-        for heading in TRAINED_ON.values():
-            table.add_column(heading, justify="right")
+        lines = []
         for model, configs in self.models.items():
-            cells = [
-                f"{_percent(configs[name]['accuracy'])} ±{_percent(configs[name]['stderr'])}" for name in TRAINED_ON
-            ]
-            table.add_row(MODELS[model], *cells)
-        table.add_row("chance", *(_percent(self.figures[name]["chance"]) for name in TRAINED_ON))
-        return table
+            found = (configs[name] for name in TRAINED_ON)
+            lines.append((MODELS[model], *(with_interval(one["accuracy"], one["interval"]) for one in found)))
+        lines.append(("chance", *(percent(self.figures[name]["chance"]) for name in TRAINED_ON)))
+        return TextTable.of(("model", *TRAINED_ON.values()), lines)
 
     def _model_steps(self) -> Iterator[str]:
         name, best = self.built.output.name, Path(self.models["mlp-iqa"][SHOWN]["checkpoint"])
@@ -159,10 +154,7 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
         return self.built.save(path, overwrite)
 
 
-@verb(
-    QuickstartSettings,
-    "vqa-mc quickstart --output vqa_mc",
-)
+@verb(QuickstartSettings, "vqa-mc quickstart --output vqa_mc")
 def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
     """Build, count, audit and optionally train.
 
@@ -280,7 +272,8 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
             seen = {"features": features} if "i" in model.removeprefix("mlp-") else {}
             given = {"word_vectors": str(words), "seed": settings.seed, **RECIPE, **seen}
             trained = train(TrainingSettings(dataset=dataset, config=config, output=run, model=model, **given), silent)
-            reported = {key: trained.record["results"]["test"][key] for key in ("accuracy", "stderr", "chance")}
+            tested = trained.record["results"]["test"]
+            reported = {key: tested.get(key) for key in ("accuracy", "stderr", "interval", "chance")}
             found[model][config] = {**reported, "checkpoint": str(trained.model_folder.absolute())}
         progress("training models", len(todo), len(todo))
     return found
@@ -323,7 +316,3 @@ def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
 
 def _given(output: Path) -> str:
     return "" if output.name == "vqa_mc" else f" --output {shlex.quote(output.name)}"
-
-
-def _percent(share: float | None) -> str:
-    return "?" if share is None else f"{100 * share:.1f}"

@@ -26,7 +26,6 @@ from hf_vqa_mc.options import (
     verb,
 )
 from hf_vqa_mc.result import Result, in_html
-from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, change_table, shortcut_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,19 +169,6 @@ class RemedySettings(BenchmarkOptions, SetSettings):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
     @property
-    def method(self) -> dict[str, Any]:
-        """Values for `Settings`."""
-        names = (
-            "preset",
-            "decoys_per_set",
-            "wup_threshold",
-            "ties",
-            "seed",
-            *(one.name for one in fields(SetSettings)),
-        )
-        return {name: getattr(self, name) for name in names}
-
-    @property
     def decoys(self) -> str:
         """The name of the variant: `variant`, or the closed sets that `guarantee` asks for."""
         return next(
@@ -211,6 +197,7 @@ class RemedyResult(Result):
     def report(self) -> "Iterator[RenderableType]":
         """The changes, the table of shortcuts before and after, both verdicts, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
+        from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, shortcut_table
 
         yield from in_words(self.statistics)
         yield from self.benchmark.notes
@@ -243,6 +230,8 @@ class RemedyResult(Result):
         return joined.reset_index()
 
     def _repr_html_(self) -> str:
+        from hf_vqa_mc.report.audit_tables import change_table
+
         return in_html(self.report(), change_table(self.before, self.after))
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
@@ -302,7 +291,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         donors = read_donors(
             benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
         )
-        method = Settings(**{name: value for name, value in settings.method.items() if value is not None})
+        given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
+        method = Settings(**{name: value for name, value in given.items() if value is not None})
         keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
         made = give_new_decoys(
             benchmark, settings.decoys, settings.word_vectors, method, donors, keep_size, progress, verdicts

@@ -22,7 +22,7 @@ TEXTS = ("run", "dataset", "config", "tested", "split", "model", "settings", "me
 """Columns of text, on the left."""
 PLAIN = ("split", "metric")
 """Columns of text that are not code in Markdown."""
-IN_TABLE = {"run", "model", "%", "± s.e."}
+IN_TABLE = {"run", "model", "%"}
 """Columns that are printed even if all rows share their content."""
 ROW_NAMES = ("run", "tested")
 """Columns that name a row, in each table of a narrow terminal; the second if a run has several rows."""
@@ -57,7 +57,7 @@ class ResultsResult(Result):
     """file of the table; None if it was not written"""
 
     def report(self) -> "Iterator[RenderableType]":
-        """The table in percent, without empty columns; what all rows share is above it."""
+        """The table in percent with 95% intervals, without empty columns; what all rows share is above it."""
         columns = self._columns()
         shared = {name for name, column in columns.items() if len(set(column)) == 1} - IN_TABLE
         yield from (f"{name}: {columns[name][0]}" for name in columns if name in shared)
@@ -73,46 +73,45 @@ class ResultsResult(Result):
         return {"rows": [row.as_json() for row in self.rows]}
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row per run and tested split: fractions in [0, 1]; settings as text; a column for each answer type."""
+        """One row per run and tested split: score with its 95% interval (low, high), and a column per answer type.
+
+        Fractions in [0, 1]; settings as text.
+        """
         import pandas as pd
 
         records = []
         for row in self.rows:
             fields = row.as_json()
-            fields |= {"settings": _settings_text(row)} | (fields.pop("other_metrics") or {})
+            fields["settings"] = _settings_text(row)
+            low, high = fields.pop("interval") or (None, None)
+            fields |= {"low": low, "high": high} | (fields.pop("other_metrics") or {})
             types = fields.pop("per_answer_type") or {}
             records.append(fields | {_own_name(name, fields): score for name, score in types.items()})
         return pd.DataFrame(records)
 
     def to_markdown(self) -> str:
-        """The table in Markdown, in percent with one decimal, without empty columns."""
+        """The table in Markdown, in percent with 95% intervals, without empty columns."""
         columns = self._columns()
         if all(row.score is not None for row in self.rows):
             columns.pop("run")
         return TextTable(columns, TEXTS, ROW_NAMES).to_markdown(codes=set(TEXTS) - set(PLAIN))
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the table to a file, in the format of its suffix: .csv, .json or .md."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, json_bytes, write_bytes
-
-        path = Path(path)
-        suffix = check_suffix(path, "path", FORMATS)
-        check_output_file(path, "path", overwrite=overwrite)
+    def _content(self, path: Path) -> bytes:
+        """The content of a file: .csv, .json or .md."""
         content: dict[str, Callable[[], bytes]] = {
             ".csv": lambda: csv_bytes(self.to_pandas()),
-            ".json": lambda: json_bytes(self.to_dict(), 1),
+            ".json": lambda: super(ResultsResult, self)._content(path),
             ".md": lambda: self.to_markdown().encode(),
         }
-        write_bytes(path, content[suffix](), overwrite)
-        return [path]
+        return content[check_suffix(path, "path", FORMATS)]()
 
     def _columns(self) -> dict[str, list[str]]:
         """The cells of each column that is not empty, as text."""
-        from hf_vqa_mc.scoring.table import percent
+        from hf_vqa_mc.scoring.table import percent, with_interval
 
         others = list(dict.fromkeys(name for row in self.rows for name in row.other_metrics or {}))
         types = list(dict.fromkeys(name for row in self.rows for name in row.per_answer_type or {}))
-        taken = {*TEXTS, *others, "train rows", "%", "± s.e.", "chance", "questions"}
+        taken = {*TEXTS, *others, "train rows", "%", "chance", "questions"}
         cells = [
             {
                 **{name: getattr(row, name) for name in ("run", "dataset", "config", "tested", "split", "model")},
@@ -120,8 +119,7 @@ class ResultsResult(Result):
                 "settings": _settings_text(row),
                 "train rows": "" if row.train_rows is None else f"{row.train_rows:,}",
                 "metric": row.metric or "",
-                "%": row.status if row.score is None else percent(row.score),
-                "± s.e.": percent(row.stderr),
+                "%": row.status if row.score is None else with_interval(row.score, row.interval),
                 "chance": percent(row.chance),
                 **{name: percent((row.other_metrics or {}).get(name)) for name in others},
                 **{_own_name(name, taken): percent((row.per_answer_type or {}).get(name)) for name in types},
@@ -153,9 +151,7 @@ def _value_text(value: Any) -> str:  # noqa: ANN401  any JSON value
 
 
 @verb(
-    ResultsSettings,
-    "vqa-mc results runs --output results.md",
-    "vqa-mc results runs/unbalanced runs/balanced --json",
+    ResultsSettings, "vqa-mc results runs --output results.md", "vqa-mc results runs/unbalanced runs/balanced --json"
 )
 def results(settings: ResultsSettings, progress: Progress) -> ResultsResult:
     """Read the results of runs.

@@ -1,12 +1,13 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.metrics.scored import Scored
 from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring import OF_PREDICTIONS
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.benchmarks import Benchmark
-    from hf_vqa_mc.metrics.predictions import Predictions
-    from hf_vqa_mc.scoring.scheme import Annotations, Matched
-    from hf_vqa_mc.scoring.table import Table
     from hf_vqa_mc.verbs.compare import CompareResult
 
 READING, SCHEME, WRITING = "Input", "Metric", "Output"
@@ -131,81 +129,26 @@ class ScoreSettings(ReadOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreResult(Result):
+class ScoreResult(Scored, Result):
     """The scores of a model's predictions."""
 
     settings: ScoreSettings
-    predictions: "Predictions"
-    matched: "Matched"
-    results: dict[str, dict[str, Any]]
-    """result by scheme"""
-    left_out: int = 0
-    """number of questions without a prediction, with ``partial``"""
-    others: "tuple[ScoreResult, ...]" = ()
-    """the results of the files of ``also``"""
+    others: "tuple[Scored, ...]" = ()
+    """the scores of the files of ``also``"""
     comparison: "CompareResult | None" = None
     """all files side by side, if there are several"""
     written: tuple[Path, ...] = ()
 
-    @property
-    def annotations(self) -> "Annotations":
-        """The questions."""
-        return self.matched.annotations
-
-    @property
-    def unparsed(self) -> int:
-        """Number of texts that name no choice, with ``free_text``."""
-        return sum(answer == "" for answer in self.matched.answers) if self.settings.free_text else 0
-
-    @property
-    def per_question(self) -> "pd.DataFrame":
-        """One row per question: its id and its score by each metric that has one."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {}
-        for name in self.results:
-            for measure, scores in (self._by_question(name) or {}).items():
-                if isinstance(scores, Mapping):
-                    columns[f"{name} {measure}"] = scores
-                else:
-                    columns.setdefault(name, {})[measure] = scores
-        ids = self.annotations.scored
-        table = {"question_id": ids, **{name: [of.get(one) for one in ids] for name, of in columns.items()}}
-        return pd.DataFrame(table)
-
-    def _by_question(self, name: str) -> dict[str, Any] | None:
-        """A scheme's scores by question id, of several measures by measure; None if it has none."""
-        scores, ids = self.results[name].get("per_question"), self.annotations.scored
-        if isinstance(scores, list):
-            return dict(zip(ids, scores, strict=True))
-        if scores is not None and any(isinstance(column, list) for column in scores.values()):
-            return {measure: dict(zip(ids, column, strict=True)) for measure, column in scores.items()}
-        return scores
-
-    def tables(self) -> "list[Table]":
-        """The tables, one per scheme."""
-        from hf_vqa_mc.scoring import SCHEMES
-
-        return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
-
     def report(self) -> "Iterator[RenderableType]":
         """A table per metric, or the comparison of several files, and what was written."""
-        yield from self._counts()
+        yield from self.counts()
         if self.comparison is None:
             yield from self._tables()
         else:
             for other in self.others:
-                yield from other._counts()
+                yield from other.counts()
             yield from self.comparison.report()
         yield from (f"wrote {path}" for path in self.written)
-
-    def _counts(self) -> Iterator[str]:
-        """The predictions, and how many questions or texts do not count."""
-        yield f"{self.predictions.location} on {self.annotations.location}"
-        if self.left_out:
-            yield f"left out, since they have no prediction: {self.left_out:,} questions"
-        if self.unparsed:
-            yield f"texts that name no choice, or several, and count as wrong: {self.unparsed:,}"
 
     def _tables(self) -> "Iterator[RenderableType]":
         from rich.text import Text
@@ -229,69 +172,21 @@ class ScoreResult(Result):
 
         With several files these are the first one's, and ``also`` has those of the others.
         """
-        found = self._as_json(self.settings.per_question)
+        of_each = [one.as_json(self.settings.per_question) for one in (self, *self.others)]
         if self.comparison is None:
-            return found
-        others = [other._as_json(self.settings.per_question) for other in self.others]
-        return {**found, "also": others, "comparison": self.comparison.to_dict()}
-
-    def _as_json(self, per_question: bool) -> dict[str, Any]:
-        from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.scoring import SCHEMES
-        from hf_vqa_mc.version import __version__
-
-        annotations, about, results = self.annotations, self.annotations.about, {}
-        names = ("image_ids", "question_types") if per_question else ()
-        columns = {name: annotations.column(name) for name in names}
-        for name, result in self.results.items():
-            results[name] = {key: value for key, value in result.items() if key != "per_question"}
-            if per_question and (scores := self._by_question(name)) is not None:
-                results[name]["per_question"] = scores
-        return {
-            "version": __version__,
-            "predictions": public_name(self.predictions.location),
-            "dataset": public_name(about.get("dataset", annotations.location)),
-            "config": about.get("config"),
-            "split": about.get("split"),
-            "kind": annotations.kind.name,
-            "questions": len(annotations.scored),
-            **({"left_out": self.left_out} if self.settings.partial else {}),
-            **({"unparsed": self.unparsed} if self.settings.free_text else {}),
-            **({"ignore_case": True} if self.settings.ignore_case else {}),
-            "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
-            "results": results,
-            **{
-                name: dict(zip(annotations.scored, column, strict=True))
-                for name, column in columns.items()
-                if column is not None
-            },
-        }
+            return of_each[0]
+        return {**of_each[0], "also": of_each[1:], "comparison": self.comparison.to_dict()}
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per score: metric, measure, group ("" for all questions), value, standard error and 95% interval."""
         import pandas as pd
 
-        rows = [(name, *row) for name, result in self.results.items() for row in _scores(result)]
-        return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr", "low", "high"])
+        columns = ["metric", "measure", "group", "value", "stderr", "low", "high"]
+        return pd.DataFrame(list(self.numbers()), columns=columns)
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the scores as JSON to a file."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
-
-        check_output_file(Path(path), "output", self.settings.paths, overwrite)
-        write_json(Path(path), self.to_dict(), 1, overwrite)
-        return [Path(path)]
-
-    def official_files(self) -> dict[str, Any]:
-        """File name to content as the dataset's own program reads and writes it.
-
-        Raises:
-            InputError: the dataset has no such files.
-        """
-        from hf_vqa_mc.metrics.score import official_scheme
-
-        scheme = official_scheme(self.annotations)
-        return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
+    @property
+    def _inputs(self) -> list[Path]:
+        return self.settings.paths
 
     def save_official(self, folder: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the files that the dataset's own program reads and, for VQA, writes to a folder.
@@ -319,25 +214,6 @@ class ScoreResult(Result):
         return files
 
 
-def _scores(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Measure, group, value, standard error and interval of every number of a result."""
-    about = {name: result.get(name) for name in ("stderr", "interval")}
-    for measure, value in result.items():
-        if measure in (*about, "per_question"):
-            continue
-        for group, score in value.items() if isinstance(value, Mapping) else [("", value)]:
-            if isinstance(score, Mapping):
-                for inner, part, *numbers in _scores(score):
-                    yield inner, f"{group} {part}".strip(), *numbers
-            if isinstance(score, int | float):
-                is_main = group == "" and measure == next(iter(result))
-                error, interval = (
-                    one.get(measure) if isinstance(one, Mapping) and group == "" else one if is_main else None
-                    for one in about.values()
-                )
-                yield measure, str(group), score, error, *(interval or (None, None))
-
-
 @verb(
     ScoreSettings,
     "vqa-mc score predictions.json vqa_mc cocoqa_iou_qou",
@@ -354,42 +230,14 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
     from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, json_bytes, write_together
-    from hf_vqa_mc.metrics.annotations import read_annotations
-    from hf_vqa_mc.metrics.predictions import read_predictions
-    from hf_vqa_mc.metrics.score import choose_schemes, match, official_scheme, with_predictions
-    from hf_vqa_mc.scoring import SCHEMES
+    from hf_vqa_mc.metrics.score import checked_inputs, scored
 
     if settings.output is not None:
         check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     if settings.official is not None:
         check_folder(settings.official, "--official")
-    inputs, declared = settings.input_files, {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
-    for given, path in inputs.items():
-        if given not in declared:
-            raise InputError(f"no metric has an input {given!r}; expected {', '.join(declared)}")
-        if not path.is_file():
-            found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
-            raise InputError(f"{declared[given].flag} {path}: {found}")
-    sources = (settings.predictions, *settings.also)
-    predictions = [read_predictions(one, settings.id_column, settings.answer_column) for one in sources]
-    progress("reading predictions", 1, 1)
-    annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
-    progress("reading annotations", 1, 1)
-    if settings.official is not None:
-        official_scheme(annotations)
-    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol, settings.ignore_case)
-    results: list[ScoreResult] = []
-    for one in predictions:
-        answered = with_predictions(annotations, one) if settings.partial else annotations
-        content = {given: declared[given].read(path, answered) for given, path in inputs.items()}
-        matched = match(answered, one, schemes, inputs=content, **_match_options(settings))
-        scores = {}
-        for scheme in schemes:
-            scores[scheme.name] = scheme.score(matched)
-            progress("scoring", len(results) * len(schemes) + len(scores), len(predictions) * len(schemes))
-        left_out = len(annotations.scored) - len(answered.scored)
-        results.append(ScoreResult(settings, one, matched, scores, left_out))
-    result = _side_by_side(results) if settings.also else results[0]
+    found = scored(settings, checked_inputs(settings.input_files), progress)
+    result = ScoreResult(**vars(found[0]), settings=settings, others=tuple(found[1:]), comparison=_compared(found))
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
@@ -397,17 +245,14 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     return replace(result, written=tuple(contents))
 
 
-def _match_options(settings: ScoreSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in ("protocol", "name", "free_text", "ignore_case")}
-
-
-def _side_by_side(results: "list[ScoreResult]") -> ScoreResult:
-    """The first result, compared with the others."""
+def _compared(results: Sequence[Scored]) -> "CompareResult | None":
+    """Several results side by side."""
+    if len(results) == 1:
+        return None
     from hf_vqa_mc.evaluation.compared_runs import scored_runs
     from hf_vqa_mc.evaluation.comparison import compared
     from hf_vqa_mc.verbs.compare import CompareResult, CompareSettings
 
     paths = [Path(one.predictions.location) for one in results]
-    runs = scored_runs([(path, one._as_json(per_question=True)) for path, one in zip(paths, results, strict=True)])
-    comparison = CompareResult(compared(runs), CompareSettings(runs=tuple(paths)))
-    return replace(results[0], others=tuple(results[1:]), comparison=comparison)
+    runs = scored_runs([(path, one.as_json(per_question=True)) for path, one in zip(paths, results, strict=True)])
+    return CompareResult(compared(runs), CompareSettings(runs=tuple(paths)))

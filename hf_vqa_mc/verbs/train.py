@@ -37,8 +37,8 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
     from hf_vqa_mc.training.result import draw_curve
 
     try:
-        with readable_rows(settings.dataset, settings.config) as config:
-            done = train_model(replace(settings, config=config), progress)
+        config, rows = readable_rows(settings.dataset, settings.config)
+        done = train_model(replace(settings, config=config), progress, rows)
     except KeyboardInterrupt:
         logger.info("stopped; the same call resumes from the last validation")
         raise

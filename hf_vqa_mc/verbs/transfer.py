@@ -11,12 +11,12 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.options import ReadOptions, check_former_names, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
-    from rich.table import Table
 
 DATA, RECIPES = "Datasets", "Recipes"
 STEPS = ("from_scratch", "as_is", "fine_tuned")
@@ -95,8 +95,10 @@ class TransferResult(Result):
     def report(self) -> "Iterator[RenderableType]":
         """The rows next to the paper's, the images both trained and tested on, and the files."""
         done, rows = self.record, self.record["rows"]
+        yield "Accuracy in % with 95% intervals"
         yield self._accuracies()
         if any(row["overlap"] for row in rows):
+            yield f"Test images that are also training images of {done['pretrained_on']}"
             yield self._overlaps()
         own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
         yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
@@ -114,34 +116,23 @@ class TransferResult(Result):
             yield f"{done['unlisted']:,} images of {done['pretrained_on']} are missing in the image data"
         yield f"all results: {self.settings.output / 'transfer.json'}"
 
-    def _accuracies(self) -> "Table":
-        from rich.table import Table
-
-        table = Table(title="Accuracy in %, ± standard error")
-        for heading in ("", "chance", "from scratch", "no fine-tuning", "fine-tuned"):
-            table.add_column(heading, justify="right" if heading else "left")
+    def _accuracies(self) -> TextTable:
+        lines: list[tuple[str, ...]] = []
         for row in self.record["rows"]:
             steps, paper = [row[step] for step in STEPS], row["paper"]
-            lines: list[tuple[str, ...]] = [(row["config"], _chance(row["as_is"]), *map(_shown, steps))]
+            lines.append((row["config"], _chance(row["as_is"]), *map(_shown, steps)))
             if of_target := _of_target(row["as_is"]):
                 lines.append(("  target", _chance(of_target), *(_shown(_of_target(step)) for step in steps)))
             if paper is not None:
                 lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
-            for cells in lines:
-                table.add_row(*cells, style="" if cells is lines[0] else "dim", end_section=cells is lines[-1])
-        return table
+        return TextTable.of(("config", "chance", "from scratch", "no fine-tuning", "fine-tuned"), lines)
 
-    def _overlaps(self) -> "Table":
-        from rich.table import Table
-
-        table = Table(title=f"Test images that are also training images of {self.record['pretrained_on']}")
-        for heading in ("", "split", "images", "questions"):
-            table.add_column(heading, justify="right" if heading in ("images", "questions") else "left")
-        for row in self.record["rows"]:
-            if seen := row["overlap"]:
-                shares = (f"{seen[f'shared_{what}']:,} of {seen[what]:,}" for what in ("images", "questions"))
-                table.add_row(row["config"], row["split"], *shares)
-        return table
+    def _overlaps(self) -> TextTable:
+        rows = [row for row in self.record["rows"] if row["overlap"]]
+        columns = {name: [row[name] for row in rows] for name in ("config", "split")}
+        for what in ("images", "questions"):
+            columns[what] = [f"{row['overlap'][f'shared_{what}']:,} of {row['overlap'][what]:,}" for row in rows]
+        return TextTable(columns, ("config", "split"), ("config",))
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in transfer.json: without folders of the user."""
@@ -169,14 +160,6 @@ class TransferResult(Result):
         ]
         return pd.DataFrame(rows)
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write all figures as JSON."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_json(Path(path), self.to_dict(), 1, overwrite)
-        return [Path(path)]
-
 
 def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The accuracy of picking the target next to consensus accuracy; None if there is none."""
@@ -188,11 +171,10 @@ def _chance(result: Mapping[str, Any]) -> str:
 
 
 def _shown(result: Mapping[str, Any] | None) -> str:
-    """An accuracy with its standard error, if known."""
-    if result is None:
-        return "-"
-    stderr = result.get("stderr")
-    return f"{100 * result['accuracy']:.1f}" + (f" ± {100 * stderr:.1f}" if stderr is not None else "")
+    """An accuracy with its 95% interval, if known."""
+    from hf_vqa_mc.scoring.table import with_interval
+
+    return "-" if result is None else with_interval(result["accuracy"], result.get("interval"))
 
 
 @verb(

@@ -9,7 +9,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import POSITIVE, ReadOptions, option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import FAILED, Result
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.audits.certificate import Check
     from hf_vqa_mc.audits.settings import ProbeSettings
-
-FAILED = 3
-"""Exit code if a check failed."""
 
 
 @settings
@@ -89,14 +86,6 @@ class VerifyResult(Result):
         import pandas as pd
 
         return pd.DataFrame(self.to_dict()["checks"], columns=["what", "status", "detail"])
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the checks to a JSON file."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, json_bytes, write_bytes
-
-        check_output_file(Path(path), "path", (), overwrite)
-        write_bytes(Path(path), json_bytes(self.to_dict(), 1), overwrite)
-        return [Path(path)]
 
 
 @verb(

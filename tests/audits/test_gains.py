@@ -150,7 +150,14 @@ def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
     assert "45.0% of the rows are answered correctly (longer" in text
     assert "(long," not in text
     assert "Without the question, " not in text
-    assert "None of 1 tested shortcut is significantly" in verdict(found(shortcut("x", 250)), 0.25)
+    assert "None of 1 tested shortcut is significantly" in (text := verdict(found(shortcut("x", 250)), 0.25))
+    assert text.endswith("Other shortcuts may exist.")
+
+
+def test_the_verdict_on_few_rows_is_that_they_are_too_few():
+    ten = Shortcut(np.arange(10) < 5.0, name="x", sees=Sees("choices"), sentence="picks x")
+    text = verdict(gains([ten], np.full(10, 0.25), np.arange(10) // 2), 0.25)
+    assert "None of 1" in text and "These rows (10) are too few for a verdict: gains are uncertain by about" in text
 
 
 @pytest.mark.slow

@@ -194,7 +194,7 @@ def test_the_function_returns_what_the_command_prints_and_saves_copies(tmp_path,
     assert (
         call("generate", "gqa", EXAMPLE, "--output", tmp_path / "again", "--splits", split, "--seed", 3, "--json") == 0
     )
-    assert json.loads(capsys.readouterr().out) == found.to_dict()
+    assert json.loads(capsys.readouterr().out) == {**found.to_dict(), "output": str(tmp_path / "again")}
     counts = found.to_pandas()
     assert list(counts.columns) == ["by", "name", "all", "balanced"] and set(counts["by"]) >= {"structural", "split"}
     assert f"--data-dir {tmp_path / 'made'}" in repr(found) and "<table" in found._repr_html_()

@@ -166,16 +166,19 @@ def test_a_config_must_be_one_of_the_folder(score, tmp_path):
 BAD_ROWS = {
     "missing": (
         lambda answers: answers.popitem(),
-        r"no prediction for question '.*' of .*, test \(1 of \d+ questions have none; --partial scores the others\)",
+        r": 1 of \d+ questions of .*, test have no prediction: '.*'; --partial scores the others",
     ),
-    "another": (lambda answers: answers.update(x=0), r"question 'x' is not in vqa_mc, cocoqa_iou, test"),
+    "another": (
+        lambda answers: answers.update(x=0),
+        r"1 of \d+ predictions are for questions that are not in vqa_mc, cocoqa_iou, test: 'x';",
+    ),
     "no such place": (
         lambda answers: answers.update({next(iter(answers)): 4}),
         r"p.json: question '.*': 4 is not one of the indices of its 4 choices \(1 of \d+ pred.*; indices start at 0",
     ),
     "no such text": (
         lambda answers: answers.update(dict.fromkeys(list(answers)[:2], "?")),
-        r"p.json: question '.*': '\?' is not one of its choices \[.*\(2 of \d+ predictions .*--metric wups",
+        r"p.json: question '.*': '\?' is not one of its choices \[.*\(2 of \d+ predictions .* add --free-text",
     ),
 }
 
@@ -199,11 +202,11 @@ def test_an_id_that_comes_twice_is_rejected_for_one_right_answer_and_warned_of_f
         said[config] = code, [line for line in err.splitlines() if line.startswith("vqa-mc: ")], rows[0]["question_id"]
     code, lines, first = said["cocoqa_iou"]
     assert (code, len(lines)) == (2, 1)
-    assert f"question {first!r} has more than one prediction; expected one each (questions with more: 1)" in lines[0]
+    assert f"more than one prediction for 1 question: {first!r}; expected one each" in lines[0]
     code, lines, first = said["vqa_orig"]
     assert (code, len(lines)) == (0, 1)
     assert lines[0].startswith("vqa-mc: warning: ")
-    assert lines[0].endswith(f"questions with more than one prediction: 1, such as {first!r}; the last counts")
+    assert lines[0].endswith(f"more than one prediction for 1 question: {first!r}; the last counts")
 
 
 def test_an_index_in_a_text_column_of_csv_is_distinguished(score, tmp_path):

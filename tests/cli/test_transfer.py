@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.io.packed import most_unpacked
+from hf_vqa_mc.scoring.table import with_interval
 from hf_vqa_mc.verbs.transfer import TransferResult, TransferSettings
 from tests.training import toy_dataset, transfer_world
 
@@ -43,7 +44,7 @@ def transfer(world, monkeypatch, tmp_path):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     shutil.copytree(world, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "120")
 
     def transfer(*arguments):
         done = CliRunner().invoke(app, ["transfer", *arguments], catch_exceptions=False)
@@ -65,7 +66,7 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
     for config in ("visual7w_all", "vqa_orig"):
         row = written[config]
         shown = [
-            f"{100 * row[step]['accuracy']:.1f} ± {100 * row[step]['stderr']:.1f}"
+            with_interval(row[step]["accuracy"], row[step]["interval"])
             for step in ("from_scratch", "as_is", "fine_tuned")
         ]
         seen = row["overlap"]
@@ -79,7 +80,7 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
             ],
         ]
     of_target = [written["vqa_orig"][step]["target_accuracy"] for step in ("from_scratch", "as_is", "fine_tuned")]
-    shown = [f"{100 * one['accuracy']:.1f} ± {100 * one['stderr']:.1f}" for one in of_target]
+    shown = [with_interval(one["accuracy"], one["interval"]) for one in of_target]
     assert cells(out, "target") == [["target", "33.3", *shown]]
     assert "vqa_orig: consensus accuracy; target: accuracy of picking the target" in out
     assert cells(out, "paper") == [["paper", "", "45.1", "48.9", "51.0"], ["paper", "", "64.6", "42.2", "65.6"]]

@@ -237,6 +237,7 @@ def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
         ({"variants": "sets"}, "cannot be used with sets: closed sets are formed of all rows"),
         ({"largest_part": 10}, "--largest-part 10: expected 1,000 or more"),
         ({"largest_part": None, "work": "here"}, "--work is used only with --largest-part or --executor ray"),
+        ({"work": "vqa_mc/work", "output": "vqa_mc"}, "it must not be the output or a folder in it"),
         ({"address": "auto"}, "--address is used only with --executor ray"),
         ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
     ],

@@ -8,16 +8,20 @@ import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset import part_builds
+from hf_vqa_mc.dataset import part_builds, parts
 from hf_vqa_mc.dataset.build import build_folder
 from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io import executors
 from hf_vqa_mc.io.executors import RayExecutor, open_executor
+from hf_vqa_mc.verbs import features
 from tests.dataset.fixtures import tree_bytes
 from tests.dataset.own_triplets import write_inputs
+from tests.sources.fixtures import write_easyvqa
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
 
@@ -148,6 +152,33 @@ def test_a_cluster_with_another_version_is_refused(inputs, tmp_path, monkeypatch
     with pytest.raises(InputError, match=r"is not the same as on the machine that started the run"):
         RayExecutor(1).run(executors.use_threads, {"a call": (1,)}, "calls", lambda *progress: None)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+def test_features_encoded_on_a_cluster_are_those_encoded_here(tmp_path, monkeypatch):
+    files = write_easyvqa(tmp_path / "easyvqa")
+    for number, path in enumerate(sorted(files.rglob("*.png"))):
+        Image.new("RGB", (8, 8), (number, 2 * number, 255 - number)).save(path)
+    vm.build("easyvqa", data_dir=files, images=files, variants="iou", output=tmp_path / "vqa_mc")
+    monkeypatch.setattr(features, "SHARE_IMAGES", 4)
+    options = {"config": "easyvqa_iou", "backbone": "pixels"}
+    here = vm.features(str(tmp_path / "vqa_mc"), output=tmp_path / "here", **options)
+    there = vm.features(str(tmp_path / "vqa_mc"), output=tmp_path / "there", executor="ray", workers=1, **options)
+    assert (there.computed, here.computed) == (0, len(here.images))
+    ids = sorted(here.images)
+    found, expected = (ImageFeatures(one.folder) for one in (there, here))
+    assert found.checksum == expected.checksum
+    assert (found.take(ids) == expected.take(ids)).all()
+    assert len(list((tmp_path / "there").rglob("features-*.safetensors"))) > 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_parts_that_no_node_has_the_memory_for_are_refused(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "BYTES_PER_TRIPLET", 10**9)
+    message = r"building parts: a call needs about [\d,.]+ GB of memory, and no node of the Ray cluster has more than"
+    with pytest.raises(InputError, match=message):
+        vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=1, **inputs)
 
 
 @pytest.mark.usefixtures("cluster")

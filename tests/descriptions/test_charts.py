@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.descriptions.charts import HOLE, SUNBURST, Bars, Lines, Sunburst
-from hf_vqa_mc.descriptions.drawing import SERIES
+from hf_vqa_mc.descriptions.drawing import SERIES, text_width
 from hf_vqa_mc.descriptions.figure import Found, Share
 
 COUNTS = st.lists(st.integers(1, 1000), min_size=1, max_size=20)
@@ -40,6 +40,22 @@ def test_bars_of_two_datasets_have_one_scale(one, other):
              for one in bars}  # fmt: skip
     assert len(scale) == 1
     assert {bar.colour for bar in bars} <= set(SERIES)
+
+
+@pytest.mark.parametrize("names", [["1", "2"], ["does the image not contain a", "is"], ["x" * 300, "y"]])
+def test_names_and_figures_of_bars_are_inside_the_picture(names):
+    drawing = Bars("name", "share")([("data", Found(table={"name": names, "share": [Share(1), Share(0.5)]}))])
+    ends = {"start": (0, 1), "end": (-1, 0)}
+    for label in drawing.labels:
+        first, last = (label.x + part * text_width(label.text, label.size) for part in ends[label.anchor])
+        assert 0 <= first and last <= drawing.width
+    assert any(label.text == names[0] for label in drawing.labels) or len(names[0]) > 30
+
+
+def test_numbers_of_two_datasets_ascend():
+    tables = [{"words": words, "share": [Share(0.5)] * len(words)} for words in ([3, 4], [1, 4, 10])]
+    drawing = Bars("words", "share")([("a", Found(table=tables[0])), ("b", Found(table=tables[1]))])
+    assert [label.text for label in drawing.labels if label.anchor == "end"] == ["1", "3", "4", "10"]
 
 
 def test_a_dataset_without_the_figure_leaves_the_other_its_colour():

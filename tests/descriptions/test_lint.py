@@ -78,6 +78,12 @@ def test_rows_that_cannot_be_read_do_not_hide_others():
         assert all(found["question_id"] == "q" + found["row"].astype(str))
 
 
+def test_a_label_below_the_first_number_is_invalid():
+    frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1), label_from=1)
+    found = frame.to_pandas()
+    assert found.loc[found["check"].isin(["invalid_label", "missing_target"]), "row"].tolist() == [3]
+
+
 def test_most_rows_must_be_readable():
     with pytest.raises(InputError, match="label is"):
         vm.lint(benchmark(label=[9] * 30 + [0] * 10))
@@ -95,9 +101,21 @@ def test_contradictory_and_repeated_rows():
 
 
 def test_repeated_ids_and_missing_types():
-    data = with_cells({"question_id": {7: "q2"}})
+    data = with_cells({"question_id": {7: "q2"}, "label": {5: 9}})  # row 5 cannot be read
     data["question_type"] = ["kind"] * 39 + [None]
     assert {("repeated_ids", 7), ("untyped", 39)} <= set(located(data))
+    result = vm.lint(data)
+    assert "'q2' is in rows 2 and 7; row numbers are used instead" in " ".join(result.linting.notes)
+    frame = result.to_pandas().set_index("check")
+    assert frame.loc["repeated_ids", "detail"] == "question_id 'q2', as in row 2"
+    assert vm.describe(data.drop(5), figures="size").description.notes != []
+
+
+@pytest.mark.parametrize("columns", [["A", "B", "C", "D"], ["option1", "option2", "option3", "option4"]])
+def test_letters_of_either_case_are_labels(columns):
+    data = benchmark(answer=[*"ABCD" * 9, *"abcd"]).drop(columns="label")
+    data[columns] = data.pop("choices").to_list()
+    assert not {check for check, _ in located(data)} & {"invalid_label", "missing_target"}
 
 
 def test_rows_of_the_training_split_in_another():

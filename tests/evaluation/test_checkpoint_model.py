@@ -47,7 +47,7 @@ def test_what_it_saw_in_training_is_gone_without_the_image(made, tmp_path, model
     found = result.to_pandas().set_index("input").accuracy
     assert found["full"] == run.record["results"]["test"]["accuracy"] > 0.9
     assert found["no-image"] < 0.6 and found["choices-only"] < 0.6
-    assert result.evaluation.method == "scores"
+    assert result.evaluation.run["method"] == "scores"
 
 
 def test_a_choice_outside_the_vocabulary_is_never_picked(made, tmp_path):

@@ -32,6 +32,11 @@ class Sees:
         return [(worlds.color_of(prompt) or "A") if self.rng.random() < self.share else "B" for prompt in prompts]
 
 
+class AlwaysA:
+    def generate(self, prompts):
+        return ["A" for _ in prompts]
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Three runs on the same 80 questions."""
@@ -284,6 +289,53 @@ def test_identical_runs_do_not_differ(tmp_path):
         write_run(tmp_path / name, numbered([1, 0, 1]), [0, 0, 0], name)
     found = vm.compare([tmp_path / "a", tmp_path / "b"]).to_dict()["runs"][1]["against_baseline"]
     assert (found["p"], found["gained"], found["lost"], found["detectable"]) == (1, 0, 0, None)
+    assert (found["difference"]["low"], found["difference"]["high"]) == (None, None)
+
+
+def test_equal_differences_have_no_interval_and_the_sign_test_of_the_images(tmp_path):
+    write_run(tmp_path / "a", numbered([0, 0.25, 0.5, 0.25]), [0, 0, 1, 2], "a")
+    write_run(tmp_path / "b", numbered([0.5, 0.75, 1, 0.75]), [0, 0, 1, 2], "b")
+    result = vm.compare([tmp_path / "a", tmp_path / "b"])
+    assert result.to_pandas().p[1] == stats.binomtest(3, 3).pvalue
+    assert "+50.0 (n/a)" in repr(result) and "n/a: the differences are all equal" in repr(result)
+
+
+def test_the_accuracy_of_random_guessing_and_other_numbers_of_rotations_are_reported(runs, tmp_path):
+    vm.evaluate(worlds.benchmark(80), model=AlwaysA(), inputs="full", rotations="all", output=tmp_path / "all")
+    result = vm.compare([runs / "weak", tmp_path / "all"])
+    assert result.to_dict()["chance"] == 0.25 and "chance: 25.0%" in repr(result)
+    assert "(--rotations): 1 in weak, 4 in AlwaysA; scores are means" in repr(result)
+    assert "--rotations" not in repr(vm.compare([runs / "weak", runs / "strong"]))
+
+
+def test_damaged_fields_of_a_run_that_are_not_needed_are_taken_as_unknown(tmp_path):
+    for name in "ab":
+        folder = write_run(tmp_path / name, numbered([1, 0]), range(2), name, rotations=[name])
+        label = ["9" * 5000, "x"]
+        columns = {"question_id": ["q0", "q1"], "full_score": [1.0, 0.0], "label": label, "choices": ["a", "b"]}
+        pq.write_table(pa.table(columns), folder / "rows.parquet")
+    result = vm.compare([tmp_path / "a", tmp_path / "b"], by="label")
+    assert result.to_dict()["chance"] is None and "--rotations" not in repr(result) and "(Z)" not in repr(result)
+
+
+def test_labels_are_in_order_and_named_by_letter_other_groups_by_frequency(runs):
+    labels = vm.compare([runs / "weak", runs / "strong"], by="label")
+    assert labels.to_pandas().label.tolist()[2::2] == ["0", "1", "2", "3"] and "0 (A)" in repr(labels)
+    scores = {f"q{at}": 1.0 for at in range(5)}
+    folder = write_run(runs / "typed", scores)
+    pq.write_table(pa.table({"question_id": list(scores), "full_score": list(scores.values()),
+                             "question_type": ["a", "b", "b", None, "c"]}), folder / "rows.parquet")  # fmt: skip
+    other = shutil.copytree(folder, runs / "typed-too")
+    found = vm.compare([folder, other], by="question_type").to_pandas()
+    assert found.question_type.tolist()[2::2] == ["b", "", "a", "c"]
+
+
+def test_a_table_fits_a_terminal_of_80_columns(runs, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    arguments = ["compare", *(str(runs / name) for name in ("weak", "strong", "like-weak")), "--by", "label"]
+    shown = CliRunner().invoke(app, arguments).stdout
+    tables = [line for line in shown.splitlines() if line[:1] in "┏┃┡│└"]
+    assert max(map(len, tables)) <= 80 and sum(line[0] == "┏" for line in tables) == 2
 
 
 def bad_inputs(folder):
@@ -296,6 +348,7 @@ def bad_inputs(folder):
     strange = write_run(folder / "strange", {"x": 1.0})
     outside = write_scored(folder / "outside.json", {"q0": 3})
     ids = write_scored(folder / "ids.json", {"\ud800": 1})
+    write_scored(folder / "copy.json", numbered([0, 0]), image_ids={"q0": "a", "q1": "b"})
     (folder / "without.json").write_text('{"results": {"mc_accuracy": {"accuracy": 1}}}')
     (folder / "broken.json").write_text("{")
     (folder / "list.json").write_text("[]")
@@ -314,6 +367,7 @@ def bad_inputs(folder):
         ([good, other], {}, "are not of the same benchmark: questions, choices or labels differ"),
         ([scored, split], {}, "are not of the same benchmark: the split is 'test' and 'val'"),
         ([good, strange], {}, "the runs have no question in common; their first question ids are 'q0', 'x'"),
+        ([scored, scored.with_name("copy.json")], {"by": "question_type"}, "no run has a column to break down by; "),
         ([good, outside], {}, "question 'q0': expected a score from 0 to 1, found 3"),
         ([good, ids], {}, "expected Unicode text"),
         ([good, consensus], {}, "unknown --metric of .* Known: vqa_accuracy"),

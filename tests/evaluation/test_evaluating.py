@@ -68,7 +68,7 @@ def test_a_model_that_always_says_c_is_at_chance_and_its_preference_is_shown():
     assert figures["accuracy"]["mean"] == 0.25 and figures["circular_accuracy"]["mean"] == 0
     assert [one["picked"] for one in figures["positions"]] == [0, 0, 1, 0]
     assert [one["target"] for one in figures["positions"]] == [0.25] * 4
-    assert "all rotations" in repr(result)
+    assert "rotations" in repr(result)
 
 
 def test_a_shortcut_is_as_good_without_image_and_question():
@@ -210,11 +210,11 @@ def test_questions_without_an_image_are_counted():
     assert sum(prompt.image is None for prompt in model.prompts) == 6
 
 
-def test_scores_that_are_not_finite_are_unknown_and_the_run_is_stored(tmp_path):
+def test_choices_of_probability_zero_have_unknown_scores_and_the_run_is_stored(tmp_path):
     class Odd:
         def scores(self, prompts):
-            first = np.float32([np.nan, 1, -np.inf, 0])
-            return [first, Reply(scores=tuple(np.float32([1, np.inf, 2, 0])), tokens=(np.int64(3), np.int64(1)))]
+            first = [None, 1, -np.inf, 0]
+            return [first, Reply(scores=tuple(np.float32([1, -np.inf, 2, 0])), tokens=(np.int64(3), np.int64(1)))]
 
         batch_size = 2
 
@@ -223,6 +223,18 @@ def test_scores_that_are_not_finite_are_unknown_and_the_run_is_stored(tmp_path):
     assert result.per_question["no-image_picked"].tolist() == [1, 2] * 12
     again = vm.evaluate(worlds.benchmark(), **run)
     assert again.per_question.equals(result.per_question)
+
+
+@pytest.mark.parametrize("score", [np.float32("nan"), np.inf])
+def test_a_score_that_is_not_a_number_ends_the_run_and_names_the_question(score):
+    class Odd:
+        def letter(self, prompts):
+            return [[0, 1, 2, score] for prompt in prompts]
+
+    with pytest.raises(
+        vm.InputError, match=r"'q0'.*: model Odd returned the score (nan|inf); expected numbers, or None"
+    ):
+        vm.evaluate(worlds.benchmark(), model=Odd(), inputs=["no-image"])
 
 
 def test_picks_labels_and_kinds_refer_to_the_choices_as_shown():
@@ -356,6 +368,8 @@ def test_intervals_contain_their_means_and_differences_are_paired(rows):
     found = share(one, clusters)
     assert 0 <= found.low <= found.mean <= found.high <= 1
     gain = difference(one, other, clusters)
-    assert gain.low <= gain.mean <= gain.high
     assert gain.mean == pytest.approx(one.mean() - other.mean())
-    assert difference(one, one, clusters).mean == 0
+    assert (gain.low is None) == (gain.high is None)
+    assert gain.low is None or gain.low < gain.mean < gain.high
+    same = difference(one, one, clusters)
+    assert (same.mean, same.low, same.high) == (0, None, None)  # an interval of width 0 would claim certainty

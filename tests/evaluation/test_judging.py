@@ -160,7 +160,7 @@ def test_a_stopped_run_resumes_and_its_verdicts_are_those_of_one_run(tmp_path):
     whole = vm.judge(benchmark(), model=Knows())
     assert read_verdicts(tmp_path / "run" / "verdicts.csv") == whole.judgement.verdicts()
     assert json.loads((tmp_path / "run" / "judge.json").read_text())["groups"] == whole.to_dict()["groups"]
-    assert [path.name for path in result.written] == ["verdicts.csv", "judge.json"]
+    assert [path.name for path in result.written] == ["verdicts.csv", "judge.json", "answers.jsonl"]
     with pytest.raises(InputError, match="another folder, or the same settings"):
         vm.judge(benchmark(), model="wordnet", output=tmp_path / "run")
 

@@ -43,9 +43,9 @@ def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kin
     one = next(iter(RIGHT[kind]))
     path = files.write(tmp_path / "p.json", {**{k: v for k, v in RIGHT[kind].items() if k == one}, "99": "x"})
     second = list(RIGHT[kind])[1]
-    with pytest.raises(InputError, match=rf"no prediction for question '{second}' .*found one for '99', which is not"):
+    with pytest.raises(InputError, match=rf"have no prediction: '{second}'.*; found one for '99', which is not"):
         score(path, annotations_path)
-    with pytest.raises(InputError, match=rf"\({len(RIGHT[kind]) - 1} of {len(RIGHT[kind])} questions"):
+    with pytest.raises(InputError, match=rf": {len(RIGHT[kind]) - 1} of {len(RIGHT[kind])} questions"):
         score(path, annotations_path)
 
 
@@ -56,7 +56,7 @@ def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, published, pre
     record = {**files.vqa_annotations()[0], "question_id": published}
     path = files.write(tmp_path / "p.json", {"7": "red", predicted: "red"})
     with pytest.raises(
-        InputError, match=rf"found one for '{predicted}': ids were converted to numbers, keep them as text\)$"
+        InputError, match=rf"found one for '{predicted}': ids were converted to numbers, keep them as text$"
     ):
         score(path, files.write(tmp_path / "a.json", [record]))
 
@@ -66,11 +66,11 @@ def test_predictions_for_other_questions_are_rejected_by_vqa_and_left_out_by_the
     path = files.write(tmp_path / "p.json", {**RIGHT[kind], "98": "x", "99": "y"})
     if kind == "vqa":
         with pytest.raises(
-            InputError, match=r"question '98' is not in .* \(2 of 5 predictions are for other questions"
+            InputError, match=r": 2 of 5 predictions are for questions that are not in .*: '98', '99'; predict"
         ):
             score(path, annotations_path)
         return
-    with pytest.warns(PredictionsIgnored, match=r"for other questions: 2, such as '98'; they are ignored"):
+    with pytest.warns(PredictionsIgnored, match=r"for 2 other questions: '98', '99'; they are ignored"):
         assert accuracy(score(path, annotations_path)) == 1.0
 
 
@@ -81,7 +81,9 @@ def test_of_several_predictions_the_last_counts_and_it_is_reported(kind, tmp_pat
     rows = [{name: one, answer: text} for one, text in RIGHT[kind].items()]
     path = files.write(tmp_path / "p.json", [{**rows[0], answer: "wrong"}, *rows])
     first = next(iter(RIGHT[kind]))
-    with pytest.warns(PredictionsIgnored, match=rf"more than one prediction: 1, such as '{first}'; the last counts"):
+    with pytest.warns(
+        PredictionsIgnored, match=rf"more than one prediction for 1 question: '{first}'; the last counts"
+    ):
         assert accuracy(score(path, annotations_path)) == 1.0
 
 
@@ -91,7 +93,7 @@ def test_unbalanced_questions_of_gqa_need_no_prediction_but_count_for_consistenc
     assert score(path, annotations_path).results["gqa_score"]["consistency"] is None
     path = files.write(tmp_path / "p.json", {**RIGHT["gqa"], "203": "no"})
     assert score(path, annotations_path).results["gqa_score"]["consistency"] == 0.5
-    with pytest.raises(InputError, match="no prediction for question '204'"):
+    with pytest.raises(InputError, match="have no prediction: '204'"):
         score(files.write(tmp_path / "p.json", {"201": "red", "202": "yes", "203": "yes"}), annotations_path)
 
 

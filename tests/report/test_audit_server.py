@@ -18,12 +18,12 @@ import pytest
 from hf_vqa_mc.report import audit_jobs
 from hf_vqa_mc.report.audit_jobs import Jobs
 from hf_vqa_mc.report.audit_server import auditing
-from hf_vqa_mc.report.serving import serving
 from tests.hub.conftest import hub as hub
 from tests.hub.conftest import hub_here as hub_here
 from tests.hub.pushing import TOKEN
 from tests.hub.repositories import Repository
 from tests.report.conftest import browser as browser
+from tests.report.served import serving
 from tests.studies.test_in_browser import Address
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))

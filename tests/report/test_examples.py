@@ -102,5 +102,5 @@ def test_of_choices_with_the_same_text_the_target_counts_as_picked(predictions):
 def test_invalid_predictions_are_rejected(predictions):
     with pytest.raises(InputError, match="not one of its choices"):
         picks_of(split(1), predictions({"q0": "purple"}))
-    with pytest.raises(InputError, match="no prediction for question 'q1'"):
+    with pytest.raises(InputError, match="have no prediction: 'q1'"):
         picks_of(split(2), predictions({"q0": "blue"}))

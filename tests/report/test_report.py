@@ -119,7 +119,7 @@ def test_bars_of_ambiguous_decoys_are_on_a_scale_and_reasons_without_decoys_have
     assert {name: one["before"]["width"] for name, one in found["reasons"].items()} == {"some": "40.00%"}
     text = Elements(report_html(audit, [])).text
     assert "Full bars are 5% of the decoys" in text
-    assert "No decoys for: none" in text
+    assert "No decoys are flagged for: none" in text
 
 
 def test_the_curve_of_coverage_and_leak_is_shown_after_closed_sets_only():

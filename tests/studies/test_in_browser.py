@@ -2,16 +2,14 @@
 
 import time
 from contextlib import closing
-from functools import partial
 
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.report.serving import serving
 from hf_vqa_mc.studies.store import Study
-from hf_vqa_mc.studies.web import application
 from tests.report import hostile
 from tests.studies import worlds
+from tests.studies.worlds import serving
 
 ENTER, LEFT, TAB = "\ue007", "\ue012", "\ue004"
 SECONDS = 20
@@ -62,7 +60,7 @@ def annotator(browser, tmp_path):
 
         def annotator(*arguments, **options):
             study = stack.enter_context(closing(Study(worlds.new_study(tmp_path, *arguments, **options))))
-            address = stack.enter_context(serving(partial(application, study)))
+            address = stack.enter_context(serving(study))
             addresses.append(address)
             browser.complaints()
             browser.requests()
@@ -81,15 +79,18 @@ def test_a_page_of_choices_by_keyboard_alone_at_the_width_of_a_phone(annotator):
     someone.press(ENTER)  # Start has the focus
     someone.reads("Question 1 of 3")
     assert someone.browser.run("return document.documentElement.scrollWidth") == 400
-    someone.press("2")
+    someone.press(ENTER)  # not answered yet
+    someone.press("3", "2")  # corrects the answer
+    someone.reads("Question 1 of 3 · 1 saved")
+    someone.press(ENTER)
     someone.reads("Question 2 of 3 · 1 saved")
-    someone.press("4")
+    someone.press("4", ENTER)
     someone.reads("Question 3 of 3 · 2 saved")
     someone.press(LEFT)
     someone.reads("Question 2 of 3")
-    someone.press("1")  # changes the answer
+    someone.press(TAB, "1", ENTER)  # changes the answer; Enter does not press the button that Tab went to
     someone.reads("Question 3 of 3")
-    someone.press("3")
+    someone.press("3", ENTER)
     someone.reads("All 3 answers of this page are saved")
     assert [one.value for one in sorted(someone.study.answers(), key=lambda one: one.time)] == [1, 0, 2]
     assert all(0 < one.seconds < 60 for one in someone.study.answers())
@@ -106,7 +107,9 @@ def test_marks_by_keyboard_and_the_page_after_a_reload(annotator):
     someone.reads("1 saved")
     someone.press(ENTER)
     someone.reads("Question 2 of 3")
-    someone.press("x")
+    someone.press("0", "2", "x")  # corrections, all of the same question
+    someone.reads("Question 2 of 3 · 2 saved")
+    someone.press(ENTER)
     someone.reads("Question 3 of 3 · 2 saved")
     assert [one.value for one in someone.study.answers()] == [{"correct": [0, 2], "unsure": [1]}, "bad_question"]
     someone.open(someone.browser.run("return location.href"))
@@ -117,7 +120,7 @@ def test_marks_by_keyboard_and_the_page_after_a_reload(annotator):
     assert someone.browser.run(pressed) == ["correct", "unsure", "correct"]
     someone.press("1", "2", "3", "2")  # none is marked any more
     someone.reads("Question 1 of 3 · 1 saved")
-    someone.press("0")
+    someone.press("0", ENTER)
     someone.reads("Question 2 of 3 · 2 saved")
     assert someone.study.answers()[-1].value == {"correct": [], "unsure": []}
 
@@ -126,9 +129,9 @@ def test_written_answers_with_confidence_by_keyboard(annotator):
     someone = annotator("answers", per_page=2, controls=0, conditions="image")
     someone.press(ENTER)
     someone.reads("Question 1 of 2")
-    someone.press("2 dogs", ENTER, "3")
+    someone.press("2 dogs", ENTER, "1", "3", ENTER)
     someone.reads("Question 2 of 2 · 1 saved")
-    someone.press("Red", ENTER, "2")
+    someone.press("Red", ENTER, "2", ENTER)
     someone.reads("All 2 answers")
     expected = [{"text": "2 dogs", "confidence": "yes"}, {"text": "Red", "confidence": "maybe"}]
     assert [one.value for one in someone.study.answers()] == expected
@@ -176,7 +179,7 @@ def test_hostile_texts_are_inert_and_fit(annotator, tmp_path, dark, width):
     for number in range(12):
         someone.reads(f"Question {number + 1} of 12")
         assert someone.browser.run("return document.documentElement.scrollWidth") == width
-        someone.press("0")
+        someone.press("0", ENTER)
     someone.reads("All 12 answers")
     assert someone.browser.run("return window.hacked") is None
     vm.study_results(someone.study.path, output=tmp_path / "results")

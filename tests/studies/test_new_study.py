@@ -1,21 +1,19 @@
 """A kind of study from outside the package works everywhere without further edits."""
 
 from contextlib import closing
-from functools import partial
 
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.report.serving import serving
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.forms import CHOOSE
 from hf_vqa_mc.studies.items import read_questions
 from hf_vqa_mc.studies.kind import IMAGE, QUESTION, Condition, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import counts, share
 from hf_vqa_mc.studies.store import Study
-from hf_vqa_mc.studies.web import application
 from tests.studies import worlds
 from tests.studies.test_web import call, joined, send, tasks_of
+from tests.studies.worlds import serving
 
 
 def outcome(answered):
@@ -38,7 +36,7 @@ def added():
 
 def test_it_is_created_served_and_evaluated(added, tmp_path):
     path = worlds.new_study(tmp_path, "rudeness", rows=4, controls=0)
-    with closing(Study(path)) as study, serving(partial(application, study)) as address:
+    with closing(Study(path)) as study, serving(study) as address:
         link = joined(address, study)
         page = call(f"{link}page", b"")[3]
         assert page.count(b"Is this question rude?") == 4 and b"Rude questions" in page

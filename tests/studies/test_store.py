@@ -53,6 +53,15 @@ def test_twenty_annotators_at_once_get_every_question_as_often_as_wanted_and_non
     assert all(done == wanted for done, wanted in study.progress().values())
 
 
+@pytest.mark.parametrize("rows", [3, 12])
+def test_attention_checks_are_at_different_positions_but_never_first(tmp_path, rows):
+    path = worlds.new_study(tmp_path, "ambiguity", rows=rows, annotators=20, per_page=rows + 1)
+    with closing(Study(path)) as study:
+        pages = [study.next_page(study.annotator(study.join())).tasks for _ in range(20)]
+    positions = [[task.item.control for task in tasks].index(True) for tasks in pages]
+    assert 0 not in positions and len(set(positions)) > 1
+
+
 def test_a_page_has_one_condition_and_an_attention_check(study):
     annotator = study.annotator(study.join())
     page = study.next_page(annotator)

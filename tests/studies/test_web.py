@@ -8,15 +8,13 @@ import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 
 import pytest
 
-from hf_vqa_mc.report.serving import serving
 from hf_vqa_mc.studies.store import Study
-from hf_vqa_mc.studies.web import application
 from tests.report import hostile
 from tests.studies import worlds
+from tests.studies.worlds import serving
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -59,7 +57,7 @@ def opened(tmp_path):
 
         def opened(*arguments, **options):
             study = stack.enter_context(closing(Study(worlds.new_study(tmp_path, *arguments, **options))))
-            return study, stack.enter_context(serving(partial(application, study)))
+            return study, stack.enter_context(serving(study))
 
         yield opened
 
@@ -80,6 +78,18 @@ def test_what_a_condition_hides_is_not_sent(opened, condition, question, image):
     assert call(f"{link}picture/{tasks_of(page)[0]}/7")[0] == 404
 
 
+def test_whoever_joins_starts_once_and_gets_questions(opened):
+    study, address = opened(conditions="full")
+    assert b"<button" in call(f"{address}/join/{study.settings.join}")[3]
+    _, link, _, page = call(f"{address}/join/{study.settings.join}", b"")
+    assert tasks_of(page) and tasks_of(page) == tasks_of(call(link)[3])
+    personal = f"{address}/a/{study.tokens(2)[1]}/"
+    assert b"Start" in call(personal)[3] and tasks_of(call(f"{personal}page", b"")[3])
+    study, address = opened("ambiguity", rows=1, annotators=1)
+    replies = [call(f"{address}/join/{study.settings.join}", b"")[3] for _ in range(2)]
+    assert tasks_of(replies[0]) and b"That is all" in replies[1]
+
+
 def test_pages_do_not_depend_on_the_labels(tmp_path):
     pages = []
     for name, shift in (("one", 0), ("other", 1)):
@@ -87,7 +97,7 @@ def test_pages_do_not_depend_on_the_labels(tmp_path):
         rows["label"] = (rows["label"] + shift) % 4
         (tmp_path / name).mkdir()
         path = worlds.new_study(tmp_path / name, "ambiguity", dataset=rows, controls=0)
-        with closing(Study(path)) as study, serving(partial(application, study)) as address:
+        with closing(Study(path)) as study, serving(study) as address:
             link = joined(address, study)
             pages.append([call(f"{link}page", b"")[3], call(f"{link}picture/1/0")[3]])
     assert pages[0] == pages[1]
@@ -138,10 +148,10 @@ def test_strangers_see_no_more_than_that_they_need_a_link(opened):
         status, _, _, page = call(address + path)
         assert status == 404 and b"by invitation" in page
     assert call(f"{address}/join/wrong", b"")[0] == 404
-    with serving(partial(application, study, "nobody")) as closed:
+    with serving(study, "nobody") as closed:
         assert call(f"{closed}/join/{study.settings.join}", b"")[0] == 404
         assert call(f"{closed}/a/{study.tokens(1)[0]}/")[0] == 200
-    with serving(partial(application, study, "anyone")) as free:
+    with serving(study, "anyone") as free:
         assert call(free)[0] == 200 and "/a/" in call(f"{free}/", b"")[1]
 
 

@@ -2,6 +2,8 @@
 
 import io
 import random
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ from PIL import Image
 import hf_vqa_mc as vm
 from hf_vqa_mc.studies.kind import Item
 from hf_vqa_mc.studies.store import Page, Study
+from hf_vqa_mc.studies.web import Joining, application
+from tests.report import served
 
 CHOICES = ("red", "green", "blue", "black")
 
@@ -76,3 +80,8 @@ def answer_all(study: Study, annotators: int, seed: int | None = None) -> None:
         annotator = study.annotator(study.join())
         while page := study.next_page(annotator):
             answer_page(study, annotator, page, None if seed is None else seed + number)
+
+
+def serving(study: Study, joining: Joining = "link") -> AbstractContextManager[str]:
+    """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
+    return served.serving(partial(application, study, joining))

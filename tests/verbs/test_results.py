@@ -15,6 +15,7 @@ CONSENSUS = {
     "metric": "consensus accuracy",
     "accuracy": 0.62752,
     "stderr": 0.00233,
+    "interval": [0.6229, 0.6321],
     "questions": 40893,
     "answerable": 0.89135,
     "per_answer_type": {"yes/no": 0.79, "number": 0.33, "other": 0.42},
@@ -30,7 +31,7 @@ OPEN = {
                  "model_settings": {"hidden_sizes": [7]}, "momentum": 0.9},
     "rows": {"train": 72710, "held_out": 4223, "validation": 40893, "vqa2_open, validation": 214354},
     "results": {"held_out": CONSENSUS, "validation": CONSENSUS},
-    "also_tested": {"vqa2_open": {"validation": {**CONSENSUS, "accuracy": 0.5}}},
+    "also_tested": {"vqa2_open": {"validation": {**CONSENSUS, "accuracy": 0.5, "interval": [0.49, 0.51]}}},
 }  # fmt: skip
 
 
@@ -67,15 +68,15 @@ def test_settings_that_differ_from_the_default_are_listed(runs):
 
 def test_markdown_is_in_percent_and_without_empty_columns(runs):
     assert vm.results(runs / "deep").to_markdown().splitlines() == [
-        "| dataset | config | tested | split | model | settings | train rows | metric | % | ± s.e. "
+        "| dataset | config | tested | split | model | settings | train rows | metric | % "
         "| in the vocabulary | yes/no | number | other | questions |",
-        "| --- | --- | --- | --- | --- | --- | --: | --- | --: | --: | --: | --: | --: | --: | --: |",
+        "| --- | --- | --- | --- | --- | --- | --: | --- | --: | --: | --: | --: | --: | --: |",
         "| `vqa_mc` | `vqa_open` | `vqa_open` | validation | `bow-q` | `epochs=9, optimizer=rmsprop, shuffle_words, "
-        "without_types=absurd color, hidden_sizes=7` | 72,710 | consensus accuracy | 62.8 | 0.2 | 89.1 | 79.0 | 33.0 "
-        "| 42.0 | 40,893 |",
+        "without_types=absurd color, hidden_sizes=7` | 72,710 | consensus accuracy | 62.8 (62.3 to 63.2) | 89.1 "
+        "| 79.0 | 33.0 | 42.0 | 40,893 |",
         "| `vqa_mc` | `vqa_open` | `vqa2_open` | validation | `bow-q` | `epochs=9, optimizer=rmsprop, shuffle_words, "
-        "without_types=absurd color, hidden_sizes=7` | 72,710 | consensus accuracy | 50.0 | 0.2 | 89.1 | 79.0 | 33.0 "
-        "| 42.0 | 40,893 |",
+        "without_types=absurd color, hidden_sizes=7` | 72,710 | consensus accuracy | 50.0 (49.0 to 51.0) | 89.1 "
+        "| 79.0 | 33.0 | 42.0 | 40,893 |",
     ]
 
 
@@ -137,7 +138,8 @@ def test_what_all_rows_share_is_printed_once(runs):
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert "config: vqa_open" in lines and "metric: consensus accuracy" in lines
-    assert [line.split("│")[-2].strip() for line in lines if "│" in line and "bow-q" in line] == ["0.2", "0.2"]
+    cells = {cell.strip() for line in lines for cell in line.split("│")}
+    assert {"62.8 (62.3 to 63.2)", "50.0 (49.0 to 51.0)"} <= cells
     rows = json.loads(CliRunner().invoke(app, ["results", str(runs), "--json"]).stdout)["rows"]
     assert [row["score"] for row in rows] == [0.62752, 0.5, 0.5187]
 
@@ -149,7 +151,7 @@ def test_a_narrow_terminal_shows_every_column_with_the_runs(runs, width):
     tables = "\n".join(lines).split("┏")[1:]
     assert (len(tables) == 1) == (width == 400)
     assert all("runs/mc" in table for table in tables)
-    cells = {cell.strip() for line in lines for cell in line.split("│")}
+    cells = {cell.split(" (")[0].strip() for line in lines for cell in line.split("│")}
     assert {"62.8", "51.9", "50.0", "14.3", "89.1", "79.0", "72,710", "40,893"} <= cells
 
 

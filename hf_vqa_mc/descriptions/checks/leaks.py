@@ -77,7 +77,7 @@ def _predictive(linted: Linted) -> Issues:
     """Columns, ids and row numbers that predict the position of the target."""
     found = []
     for split, rows in in_split(linted) if linted.data.ordered else ():
-        labels = linted.labels[rows]
+        labels = linted.data.labels[rows]
         for what, groups in _groupings(linted, rows):
             gain, p = predicted(groups, labels)
             if p < PREDICTS_P and gain > PREDICTS_GAIN:
@@ -146,18 +146,16 @@ def _repeating(linted: Linted) -> Issues:
 def _named(linted: Linted) -> Issues:
     """Rows whose image name or id contains the target, and no decoy."""
     names = [*named(linted.own_columns, (*IMAGE_PATH, *IMAGE_ID, "image")), *named(linted.own_columns, QUESTION_ID)]
-    flat, of_rows = linted.choices.flat, linted.choices.rows
-    is_target = np.zeros(len(of_rows), bool)
-    is_target[linted.choices.starts + linted.labels] = True
+    flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
     rows, details = [np.zeros(0, np.int64)], list[str]()
     for name, column in _columns(linted):
         if name not in names or not matches("[A-Za-z]{3}", column).any():
             continue
         found = np.add.reduceat(
-            contained(flat, of_rows, column) * np.where(is_target, 1, 1 << 16), linted.choices.starts
+            contained(flat, of_rows, column) * np.where(linted.data.is_target, 1, 1 << 16), linted.data.choices.starts
         )
         of_target, of_decoys = found % (1 << 16) > 0, found >> 16
-        gain = of_target.mean() - (of_decoys / np.maximum(linted.choices.lengths - 1, 1)).mean()
+        gain = of_target.mean() - (of_decoys / np.maximum(linted.data.choices.lengths - 1, 1)).mean()
         if gain > NAMED_GAIN:
             at = np.flatnonzero(of_target & (of_decoys == 0))
             rows.append(at)

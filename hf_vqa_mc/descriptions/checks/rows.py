@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named
+from hf_vqa_mc.benchmarks.cells import as_text, is_text
+from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named, repeats
 from hf_vqa_mc.benchmarks.layouts.label_forms import hidden
 from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
 from hf_vqa_mc.descriptions.figures.choices import position_test
@@ -24,34 +23,23 @@ difference is significant."""
 
 def _faulty(fault: str, linted: Linted) -> Issues:
     """Rows that could not be read, without those of `_labels`."""
-    found = [one for one in linted.faulty if one.fault == fault]
-    rows = [one.rows for one in found]
-    return Issues(np.concatenate(rows), [""] * sum(map(len, rows))) if rows else NO_ISSUES
+    rows = [one.row for one in linted.faulty if one.fault == fault]
+    return Issues(np.array(rows, np.int64), [""] * len(rows))
 
 
 def _labels(is_missing: bool, linted: Linted) -> Issues:
     """Rows without a label, or with one that is none of the choices."""
-    rows, details = [], list[str]()
-    for one in linted.faulty:
-        if one.fault == "label":
-            of_kind = hidden(pa.array(one.cells, pa.string())) == is_missing
-            rows.append(one.rows[of_kind])
-            details += [shown(one.cells[index]) for index in np.flatnonzero(of_kind).tolist()]
-    return Issues(np.concatenate(rows), details) if rows else NO_ISSUES
+    found = [one for one in linted.faulty if one.fault == "label"]
+    of_kind = hidden(pa.array([one.cell for one in found], pa.string())) == is_missing
+    found = [found[index] for index in np.flatnonzero(of_kind).tolist()]
+    return Issues(np.array([one.row for one in found], np.int64), [shown(one.cell) for one in found])
 
 
 def _without_choices(linted: Linted) -> Issues:
     """Rows without choices, in splits whose other rows have some."""
-    rows = []
-    for split in linted.splits:
-        every = linted.tables[split.name][ROW].to_numpy()
-        rows.append(np.setdiff1d(every, [*split.original[ROW].to_numpy(), *_all_faulty(linted)]))
-    found = np.concatenate(rows)
+    every = np.concatenate([linted.tables[split.name][ROW].to_numpy() for split in linted.splits])
+    found = np.setdiff1d(every, np.concatenate([linted.rows, np.array([one.row for one in linted.faulty], np.int64)]))
     return Issues(found, [""] * len(found))
-
-
-def _all_faulty(linted: Linted) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(0, np.int64), *(one.rows for one in linted.faulty)])
 
 
 def _repeated_ids(linted: Linted) -> Issues:
@@ -60,13 +48,12 @@ def _repeated_ids(linted: Linted) -> Issues:
     for table in linted.tables.values():
         for name in named(table.column_names, QUESTION_ID)[:1]:
             kind = table.schema.field(name).type
-            if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            if not (pa.types.is_integer(kind) or is_text(kind)):
                 continue
             ids = as_text(table[name])
-            codes = pc.fill_null(ids.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False)
-            later = np.setdiff1d(np.arange(len(codes)), np.unique(codes, return_index=True)[1])
-            rows.append(table[ROW].to_numpy()[later])
-            details += [f"{name} {shown(ids[int(row)].as_py())}" for row in later]
+            found = repeats(ids)
+            rows.append(table[ROW].to_numpy()[found[:, 1]])
+            details += [f"{name} {shown(ids[row].as_py())}, as in row {first}" for first, row in found.tolist()]
     return Issues(np.concatenate(rows), details) if rows else NO_ISSUES
 
 
@@ -117,7 +104,7 @@ def _unbalanced(linted: Linted) -> Issues:
     """Splits in which the target is not equally often at each position."""
     found = []
     for name, rows in in_split(linted) if linted.data.ordered else ():
-        sizes, labels = linted.choices.lengths[rows], linted.labels[rows]
+        sizes, labels = linted.data.choices.lengths[rows], linted.data.labels[rows]
         expected, _, p = position_test(labels, sizes)
         shares = np.bincount(labels, minlength=len(expected)) / len(rows)
         apart = np.abs(shares - expected / len(rows))

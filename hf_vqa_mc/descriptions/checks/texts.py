@@ -40,7 +40,7 @@ def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
     rows, details = [], list[str]()
     for what, column, of_rows in (
         ("question", linted.data.questions, np.arange(len(linted.data))),
-        ("choice", linted.choices.flat, linted.choices.rows),
+        ("choice", linted.data.choices.flat, linted.data.choices.rows),
     ):
         if what in where:
             at = texts_where(column, hits(column))
@@ -109,19 +109,20 @@ def _empty_cells(linted: Linted) -> Issues:
 
 def _letters(linted: Linted) -> Issues:
     """Rows whose choices begin with their own letters."""
-    flat = linted.choices.flat
+    listed = linted.data.choices
+    flat = listed.flat
     found = pc.struct_field(pc.extract_regex(flat.distinct, LETTER), "letter")
     numbers = np.array([-1 if letter is None else ord(letter.upper()) - ord("A") for letter in found.to_pylist()], int)
-    position = np.arange(len(flat.codes)) - linted.choices.starts[linted.choices.rows]
-    lettered = np.add.reduceat(numbers[flat.codes] == position, linted.choices.starts)
-    rows = np.flatnonzero(lettered == linted.choices.lengths)
-    first = flat.codes[linted.choices.starts[rows]].tolist()
+    position = np.arange(len(flat.codes)) - listed.starts[listed.rows]
+    lettered = np.add.reduceat(numbers[flat.codes] == position, listed.starts)
+    rows = np.flatnonzero(lettered == listed.lengths)
+    first = flat.codes[listed.starts[rows]].tolist()
     return Issues(linted.rows[rows], [shown(flat.texts[code]) for code in first])
 
 
 def _equal(linted: Linted) -> Issues:
     """Rows with choices that the official VQA program counts as equal."""
-    flat, of_rows = linted.choices.flat, linted.choices.rows
+    flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
     keys = _normalised(flat).codes[np.arange(len(flat.distinct))]
     both = pairs(of_rows, keys[flat.codes])
     order = np.argsort(both, kind="stable")
@@ -146,57 +147,23 @@ def _normalised(column: Column) -> Column:
 
 BOTH, CHOICE = ("question", "choice"), ("choice",)
 TEXTS = (
-    Check(
-        "equal_choices",
-        ERROR,
-        "two choices of a row are equal after the official VQA normalisation (case, punctuation, articles, numbers)",
-        "remove one; vqa-mc remedy replaces decoys",
-        _equal,
-    ),
-    Check(
-        "empty_choices",
-        WARNING,
-        "an empty cell lies between the choices of a row, so that later choices move up",
-        "write the choice, or remove the cell and correct the label",
-        _empty_cells,
-    ),
+    Check("equal_choices", ERROR,
+          "two choices of a row are equal after the official VQA normalisation (case, punctuation, articles, numbers)",
+          "remove one; vqa-mc remedy replaces decoys", _equal),
+    Check("empty_choices", WARNING, "an empty cell lies between the choices of a row, so that later choices move up",
+          "write the choice, or remove the cell and correct the label", _empty_cells),
     Check("blank_texts", ERROR, "a question is empty, or a question or choice white space only", "write the text",
           _blank_texts),
-    Check(
-        "read_as_missing",
-        WARNING,
-        "pandas.read_csv reads this text as missing",
-        'read with keep_default_na=False, or write another word, such as "none"',
-        partial(in_texts, _missing, BOTH),
-    ),
-    Check(
-        "lettered_choices",
-        WARNING,
-        "choices contain their own letters, which prompts add again",
-        "remove the letters from the texts",
-        _letters,
-    ),
+    Check("read_as_missing", WARNING, "pandas.read_csv reads this text as missing",
+          'read with keep_default_na=False, or write another word, such as "none"', partial(in_texts, _missing, BOTH)),
+    Check("lettered_choices", WARNING, "choices contain their own letters, which prompts add again",
+          "remove the letters from the texts", _letters),
     Check("markup", WARNING, "HTML tags or entities", "convert to plain text", partial(in_texts, _marked_up, BOTH)),
-    Check(
-        "mojibake",
-        WARNING,
-        "UTF-8 text that was read in another encoding",
-        'text.encode("cp1252").decode("utf-8") restores most',
-        partial(in_texts, _mojibake, BOTH),
-    ),
-    Check(
-        "control_characters",
-        WARNING,
-        "control characters, zero-width spaces or bidirectional overrides",
-        "remove them",
-        partial(in_texts, partial(matches, CONTROL), BOTH),
-    ),
-    Check(
-        "spaces",
-        NOTE,
-        "leading, trailing or double spaces, which may distinguish choices",
-        "strip the texts",
-        partial(in_texts, partial(matches, SPACES), CHOICE),
-    ),
+    Check("mojibake", WARNING, "UTF-8 text that was read in another encoding",
+          'text.encode("cp1252").decode("utf-8") restores most', partial(in_texts, _mojibake, BOTH)),
+    Check("control_characters", WARNING, "control characters, zero-width spaces or bidirectional overrides",
+          "remove them", partial(in_texts, partial(matches, CONTROL), BOTH)),
+    Check("spaces", NOTE, "leading, trailing or double spaces, which may distinguish choices", "strip the texts",
+          partial(in_texts, partial(matches, SPACES), CHOICE)),
 )  # fmt: skip
 """In the order of the table."""

@@ -8,17 +8,27 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.charts import Bars, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, distribution, share
+from hf_vqa_mc.descriptions.figure import Found, Number, distribution, figure, share
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
-from hf_vqa_mc.descriptions.texts import Column, Lists
+from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 
-def number(data: Data) -> Found:
-    """The number of choices per row."""
-    distinct, counts = np.unique(_choices(data).lengths, return_counts=True)
-    chance = float((1 / _choices(data).lengths).mean())
-    return Found({"random guessing": share(chance, 1), "different choices": _choices(data).flat.different},
+def needs_choices(data: Data) -> str:
+    """Why figures of choices do not apply."""
+    return "" if len(data.labels) else "questions have no choices"
+
+
+def _needs_order(data: Data) -> str:
+    return needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices")
+
+
+@figure("Choices per question", "Chao et al. 2018, Table 2", Bars("choices", "share"), needs_choices)
+def choices(data: Data) -> Found:
+    """Share of the questions by their number of choices."""
+    distinct, counts = np.unique(data.choices.lengths, return_counts=True)
+    chance = float((1 / data.choices.lengths).mean())
+    return Found({"random guessing": share(chance, 1), "different choices": data.choices.flat.different},
                  distribution("choices", distinct.tolist(), counts))  # fmt: skip
 
 
@@ -43,41 +53,48 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
     return expected, statistic, float(stats.chi2.sf(statistic, most - 1))
 
 
-def positions(data: Data) -> Found:
-    """The position of the target among the choices, with a chi-square test of equal positions."""
-    labels = _labels(data)
-    expected, statistic, p = position_test(labels, _choices(data).lengths)
+@figure("Positions of the target", "Pearson's chi-square test", Bars("position", "share"), _needs_order)
+def label_positions(data: Data) -> Found:
+    """If all positions are equally likely, p is below 0.001 in one of 1,000 benchmarks."""
+    labels = data.labels
+    expected, statistic, p = position_test(labels, data.choices.lengths)
     counts = np.bincount(labels, minlength=len(expected))
     found = distribution("position", range(1, len(expected) + 1), counts)
     found["expected"] = [share(count, len(data)) for count in expected]
     return Found({"chi-square": statistic, "degrees of freedom": len(expected) - 1, "p": p}, found)
 
 
-def lengths(data: Data) -> Found:
-    """Words and characters of targets and decoys, and how often the target is the longest."""
-    choices = _choices(data)
+@figure("Lengths of targets and decoys", "Chao et al. 2018, section 3", table_only, needs_choices)
+def choice_lengths(data: Data) -> Found:
+    """If targets are longer or shorter than decoys, the length is a shortcut."""
+    listed, is_target = data.choices, data.is_target
     of_text = {
-        "words": choices.flat.words.lengths,
-        "characters": pc.utf8_length(choices.flat.distinct).to_numpy(zero_copy_only=False).astype(np.int64),
+        "words": listed.flat.words.lengths,
+        "characters": pc.utf8_length(listed.flat.distinct).to_numpy(zero_copy_only=False).astype(np.int64),
     }
-    is_target = _is_target(data)
     table: dict[str, list[Any]] = {"choices": ["target", "decoys"]}
     for name, values in of_text.items():
-        per_choice = values[choices.flat.codes]
+        per_choice = values[listed.flat.codes]
         table[f"mean {name}"] = [float(per_choice[mask].mean()) if mask.any() else None
                                  for mask in (is_target, ~is_target)]  # fmt: skip
-    longest = np.maximum.reduceat(per_choice, choices.starts)
-    is_longest = per_choice == longest[choices.rows]
-    ties = np.add.reduceat(is_longest, choices.starts)
+    longest = np.maximum.reduceat(per_choice, listed.starts)
+    is_longest = per_choice == longest[listed.rows]
+    ties = np.add.reduceat(is_longest, listed.starts)
     numbers: dict[str, Number] = {
         "target is the longest (ties share)": share((is_longest[is_target] / ties).sum(), len(data)),
-        "expected": share((1 / choices.lengths).mean(), 1),
+        "expected": share((1 / listed.lengths).mean(), 1),
     }
     return Found(numbers, table)
 
 
-def kinds(data: Data) -> Found:
-    """The kinds of choices, as column choice_kinds has them."""
+@figure(
+    "Kinds of choices",
+    "Chao et al. 2018, section 4",
+    Bars("kind", "share"),
+    lambda data: "" if data.choice_kinds is not None else "choices have no kinds",
+)
+def choice_kinds(data: Data) -> Found:
+    """Which procedure made the choices."""
     assert data.choice_kinds is not None  # noqa: S101
     column = data.choice_kinds.flat
     order = column.most_frequent(len(column.texts))
@@ -85,12 +102,12 @@ def kinds(data: Data) -> Found:
     return Found({}, distribution("kind", names, column.counts[order], "choices"))
 
 
+@figure("Coverage by WordNet", "Chao et al. 2018, Supplement B.1", table_only, needs_answers)
 def wordnet(data: Data) -> Found:
-    """The share of targets and decoys with a noun or adjective of WordNet."""
+    """Share of the targets, and of the decoys, with a noun or adjective of WordNet."""
     column, masks = data.targets, {"targets": data.targets.valid}
-    if data.choices is not None:
-        column, is_target = data.choices.flat, _is_target(data)
-        masks = {"targets": is_target, "decoys": ~is_target}
+    if len(data.labels):
+        column, masks = data.choices.flat, {"targets": data.is_target, "decoys": ~data.is_target}
     covered = _covered(column)
     shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
     numbers: dict[str, Number] = dict(shares)
@@ -106,75 +123,4 @@ def _covered(column: Column) -> NDArray[np.bool_]:
     return np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
 
 
-def _choices(data: Data) -> Lists:
-    assert data.choices is not None  # noqa: S101  see needs_choices
-    return data.choices
-
-
-def _is_target(data: Data) -> NDArray[np.bool_]:
-    is_target = np.zeros(len(_choices(data).rows), bool)
-    is_target[_choices(data).starts + _labels(data)] = True
-    return is_target
-
-
-def _labels(data: Data) -> NDArray[np.int64]:
-    assert data.labels is not None  # noqa: S101  see needs_choices
-    return data.labels
-
-
-def needs_choices(data: Data) -> str:
-    """Why figures of choices do not apply."""
-    return "questions have no choices" if data.choices is None else ""
-
-
-def _needs_order(data: Data) -> str:
-    return needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices")
-
-
-CHOICES = (
-    Figure(
-        "choices",
-        "Choices per question",
-        "Chao et al. 2018, Table 2",
-        "Share of the questions by their number of choices.",
-        number,
-        Bars("choices", "share"),
-        needs_choices,
-    ),
-    Figure(
-        "choice_kinds",
-        "Kinds of choices",
-        "Chao et al. 2018, section 4",
-        "Which procedure made the choices.",
-        kinds,
-        Bars("kind", "share"),
-        lambda data: "" if data.choice_kinds is not None else "choices have no kinds",
-    ),
-    Figure(
-        "label_positions",
-        "Positions of the target",
-        "Pearson's chi-square test",
-        "If all positions are equally likely, p is below 0.001 in one of 1,000 benchmarks.",
-        positions,
-        Bars("position", "share"),
-        _needs_order,
-    ),
-    Figure(
-        "choice_lengths",
-        "Lengths of targets and decoys",
-        "Chao et al. 2018, section 3",
-        "If targets are longer or shorter than decoys, the length is a shortcut.",
-        lengths,
-        table_only,
-        needs_choices,
-    ),
-    Figure(
-        "wordnet",
-        "Coverage by WordNet",
-        "Chao et al. 2018, Supplement B.1",
-        "Share of the targets, and of the decoys, with a noun or adjective of WordNet.",
-        wordnet,
-        table_only,
-        needs_answers,
-    ),
-)
+CHOICES = (choices, choice_kinds, label_positions, choice_lengths, wordnet)

@@ -1,6 +1,5 @@
 """Figures of rows and images: reuse of images, duplicates, overlap of splits."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,15 +7,22 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.descriptions.charts import Bars, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, distribution, share, table
+from hf_vqa_mc.descriptions.figure import Found, Number, distribution, figure, share, table
+from hf_vqa_mc.descriptions.figures.questions import needs_questions
 from hf_vqa_mc.descriptions.texts import pairs
 
 Keys = dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]
 """What is compared to a number for each row, and whether the row has it."""
 
 
-def reuse(data: Data) -> Found:
-    """The number of questions per image."""
+@figure(
+    "Questions per image",
+    "Chao et al. 2018, Table 2",
+    Bars("questions per image", "share"),
+    lambda data: "" if data.images.different else "rows have no images",
+)
+def image_reuse(data: Data) -> Found:
+    """Share of the images by their number of questions."""
     per_image = data.images.counts[data.images.counts > 0]
     distinct, counts = np.unique(per_image, return_counts=True)
     numbers: dict[str, Number] = {"mean": float(per_image.mean()), "most": int(per_image.max())}
@@ -39,8 +45,9 @@ def _keys(data: Data) -> Keys:
     }
 
 
+@figure("Repeated rows", "Kafle and Kanan 2017, section 3 (post processing)", Bars("same", "share"), needs_questions)
 def duplicates(data: Data) -> Found:
-    """Rows that repeat an earlier row."""
+    """Rows that repeat an earlier row of any split; case and punctuation are ignored."""
     rows: list[list[Any]] = []
     for name, (keys, valid) in _keys(data).items():
         if name != "image" and valid.any():
@@ -49,8 +56,14 @@ def duplicates(data: Data) -> Found:
     return Found({f"same {name}": part for name, _, part in rows}, table(["same", "rows", "share"], rows))
 
 
+@figure(
+    "Overlap of splits",
+    "Kafle and Kanan 2017, appendix (train and test split)",
+    table_only,
+    lambda data: "" if data.splits.different > 1 else "there is one split",
+)
 def overlap(data: Data) -> Found:
-    """The share of each split's rows whose question, answer or image also occurs in another split."""
+    """Share of a split's rows that have the same in another split; case and punctuation are ignored."""
     keys, rows = _keys(data), list[list[Any]]()
     numbers: dict[str, Number] = {}
     for number, name in enumerate(data.splits.texts):
@@ -68,36 +81,4 @@ def overlap(data: Data) -> Found:
     return Found(numbers, table(["split", "also in", *keys], rows))
 
 
-def _when(applies: Callable[[Data], bool], otherwise: str) -> Callable[[Data], str]:
-    return lambda data: "" if applies(data) else otherwise
-
-
-IMAGES = (
-    Figure(
-        "image_reuse",
-        "Questions per image",
-        "Chao et al. 2018, Table 2",
-        "Share of the images by their number of questions.",
-        reuse,
-        Bars("questions per image", "share"),
-        _when(lambda data: data.images.different > 0, "rows have no images"),
-    ),
-    Figure(
-        "duplicates",
-        "Repeated rows",
-        "Kafle and Kanan 2017, section 3 (post processing)",
-        "Rows that repeat an earlier row of any split; case and punctuation are ignored.",
-        duplicates,
-        Bars("same", "share"),
-        _when(lambda data: data.questions.different > 0, "all questions are empty"),
-    ),
-    Figure(
-        "overlap",
-        "Overlap of splits",
-        "Kafle and Kanan 2017, appendix (train and test split)",
-        "Share of a split's rows that have the same in another split; case and punctuation are ignored.",
-        overlap,
-        table_only,
-        _when(lambda data: data.splits.different > 1, "there is one split"),
-    ),
-)
+IMAGES = (image_reuse, duplicates, overlap)

@@ -8,19 +8,25 @@ from numpy.typing import NDArray
 from hf_vqa_mc.descriptions.beginnings import OTHER, Tree, by_beginning
 from hf_vqa_mc.descriptions.charts import Bars, Lines, Sunburst, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Share, distribution, share, table
+from hf_vqa_mc.descriptions.figure import Found, Share, distribution, figure, share, table
 
 DEPTH = 4
 """Words of the sunburst (Antol et al. 2015, Figure 3)."""
 SMALLEST_ARC = 0.002
-"""Smallest share of an arc; smaller ones stay white, as in the paper."""
+"""Smallest share of an arc; the description of `first_words` has it, too."""
 RANKS = ("first word", "second word", "third word", "fourth word")
 USUAL = 4, 10
 """Most questions have so many words (Antol et al. 2015, section 4.1)."""
 
 
+def needs_questions(data: Data) -> str:
+    """Why figures of questions do not apply."""
+    return "" if data.questions.different else "all questions are empty"
+
+
+@figure("Size", "Antol et al. 2015, section 4; Hudson and Manning 2019, section 4.1", table_only)
 def size(data: Data) -> Found:
-    """Rows, images and distinct texts, overall and by split."""
+    """Rows, images and distinct texts; words are in lower case, without punctuation."""
     questions = data.questions.words
     used = np.unique(questions.numbers[(data.questions.counts > 0)[questions.texts]])
     numbers: dict[str, Any] = {
@@ -40,8 +46,13 @@ def size(data: Data) -> Found:
     return Found(numbers, table(["split", "questions", "images", "with an answer"], rows))
 
 
+@figure("Questions by their beginning", "Antol et al. 2015, Table 3", Bars("beginning", "share"), needs_questions)
 def beginnings(data: Data) -> Found:
-    """The types of questions by their beginnings."""
+    """Each question counts once, under the longest beginning that fits.
+
+    Beginnings are the lines of --beginnings FILE. Without it, they are all runs of up to five first words with
+    which at least 1% of the questions begin.
+    """
     types = by_beginning(data)
     order = [index for index in types.most_frequent(len(types.texts)) if types.texts[index] != OTHER]
     rest = [index for index, text in enumerate(types.texts) if text == OTHER and types.counts[index]]
@@ -49,8 +60,17 @@ def beginnings(data: Data) -> Found:
     return Found({"types": len(order)}, distribution("beginning", names, types.counts[[*order, *rest]]))
 
 
+@figure(
+    "First four words of the questions",
+    "Antol et al. 2015, Figure 3; Hudson and Manning 2019, Figure 8",
+    Sunburst(RANKS, "share"),
+    needs_questions,
+)
 def first_words(data: Data) -> Found:
-    """The tree of the first four words, depth first, the most frequent words first."""
+    """The first word is in the middle; an arc is as long as its share of the questions.
+
+    Shares below 0.2% are left out, as in the paper.
+    """
     vocabulary = data.questions.words.vocabulary
     tree = Tree.of(data.questions.words, DEPTH)
     counts = tree.counts(data.questions.counts)
@@ -80,55 +100,18 @@ def lengths(values: NDArray[np.int64], counts: NDArray[np.int64], what: str) -> 
     return Found({"mean": mean, "standard deviation": deviation}, distribution("words", distinct.tolist(), rows, what))
 
 
+@figure(
+    "Words per question",
+    "Antol et al. 2015, Figure 4; Hudson and Manning 2019, Table 1 and Figure 7",
+    Lines("words", "share", "words per question"),
+    needs_questions,
+)
 def question_lengths(data: Data) -> Found:
-    """The number of words of questions."""
+    """Share of the questions by their number of words."""
     found = lengths(data.questions.words.lengths, data.questions.counts, "questions")
     usual = sum(part for words, part in zip(found.table["words"], found.table["share"], strict=True)
                 if USUAL[0] <= words <= USUAL[1])  # fmt: skip
     return Found({**found.numbers, "four to ten words": Share(usual)}, found.table)
 
 
-def needs_questions(data: Data) -> str:
-    """Why figures of questions do not apply."""
-    return "" if data.questions.different else "all questions are empty"
-
-
-QUESTIONS = (
-    Figure(
-        "size",
-        "Size",
-        "Antol et al. 2015, section 4; Hudson and Manning 2019, section 4.1",
-        "Rows, images and distinct texts; words are in lower case, without punctuation.",
-        size,
-        table_only,
-    ),
-    Figure(
-        "first_words",
-        "First four words of the questions",
-        "Antol et al. 2015, Figure 3; Hudson and Manning 2019, Figure 8",
-        "The first word is in the middle; an arc is as long as its share of the questions. Shares below "
-        f"{100 * SMALLEST_ARC:g}% are left out.",
-        first_words,
-        Sunburst(RANKS, "share"),
-        needs_questions,
-    ),
-    Figure(
-        "beginnings",
-        "Questions by their beginning",
-        "Antol et al. 2015, Table 3",
-        "Each question has the longest beginning that fits: of --beginnings, else of up to five words that 1% of the "
-        "questions have.",
-        beginnings,
-        Bars("beginning", "share"),
-        needs_questions,
-    ),
-    Figure(
-        "question_lengths",
-        "Words per question",
-        "Antol et al. 2015, Figure 4; Hudson and Manning 2019, Table 1 and Figure 7",
-        "Share of the questions by their number of words.",
-        question_lengths,
-        Lines("words", "share", "words per question"),
-        needs_questions,
-    ),
-)
+QUESTIONS = (size, first_words, beginnings, question_lengths)

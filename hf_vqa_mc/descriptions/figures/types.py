@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.descriptions.beginnings import by_beginning
 from hf_vqa_mc.descriptions.charts import Bars, Stacked, table_only
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, distribution, share, table
+from hf_vqa_mc.descriptions.figure import Chart, Figure, Found, distribution, figure, share, table
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
 from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
@@ -24,19 +24,10 @@ Group = Callable[[Data], Column | None]
 _NOTHING = np.zeros(0, np.int64)
 
 
-def question_type(data: Data) -> Column | None:
-    """The published question types."""
-    return data.types if data.types.different > 1 else None
-
-
-def other_type(name: str, data: Data) -> Column | None:
-    """Other published types, see `descriptions.data.NESTED`."""
-    return data.other_types.get(name)
-
-
-def answer_type(data: Data) -> Column | None:
-    """The published answer types."""
-    return data.answer_types if data.answer_types.different > 1 else None
+def published(name: str, data: Data) -> Column | None:
+    """The published types of a name: "question type", "answer type", or one of `descriptions.data.NESTED`."""
+    own = {"question type": data.types, "answer type": data.answer_types}
+    return data.other_types.get(name) if name not in own else own[name] if own[name].different > 1 else None
 
 
 def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -57,7 +48,7 @@ def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int6
 def types(group: Group, data: Data) -> Found:
     """Questions, different answers, the most frequent answer and the entropy of answers of each type."""
     column = group(data)
-    assert column is not None  # noqa: S101  see _needs
+    assert column is not None  # noqa: S101  see needs
     answered = _grouped(column, data.targets)
     total, rows = int(column.counts.sum()), list[list[Any]]()
     for index in column.most_frequent(MOST_TYPES):
@@ -81,7 +72,7 @@ def types(group: Group, data: Data) -> Found:
 def answers_by_type(group: Group, data: Data) -> Found:
     """The most frequent answers of each type."""
     column = group(data)
-    assert column is not None  # noqa: S101  see _needs
+    assert column is not None  # noqa: S101  see needs
     return Found({}, _parts(column, data.targets, ["type", "answer", "questions", "share"], SHOWN))
 
 
@@ -95,99 +86,91 @@ def _parts(groups: Column, answers: Column, names: Sequence[str], most: int | No
     return table(names, rows)
 
 
-def crossed(one: str, other: str, data: Data) -> Found:
-    """Questions by two kinds of types."""
-    first = question_type(data) if one == "question type" else other_type(one, data)
-    second = other_type(other, data)
-    assert first is not None and second is not None  # noqa: S101  see _needs_both
-    return Found({f"{name}s": column.different for name, column in ((one, first), (other, second))},
-                 _parts(first, second, [one, other, "questions", "share"]))  # fmt: skip
-
-
+@figure(
+    "Steps of reasoning",
+    "Hudson and Manning 2019, Figure 14",
+    Bars("steps", "share"),
+    lambda data: "" if data.steps is not None else "questions have no programs",
+)
 def steps(data: Data) -> Found:
-    """The number of steps of reasoning: operations of the question's program."""
+    """Operations of each question's program."""
     assert data.steps is not None  # noqa: S101
     distinct, counts = np.unique(data.steps, return_counts=True)
     return Found({"mean": float(data.steps.mean())}, distribution("steps", distinct.tolist(), counts))
 
 
-def _needs(group: Group, what: str) -> Callable[[Data], str]:
-    return lambda data: f"there are no {what}s" if group(data) is None else ""
+def _crossed(name: str, title: str, source: str, sentence: str, names: tuple[str, str], draw: Chart) -> Figure:
+    """A figure of two kinds of types."""
+
+    def compute(data: Data) -> Found:
+        first, second = (published(one, data) for one in names)
+        assert first is not None and second is not None  # noqa: S101  see needs
+        return Found({f"{names[0]}s": first.different, f"{names[1]}s": second.different},
+                     _parts(first, second, [*names, "questions", "share"]))  # fmt: skip
+
+    def needs(data: Data) -> str:
+        has_both = all(published(one, data) is not None for one in names)
+        return "" if has_both else f"there are no {names[0]}s and {names[1]}s"
+
+    return Figure(name, title, source, sentence, compute, draw, needs)
 
 
-def _needs_both(one: str, other: str) -> Callable[[Data], str]:
-    def reason(data: Data) -> str:
-        first = question_type(data) if one == "question type" else other_type(one, data)
-        return "" if first is not None and other_type(other, data) is not None else f"there are no {one}s and {other}s"
-
-    return reason
-
-
-def _figures(name: str, what: str, source: str, group: Group) -> tuple[Figure, Figure]:
+def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure, Figure]:
     """The table of types, and the answers of each."""
-    of_group = partial(types, group)
+    column, name = group or partial(published, what), what.replace(" ", "_")
+
+    def needs(data: Data) -> str:
+        return f"there are no {what}s" if column(data) is None else ""
+
     return (
         Figure(
             f"{name}s",
             f"{what.capitalize()}s",
             source,
             "Questions, different answers, most frequent answer and entropy of the answers (bits) of each.",
-            of_group,
+            partial(types, column),
             Bars("type", "share"),
-            _needs(group, what),
+            needs,
         ),
         Figure(
             f"answers_by_{name}",
             f"Answers by {what}",
             "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
             f"The {SHOWN} most frequent answers of each; the empty rest are others.",
-            partial(answers_by_type, group),
+            partial(answers_by_type, column),
             Stacked("type", "answer", "share"),
-            lambda data: needs_answers(data) or _needs(group, what)(data),
+            lambda data: needs_answers(data) or needs(data),
         ),
     )
 
 
-_BY_BEGINNING, _ANSWERS_BY_BEGINNING = _figures("beginning", "beginning", "", by_beginning)
+@figure("Entropy of the answers by beginning", "Goyal et al. 2017, section 3", Bars("type", "entropy"), needs_answers)
+def entropy_by_beginning(data: Data) -> Found:
+    """Bits; the higher, the more even are the answers of questions that begin alike."""
+    return types(by_beginning, data)
+
+
 TYPES = (
-    Figure(
-        "entropy_by_beginning",
-        "Entropy of the answers by beginning",
-        "Goyal et al. 2017, section 3",
-        "Bits; the higher, the more even are the answers of questions that begin alike.",
-        _BY_BEGINNING.compute,
-        Bars("type", "entropy"),
-        needs_answers,
-    ),
-    _ANSWERS_BY_BEGINNING,
-    *_figures("question_type", "question type", "Kafle and Kanan 2017, Table 2", question_type),
-    *_figures("answer_type", "answer type", "Antol et al. 2015, section 4.2", answer_type),
-    *_figures("group", "group", "Hudson and Manning 2019, section 3.5 and Figure 5", partial(other_type, "group")),
-    Figure(
+    entropy_by_beginning,
+    _figures("beginning", "", by_beginning)[1],
+    *_figures("question type", "Kafle and Kanan 2017, Table 2"),
+    *_figures("answer type", "Antol et al. 2015, section 4.2"),
+    *_figures("group", "Hudson and Manning 2019, section 3.5 and Figure 5"),
+    _crossed(
         "structural_types",
         "Structural and semantic types",
         "Hudson and Manning 2019, Figure 6 and Table 3",
         "GQA's types: what the program does last, and what it is about.",
-        partial(crossed, "structural type", "semantic type"),
+        ("structural type", "semantic type"),
         Stacked("structural type", "semantic type", "share"),
-        _needs_both("structural type", "semantic type"),
     ),
-    Figure(
-        "steps",
-        "Steps of reasoning",
-        "Hudson and Manning 2019, Figure 14",
-        "Operations of each question's program.",
-        steps,
-        Bars("steps", "share"),
-        lambda data: "" if data.steps is not None else "questions have no programs",
-    ),
-    Figure(
+    steps,
+    _crossed(
         "origins",
         "Question types by origin",
         "Kafle and Kanan 2017, Table 4",
         "TDIUC's types: imported, generated, or asked by people.",
-        partial(crossed, "question type", "origin"),
+        ("question type", "origin"),
         table_only,
-        _needs_both("question type", "origin"),
     ),
 )

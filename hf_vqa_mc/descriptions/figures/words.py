@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.descriptions.charts import Bars
 from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found, Number, Share, table
+from hf_vqa_mc.descriptions.figure import Found, Number, Share, figure, table
 from hf_vqa_mc.descriptions.figures.questions import needs_questions
-from hf_vqa_mc.descriptions.parts_of_speech import CLASSES, SAMPLE, classes_by_nltk, classes_by_rules, has_tagger
+from hf_vqa_mc.descriptions.parts_of_speech import CLASSES, word_classes
 from hf_vqa_mc.descriptions.texts import Column
 
 COMPARED = 3
@@ -20,45 +18,40 @@ SHOWN = 10
 """Most frequent words of a class in the table."""
 
 
+@figure("Parts of speech of questions", "Hudson and Manning 2019, Table 1", Bars("words", "mean"), needs_questions)
 def parts_of_speech(data: Data) -> Found:
-    """Mean and standard deviation of nouns, verbs, adjectives and prepositions per question."""
+    """Mean number per question, by rules with lists of words and WordNet."""
     words, counts = data.questions.words, data.questions.counts
-    if has_tagger():
-        chosen = _sample(data.questions)
-        tagged = classes_by_nltk(words, chosen)
-        per_text = np.array(
-            [[np.count_nonzero(one == number) for number in range(1, len(CLASSES) + 1)] for one in tagged]
-        )
-        weights, how = counts[chosen], "NLTK"
-    else:
-        classes = classes_by_rules(words)
-        texts = words.texts
-        per_text = np.stack(
-            [np.bincount(texts[classes == number], minlength=len(counts)) for number in range(1, len(CLASSES) + 1)],
-            axis=1,
-        )
-        weights, how = counts, "rules"
-    means = np.average(per_text, axis=0, weights=weights)
-    deviations = np.sqrt(np.average((per_text - means) ** 2, axis=0, weights=weights))
+    classes, texts = word_classes(words), words.texts
+    per_text = np.stack(
+        [np.bincount(texts[classes == number], minlength=len(counts)) for number in range(1, len(CLASSES) + 1)], axis=1
+    )
+    means = np.average(per_text, axis=0, weights=counts)
+    deviations = np.sqrt(np.average((per_text - means) ** 2, axis=0, weights=counts))
     names = [f"{name}s" for name in CLASSES]
-    numbers: dict[str, Number] = {**dict(zip(names, means.tolist(), strict=True)), "tagged by": how}
-    return Found(numbers, {"words": names, "mean": means.tolist(), "standard deviation": deviations.tolist()})
+    return Found(
+        dict(zip(names, means.tolist(), strict=True)),
+        {"words": names, "mean": means.tolist(), "standard deviation": deviations.tolist()},
+    )
 
 
-def _sample(column: Column) -> NDArray[np.int64]:
-    """Indices of up to SAMPLE distinct texts, by a hash of each."""
-    used = np.flatnonzero(column.counts > 0)
-    if len(used) <= SAMPLE:
-        return used
-    hashes = text_hashes([column.texts[index] for index in used.tolist()])
-    return np.sort(used[np.argsort(order_keys(purpose_hash(0, "parts of speech"), 0, hashes), kind="stable")[:SAMPLE]])
+def _needs_captions(data: Data) -> str:
+    if data.captions is None:
+        return "no captions are given (--captions FILE)"
+    return "" if data.captions.valid.any() else "the file of captions has none of the dataset's images"
 
 
+@figure(
+    "Words of captions, questions and answers",
+    "Antol et al. 2015, section 4.4",
+    Bars("word", "captions"),
+    _needs_captions,
+)
 def captions(data: Data) -> Found:
-    """Two-sample Kolmogorov-Smirnov tests of the words of captions against those of questions and answers.
+    """Kolmogorov-Smirnov tests of nouns, verbs and adjectives (by rules), and the most frequent ones.
 
-    Words are numbered by their frequency in both together, most frequent first; the statistic is the largest distance
-    of the two cumulative distributions.
+    Words are numbered by their frequency in both together; the distance is the largest one of the two cumulative
+    distributions.
     """
     from scipy import stats
 
@@ -89,7 +82,7 @@ def _word_counts(columns: tuple[Column, ...]) -> dict[int, dict[str, int]]:
     found: dict[int, dict[str, int]] = {}
     for column in columns:
         words = column.words
-        classes, weights = classes_by_rules(words), column.counts[words.texts]
+        classes, weights = word_classes(words), column.counts[words.texts]
         for number in range(1, COMPARED + 1):
             of_class = classes == number
             counts = np.bincount(words.numbers[of_class], weights[of_class], len(words.vocabulary)).astype(np.int64)
@@ -106,29 +99,4 @@ def of_images(images: Column, found: list[tuple[str, str]]) -> Column:
     return Column.of(pa.array([text for image, text in found if image.lstrip("0") in known], pa.string()))
 
 
-def _needs_captions(data: Data) -> str:
-    if data.captions is None:
-        return "no captions are given (--captions FILE)"
-    return "" if data.captions.valid.any() else "the file of captions has none of the dataset's images"
-
-
-WORDS = (
-    Figure(
-        "parts_of_speech",
-        "Parts of speech of questions",
-        "Hudson and Manning 2019, Table 1",
-        "Mean number per question; by NLTK's tagger if its data is installed, else by rules with WordNet.",
-        parts_of_speech,
-        Bars("words", "mean"),
-        needs_questions,
-    ),
-    Figure(
-        "captions",
-        "Words of captions, questions and answers",
-        "Antol et al. 2015, section 4.4",
-        "Kolmogorov-Smirnov tests of nouns, verbs and adjectives (by rules), and the most frequent ones.",
-        captions,
-        Bars("word", "captions"),
-        _needs_captions,
-    ),
-)
+WORDS = (parts_of_speech, captions)

@@ -11,10 +11,11 @@ const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
 const options = (task, selector = ".option") => [...task.querySelectorAll(selector)];
 const only = (task, button, selector) => options(task, selector).forEach((one) => pressed(one, one === button));
 
-// Each form: restore an answer, press a button, and the answer (undefined as long as it is incomplete).
+// Each form: restore an answer, press a button, and the answer (undefined as long as it is incomplete). A press never
+// leaves the question, so that it can be corrected; Enter and the buttons below the question do.
 const one = {
   restore(task, value) { only(task, task.querySelector(`.option[data-value="${value}"]`)); },
-  press(task, button) { only(task, button); return true; },
+  press(task, button) { only(task, button); },
   answer(task) { const found = options(task).find(isPressed); return found && Number(found.dataset.value); },
 };
 const FORMS = {
@@ -36,7 +37,6 @@ const FORMS = {
         options(task, `[data-value="${button.dataset.value}"]`).forEach((other) => pressed(other, false));
       }
       pressed(button, on);
-      return on && Boolean(button.dataset.whole);
     },
     answer(task) {
       const marked = (mark) => options(task, `[data-mark=${mark}]`).filter(isPressed).map((one) => Number(one.dataset.value));
@@ -52,9 +52,8 @@ const FORMS = {
       if (button) only(task, button);
     },
     press(task, button) {
-      if (button.dataset.confidence) only(task, button);
+      only(task, button);
       if (!task.querySelector("input").value.trim()) task.querySelector("input").focus();
-      return this.answer(task) !== undefined;
     },
     answer(task) {
       const text = task.querySelector("input").value.trim(), sure = options(task).find(isPressed);
@@ -101,22 +100,22 @@ function state() {
   }
 }
 
-function answer(button, advance = true) {
-  const task = current(), form = formOf(task), complete = button ? form.press(task, button) : true, value = form.answer(task);
+function answer(button) {
+  const task = current(), form = formOf(task);
+  if (button) form.press(task, button);
+  const value = form.answer(task);
   if (value === undefined) {
     saved.delete(task);
     return state();
   }
   clock();
-  const changed = JSON.stringify(value) !== task.dataset.answer;
-  if (changed) {
+  if (JSON.stringify(value) !== task.dataset.answer) {
     task.dataset.answer = JSON.stringify(value);
     saved.delete(task);
     waiting.set(task, value);
     send();
   }
   state();
-  if (complete && advance) setTimeout(() => { if (current() === task) show(at + 1); }, button ? 220 : 0);
 }
 
 async function send() {
@@ -141,6 +140,10 @@ async function send() {
   if (waiting.size) retry = setTimeout(send, problem ? 2000 : 0);
 }
 
+function leaveButton(task) { // so that Enter goes to the next question, and does not press a button again
+  if (document.activeElement.tagName !== "INPUT") task.focus({preventScroll: true});
+}
+
 function note(task, text) {
   const line = document.createElement("p");
   line.className = "small";
@@ -154,10 +157,9 @@ function key(event) {
   if (event.key === "Enter" && (typing || event.target.tagName !== "BUTTON") && event.target.tagName !== "SUMMARY") {
     event.preventDefault();
     if (!task) return document.getElementById("more").disabled || document.getElementById("more").click();
-    const first = task.querySelector(".confidences .option");
-    if (typing && event.target.value.trim() && first && formOf(task).answer(task) === undefined) return first.focus();
-    if (formOf(task).answer(task) !== undefined) answer(null);
-    return;
+    if (formOf(task).answer(task) === undefined) return typing && event.target.value.trim() ? task.focus() : undefined;
+    answer(null);
+    return show(at + 1);
   }
   if (typing) return;
   if (event.key === "ArrowLeft" || event.key === "ArrowRight") return show(at + (event.key === "ArrowLeft" ? -1 : 1));
@@ -168,6 +170,7 @@ function key(event) {
   event.preventDefault();
   const unsure = event.shiftKey && task.querySelector(`[data-mark=unsure][data-value="${button.dataset.value}"]`);
   answer(unsure || button);
+  leaveButton(task);
 }
 
 for (const task of tasks) {
@@ -177,11 +180,13 @@ for (const task of tasks) {
     saved.add(task);
   }
   task.addEventListener("click", (event) => {
-    const button = event.target.closest("button.option, button.save");
-    if (button) answer(button.matches(".save") ? null : button);
+    const button = event.target.closest("button.option");
+    if (!button) return;
+    answer(button);
+    if (event.detail) leaveButton(task); // by mouse or touch; a button that was pressed by the keyboard keeps the focus
   });
   const input = task.querySelector("input");
-  if (input) input.addEventListener("change", () => { if (current() === task) answer(null, false); });
+  if (input) input.addEventListener("change", () => { if (current() === task) answer(null); });
 }
 document.getElementById("back").addEventListener("click", () => show(at - 1));
 document.getElementById("next").addEventListener("click", () => show(at + 1));
