@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.audits.ambiguity import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.dataset.inventory import Inventory, configs_of
+from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import default_of
 
@@ -104,6 +105,22 @@ def read_claims(found: object, location: str) -> dict[str, Any]:
             if not isinstance(one.get("name"), str) or not all(_is_number(one.get(key)) for key in numbers):
                 raise InputError(f"{location}: {name}, {row}: expected a name and numbers ({', '.join(numbers)})")
     return claimed
+
+
+def row_claims(inventory: Inventory, config: str | None, location: str) -> tuple[str, dict[str, Any]]:
+    """A config of an inventory, by default the default one, and its row hashes in the form of `read_claims`.
+
+    Raises:
+        InputError: there is no such config, or it has no row hashes; names ``location``.
+    """
+    configs, name = configs_of(inventory), config or inventory.get("default", "")
+    if name not in configs:
+        raise unknown_name(f"config of {location}", name, configs)
+    hashes = configs[name].get("row_hashes")
+    if not isinstance(hashes, dict) or not hashes:
+        raise InputError(f"{location}: {name} has no row hashes; it is open-ended, or of an earlier version")
+    _check_objects(hashes, f"{location}: {name}, row_hashes")
+    return name, {"certificate": {"splits": hashes}}
 
 
 def _check_objects(values: Mapping[Any, object], location: str) -> None:

@@ -5,6 +5,8 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,17 +17,23 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import is_list
 from hf_vqa_mc.benchmarks.file_writer import description, features_of
 from hf_vqa_mc.dataset.allowed_images import AllowedImages, RefusedImage, shortened
-from hf_vqa_mc.dataset.card import CARD, dataset_info, loading
+from hf_vqa_mc.dataset.card import CARD, card_metadata, dataset_info, loading
+from hf_vqa_mc.dataset.card_text import hashes_text, title
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
+from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
     INVENTORY,
     LAYOUT,
     WRITTEN_BY,
     Inventory,
+    about_sources,
+    complete,
     configs_of,
     read_inventory,
     write_inventory,
 )
+from hf_vqa_mc.dataset.row_hashes import RowHashes
 from hf_vqa_mc.dataset.shards import measures, write_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic_folder
@@ -34,13 +42,13 @@ from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.manifest import files_in
 from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name, without_folders
-from hf_vqa_mc.text.markdown import plain
+from hf_vqa_mc.text.markdown import block, plain
 
 AT_ONCE = 1000
 """Rows whose images are read at a time."""
 DEFAULT = "default"
 """Config name of a benchmark without configs."""
-REMEDIED = atomic_folder.FolderKind("vqa-mc remedy")
+REMEDIED = atomic_folder.FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
 """Output of ``vqa-mc remedy``, which is extended by configs."""
 
 
@@ -53,6 +61,7 @@ def staged_folder(
     config: str | None,
     overwrite: bool,
     pruned: bool,
+    hashes: Mapping[str, RowHashes],
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """See `staged_benchmark`."""
     config = check_folder_config(benchmark, output, config, overwrite)
@@ -68,7 +77,9 @@ def staged_folder(
             splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
         entry = {
             **_origin(benchmark),
+            **_about(benchmark),
             **measures(config, splits),
+            "row_hashes": {split: asdict(found) for split, found in hashes.items()},
             "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
             **_described(benchmark, config, note, pruned),
         }
@@ -79,8 +90,11 @@ def staged_folder(
             before = _inventory(old) if old else {}
             configs, default = {**before.get("configs", {}), **made}, before.get("default", config)
             inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
-            write_inventory(new.tree, {**inventory, "configs": configs})
-            (new.tree / CARD).write_text(_folder_card(dict(sorted(configs.items())), default), "utf-8")
+            inventory["configs"] = dict(sorted(configs.items()))
+            write_inventory(new.tree, inventory)
+            with complete(inventory) as whole:
+                (new.tree / CARD).write_text(_folder_card(whole), "utf-8")
+            (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
             if old:
                 atomic_folder.carry_over(old, new.tree, names, leave_out=made.keys())
 
@@ -115,6 +129,26 @@ def _origin(benchmark: Benchmark) -> dict[str, str | None]:
     return {"dataset": _name(benchmark), "config": benchmark.config}
 
 
+def _about(benchmark: Benchmark) -> dict[str, Any]:
+    """The declaration of the built source that the benchmark is a config of, for card and licence.
+
+    Empty if it is not of a built folder, or if the declaration is damaged.
+    """
+    inventory = (read_inventory(benchmark.path) if benchmark.path else None) or {"sources": {}}
+    found = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
+    if found is None:
+        sources = inventory["sources"].items()
+        found = {name: one.get("about") for name, one in sources if benchmark.config in one["configs"]}
+    names = ("title", "description", "homepage", "licence", "citation")
+    complete = isinstance(found, dict) and all(
+        isinstance(one, dict)
+        and all(isinstance(one.get(name), str) for name in names)
+        and isinstance(one.get("synthetic"), str | None)
+        for one in found.values()
+    )
+    return {"about": found} if found and complete else {}
+
+
 def _name(benchmark: Benchmark) -> str:
     """The benchmark's name without folders of the user."""
     return benchmark.path.name if benchmark.path else public_name(benchmark.dataset)
@@ -125,7 +159,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
     inventory = read_inventory(source) if source else None
     if source is None or inventory is None:
         return {}
-    configs = {**configs_of(inventory), **inventory.get("configs", {})}
+    configs = configs_of(inventory)
     fitting = [
         name
         for name, entry in configs.items()
@@ -139,7 +173,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
         return {}
     check_links(source, (str(source / file) for file in files))
     try:
-        _folder_card({name: configs[name]}, name)
+        dataset_info(name, configs[name]), loading(name, configs[name], name)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{source / INVENTORY}: the config {name} is damaged; download or build it again") from error
     for file in files:
@@ -211,19 +245,19 @@ def _described(benchmark: Benchmark, config: str, note: str, pruned: bool) -> di
     return {"title": title, "text": f"From {origin}: {layout}. {rest}", "note": note}
 
 
-def _folder_card(configs: Mapping[str, dict[str, Any]], default: str) -> str:
-    """README.md: YAML metadata for ``load_dataset``, and a short text on each config that is not of images."""
-    from datasets.info import DatasetInfosDict
-    from datasets.utils.metadata import MetadataConfigs
-    from huggingface_hub import DatasetCardData
-
-    data = DatasetCardData()
-    DatasetInfosDict({name: dataset_info(name, one) for name, one in configs.items()}).to_dataset_card_data(data)
-    MetadataConfigs({name: loading(name, one, default) for name, one in configs.items()}).to_dataset_card_data(data)
-    described = {name: one for name, one in configs.items() if "text" in one}
-    titles = "; ".join(dict.fromkeys(one["title"] for one in described.values()))
-    parts = [f"---\n{data}\n---", f"# {plain(titles)}"]
+def _folder_card(inventory: Inventory) -> str:
+    """README.md: YAML metadata for ``load_dataset`` and the Hub, and a short text on each config except images."""
+    described = {name: one for name, one in inventory["configs"].items() if "text" in one}
+    parts = [f"---\n{card_metadata(inventory)}\n---", f"# {plain(title(inventory))}"]
     for name, one in described.items():
         parts += [f"## {plain(name)}"] if len(described) > 1 else []
         parts += filter(None, ["Written by hf_vqa_mc. " + plain(one["text"]), plain(one.get("note", ""))])
-    return "\n\n".join(parts) + "\n"
+    about = about_sources(inventory)
+    if about:
+        licences = [f"- {plain(one['title'])}: {plain(one['licence'])}" for one in about.values()]
+        parts += [
+            "## Licence and citation",
+            "\n".join(licences),
+            *(block(one["citation"], "bibtex") for one in about.values()),
+        ]
+    return "\n\n".join([*parts, hashes_text(inventory)]).rstrip("\n") + "\n"

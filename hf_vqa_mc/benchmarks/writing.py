@@ -10,6 +10,7 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.file_writer import file_content
 from hf_vqa_mc.benchmarks.files import file_form
 from hf_vqa_mc.benchmarks.folder_writer import REMEDIED, check_folder_config, staged_folder
+from hf_vqa_mc.dataset.row_hashes import RowHashes
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import Staged, check_output_file, check_outside, new_file, published
@@ -44,6 +45,7 @@ def staged_benchmark(
     config: str | None = None,
     overwrite: bool = False,
     pruned: bool = False,
+    hashes: Mapping[str, RowHashes] | None = None,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
@@ -56,6 +58,7 @@ def staged_benchmark(
         config: name of the written config; by default the benchmark's.
         overwrite: replace an existing file, changed files in the folder, and the same config of another benchmark.
         pruned: whether rows were removed and the choices kept, for README.md.
+        hashes: those of the rows' questions, choices and labels, by split, for README.md.
 
     Returns:
         The new file or folder, and the paths of its files.
@@ -76,7 +79,7 @@ def staged_benchmark(
         with new_file(output, content, overwrite) as new:
             yield new, [output]
     else:
-        with staged_folder(benchmark, tables, output, note, config, overwrite, pruned) as found:
+        with staged_folder(benchmark, tables, output, note, config, overwrite, pruned, hashes or {}) as found:
             yield found
 
 

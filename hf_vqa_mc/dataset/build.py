@@ -149,7 +149,7 @@ def _nothing(folder: Storage) -> None:
 
 def about_source(source: Source) -> dict[str, str]:
     """The fields of a source for the dataset card."""
-    names = ("title", "description", "homepage", "licence", "citation", "image_hint")
+    names = ("title", "description", "homepage", "licence", "citation", "image_hint", "synthetic")
     return {name: getattr(source, name) for name in names}
 
 

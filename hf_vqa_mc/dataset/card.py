@@ -10,12 +10,11 @@ from hf_vqa_mc.dataset.features import embedded_features, image_features, multip
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
     Inventory,
+    about_sources,
+    complete,
     configs_of,
-    inventory_text,
     is_open,
 )
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"
@@ -35,36 +34,30 @@ def card(inventory: Inventory) -> str:
     Raises:
         InputError: the inventory is incomplete, such as a changed one of an earlier build.
     """
-    from jinja2 import TemplateRuntimeError
-
-    try:
-        inventory = json.loads(inventory_text(inventory))
-        return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, TemplateRuntimeError) as error:
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        raise InputError(
-            f"no card can be made of statistics.json ({reason}); build its sources into a new folder"
-        ) from error
+    with complete(inventory) as whole:
+        text = f"---\n{card_metadata(whole)}\n---\n\n{card_text(whole)}"
+    return text
 
 
-def _card_yaml(inventory: Inventory) -> str:
-    """The card's metadata: configs with features, splits and files, in the form that ``datasets`` writes."""
+def card_metadata(inventory: Inventory) -> str:
+    """The card's metadata as YAML: what the Hub lists, and features, splits and files in the form of ``datasets``."""
     from datasets.info import DatasetInfosDict
     from datasets.utils.metadata import MetadataConfigs
     from huggingface_hub import DatasetCardData
 
     configs = configs_of(inventory)
     choices = ["multiple-choice"] if choice_configs(configs) else []
-    names = [entry["about"]["licence"].lower() for entry in inventory["sources"].values()]
+    about = about_sources(inventory)
+    names = [one["licence"].lower() for one in about.values()]
     licences = sorted({name if name in HUB_LICENCES else "other" for name in names})
     largest = max(sum(split["rows"] for split in config["splits"].values()) for config in configs.values())
     data = DatasetCardData(
-        language=["en"],
-        license=licences[0] if len(licences) == 1 else licences,
+        language=["en"] if about else None,  # of all sources
+        license=licences[0] if len(licences) == 1 else licences or None,
         pretty_name=title(inventory),
         task_categories=["visual-question-answering", *choices],
         size_categories=[_SIZE_NAMES[bisect.bisect_right(_SIZES, largest)]],
-        tags=list(dict.fromkeys(["vqa", *choices, "hf_vqa_mc", *sorted(inventory["sources"])])),
+        tags=list(dict.fromkeys(["vqa", *choices, "hf_vqa_mc", *about])),
     )
     DatasetInfosDict({name: dataset_info(name, config) for name, config in configs.items()}).to_dataset_card_data(data)
     MetadataConfigs(
@@ -82,7 +75,7 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
         features = Features.from_dict(json.loads(config["features"]))
     elif is_open(config):
         features = Features.from_dict(json.loads(config["open_ended"]["features"]))
-    elif config["variant"] == IMAGES:
+    elif config.get("variant") == IMAGES:
         features = image_features()
     elif config["embedded_images"]:
         features = embedded_features()

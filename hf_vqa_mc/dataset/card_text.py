@@ -5,7 +5,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.dataset.inventory import IMAGES, PREFERRED, PREVIEW, Inventory, configs_of, is_open, pictured
+from hf_vqa_mc.dataset.inventory import (
+    IMAGES,
+    PREFERRED,
+    PREVIEW,
+    Inventory,
+    about_sources,
+    canary_of,
+    configs_of,
+    is_open,
+    pictured,
+)
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_set import LeftOut
 from hf_vqa_mc.schema import SPLITS
@@ -42,7 +52,6 @@ def card_text(inventory: Inventory) -> str:
     choices, opened = (choice_configs(configs), {name: one for name, one in configs.items() if is_open(one)})
     built = {config["variant"] for config in choices.values()}
     sets = {name for variant in VARIANTS.values() if variant.name in (built or {PREFERRED}) for name in variant.sets}
-    citations = [PAPER] if choices else []
     text = _template().render(
         title=title(inventory),
         default=inventory["default"],
@@ -58,9 +67,28 @@ def card_text(inventory: Inventory) -> str:
         pictured=pictured(inventory),
         picture_file=PREVIEW,
         config_with_images=_config_with_images(inventory),
-        citations=[*citations, *dict.fromkeys(source["about"]["citation"] for source in sources.values())],
+        citations=citations(inventory),
+        **_hashes(inventory),
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def citations(inventory: Inventory) -> list[str]:
+    """BibTeX entries: of the method, if a build made choices by it, and of the sources."""
+    method = [PAPER] if inventory["sources"] and choice_configs(configs_of(inventory)) else []
+    found = dict.fromkeys([*method, *(one["citation"] for one in about_sources(inventory).values())])
+    return [one for one in found if one]
+
+
+def hashes_text(inventory: Inventory) -> str:
+    """The section of the card with row hashes and canary string."""
+    text: str = environment(Path(__file__).parent).get_template("hashes.md.jinja").render(**_hashes(inventory))
+    return text
+
+
+def _hashes(inventory: Inventory) -> dict[str, Any]:
+    hashed = {name: config for name, config in configs_of(inventory).items() if config.get("row_hashes")}
+    return {"hashed": hashed, "canary": canary_of(inventory)}
 
 
 def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
@@ -91,11 +119,13 @@ def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
 
 def choice_configs(configs: Configs) -> Configs:
     """The configs that are multiple-choice."""
-    return {name: one for name, one in configs.items() if one["variant"] != IMAGES and not is_open(one)}
+    return {name: one for name, one in configs.items() if one.get("variant") != IMAGES and not is_open(one)}
 
 
 def title(inventory: Inventory) -> str:
     """The card's title."""
+    if not inventory["sources"]:
+        return "; ".join(dict.fromkeys(one["title"] for one in inventory["configs"].values() if "title" in one))
     titles = ", ".join(entry["about"]["title"] for entry in inventory["sources"].values())
     return f"VQA-MC: {titles}, {'remedied' if choice_configs(configs_of(inventory)) else 'open-ended'}"
 

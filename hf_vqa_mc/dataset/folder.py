@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from datasets import Features
 from pyarrow.parquet import ParquetFile
 
 from hf_vqa_mc.dataset.card import CARD, card
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.dataset.image_files import ImageFiles
 from hf_vqa_mc.dataset.inventory import (
@@ -26,6 +28,7 @@ from hf_vqa_mc.dataset.inventory import (
     with_source,
     write_inventory,
 )
+from hf_vqa_mc.dataset.row_hashes import row_hashes
 from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -39,18 +42,23 @@ if TYPE_CHECKING:
     from hf_vqa_mc.dataset.variants import BuiltVariant
 
 
-def _downloaded(folder: Path) -> dict[str, Entry] | None:
-    """The files of a folder that was built and comes from the Hub, where the manifest is left out."""
+def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
+    """The files of a folder that comes from the Hub, where the manifest is left out; None if it has no ``key``.
+
+    Args:
+        folder: any.
+        key: ``sources`` for built folders, ``configs`` for remedied ones.
+    """
     inventory = read_inventory(folder)
-    if inventory is None or not inventory["sources"]:
+    if inventory is None or not inventory.get(key):
         return None
     listed = {name: sha256 for config in configs_of(inventory).values() for name, sha256 in config["files"].items()}
-    names = (*listed, CARD, INVENTORY, *([PREVIEW] if pictured(inventory) else []))
+    names = (*listed, CARD, CROISSANT, INVENTORY, *([PREVIEW] if pictured(inventory) else []))
     found = {name: folder / name for name in names if (folder / name).is_file()}
     return {name: (path.stat().st_size, listed.get(name) or sha256_of(path)) for name, path in found.items()}
 
 
-BUILT = FolderKind("vqa-mc build", unlisted=_downloaded)
+BUILT = FolderKind("vqa-mc build", unlisted=partial(downloaded, key="sources"))
 """Output of ``vqa-mc build``."""
 
 
@@ -165,9 +173,10 @@ def put_picture(folder: Path, config: str, picture: bytes, overwrite: bool = Fal
 
 
 def _write_card(tree: Path, inventory: Inventory) -> None:
-    """Write ``statistics.json`` and ``README.md``."""
+    """Write ``statistics.json``, ``README.md`` and ``croissant.json``."""
     write_inventory(tree, inventory)
     (tree / CARD).write_text(card(inventory), "utf-8")
+    (tree / CROISSANT).write_text(croissant(inventory), "utf-8")
 
 
 def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]], overwrite: bool) -> Inventory:
@@ -186,7 +195,7 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
                 earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
                 outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
-                carry_over(old, new.tree, names, leave_out={CARD, INVENTORY, *outdated, *(earlier - kept)})
+                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *outdated, *(earlier - kept)})
             _write_card(new.tree, inventory)
 
         new.keep = keep
@@ -208,6 +217,7 @@ def write_variant(
         rows = partial(_slice, table, embedded)
         splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
     config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
+    config["row_hashes"] = {split: asdict(row_hashes(table)) for split, table in variant.splits.items()}
     return {**config, "statistics": dict(variant.statistics), "example": _example(variant.splits)}
 
 

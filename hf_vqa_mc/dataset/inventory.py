@@ -8,18 +8,24 @@
                             "configs": {"cocoqa_iou": {...}, "cocoqa_images": {...}}}}}
 
 A config has ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, except
-for images, ``statistics`` and ``example`` (a row). An open-ended config also has ``open_ended`` (description, columns,
+for images, ``statistics`` and ``example`` (a row); a multiple-choice one has ``row_hashes``: those of `RowHashes` by
+split. An open-ended config also has ``open_ended`` (description, columns,
 features as JSON text, before). With ``preview`` (``{"config": ...}``) the card shows ``preview.png``.
 
-A folder of ``vqa-mc remedy`` has no sources but ``configs``: each with ``splits``, ``files`` and ``file_bytes``, its
-published ``dataset`` and ``config``, ``features`` as JSON text, and ``title`` and ``text`` for the card.
+A folder of ``vqa-mc remedy`` has no sources but ``configs``: each with ``splits``, ``files``, ``file_bytes`` and
+``row_hashes``, its published ``dataset`` and ``config``, ``features`` as JSON text, ``title`` and ``text`` for the
+card, and, if it was made from a built folder, ``about`` of its sources by name.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.dataset.row_hashes import canary
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
 
 INVENTORY = "statistics.json"
@@ -53,6 +59,7 @@ def read_inventory(folder: Path) -> Inventory | None:
         and isinstance(sources, dict)
         and isinstance(inventory.get("default", ""), str)
         and isinstance(inventory.get("configs", {}), dict)
+        and all(isinstance(config, dict) for config in inventory.get("configs", {}).values())
         and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
         and all(_is_config(config) for entry in sources.values() for config in entry["configs"].values())
     )
@@ -73,6 +80,24 @@ def write_inventory(folder: Path, inventory: Inventory) -> None:
 def inventory_text(inventory: Inventory) -> str:
     """The content of ``statistics.json``; equal inventories give equal text."""
     return json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+@contextmanager
+def complete(inventory: Inventory) -> Iterator[Inventory]:
+    """The inventory as `read_inventory` gives it, with sorted keys, for a page that is made of it.
+
+    Raises:
+        InputError: it lacks what the page needs, such as a changed one of an earlier build.
+    """
+    from jinja2 import TemplateRuntimeError
+
+    try:
+        yield json.loads(inventory_text(inventory))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, TemplateRuntimeError) as error:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError(
+            f"no card can be made of {INVENTORY} ({reason}); build its sources into a new folder"
+        ) from error
 
 
 def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> Inventory:
@@ -97,9 +122,24 @@ def pictured(inventory: Inventory) -> str | None:
 
 
 def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
-    """All configs of sources, sorted by name."""
+    """All configs, of sources and of remedied benchmarks, sorted by name."""
     found = {name: config for entry in inventory["sources"].values() for name, config in entry["configs"].items()}
+    return dict(sorted({**found, **inventory.get("configs", {})}.items()))
+
+
+def about_sources(inventory: Inventory) -> dict[str, dict[str, str]]:
+    """The declarations of the sources by name; of remedied benchmarks as far as they are known."""
+    found = {name: entry["about"] for name, entry in inventory["sources"].items()}
+    for config in inventory.get("configs", {}).values():
+        found |= config.get("about", {})
     return dict(sorted(found.items()))
+
+
+def canary_of(inventory: Inventory) -> str:
+    """The canary string of a folder: it depends on the rows, or where none is multiple-choice on the files."""
+    configs = configs_of(inventory).values()
+    rows = [split["content"] for config in configs for split in config.get("row_hashes", {}).values()]
+    return canary(rows or [sha256 for config in configs for sha256 in config["files"].values()])
 
 
 def is_open(config: dict[str, Any]) -> bool:

@@ -190,6 +190,7 @@ def build_parts(source: str, work: Storage, executor: Executor, progress: Progre
         measured = read(MEASURED)
     renamed: list[tuple[str, str]] = []
     entries = {}
+    hashed = ["row_hashes"] if len(plan.parts) == 1 else []  # those of parts cannot be combined
     for name, statistics in merged.items():
         statistics["prior_rule"] = _prior_rule([part[name] for part in measured])
         parts = {folder_of(part): entry[name] for part, entry in zip(plan.parts, built, strict=True)}
@@ -200,7 +201,7 @@ def build_parts(source: str, work: Storage, executor: Executor, progress: Progre
         }
         last = [split for split in SPLITS if split in statistics["rows"]][-1]
         entries[name] = {
-            **{key: next(iter(parts.values()))[key] for key in ("variant", "embedded_images")},
+            **{key: next(iter(parts.values()))[key] for key in ("variant", "embedded_images", *hashed)},
             "splits": _summed([one["splits"] for one in parts.values()]),
             "files": {new_name: checksums[file] for file, new_name in named},
             "file_bytes": sum(one["file_bytes"] for one in parts.values()),

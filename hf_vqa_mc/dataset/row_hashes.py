@@ -1,14 +1,18 @@
 """Hashes of multiple-choice rows: of their content in any order, and of their order."""
 
 import hashlib
-import json
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from json.encoder import encode_basestring as quoted
 
+import numpy as np
 import pyarrow as pa
 
 HASHED = ("question", "choices", "label")
 """The columns of a row's hash."""
+CANARY = uuid.UUID("6f2f1e0c-6f4b-5c55-9a6a-3d7f6f5b8c11")
+"""Namespace of canary strings."""
 _AT_A_TIME = 10_000
 """Rows per batch, which limits memory."""
 
@@ -35,14 +39,27 @@ def row_hashes(table: pa.Table) -> RowHashes:
     >>> first.content == second.content, first.order == second.order
     (True, False)
     """
-    hashes = list(hashes_of_rows(table))
-    content, order = (hashlib.sha256(b"".join(one)).hexdigest() for one in (sorted(hashes), hashes))
-    return RowHashes(len(hashes), content, order)
+    hashes = bytearray()  # 32 bytes per row, where a list would take thrice as many
+    for one in hashes_of_rows(table):
+        hashes += one
+    ordered = np.sort(np.frombuffer(hashes, "S32"))
+    content, order = (hashlib.sha256(one).hexdigest() for one in (ordered.tobytes(), hashes))
+    return RowHashes(table.num_rows, content, order)
 
 
 def hashes_of_rows(table: pa.Table) -> Iterator[bytes]:
     """The sha256 of each row: of the JSON list [question, choices, label], UTF-8, without spaces."""
     for batch in table.select(HASHED).to_batches(_AT_A_TIME):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        for question, choices, label in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            # as json.dumps, which takes 2.5 times as long
+            text = f"[{quoted(question)},[{','.join(map(quoted, choices))}],{label}]"
             yield hashlib.sha256(text.encode()).digest()
+
+
+def canary(hashes: Iterable[str]) -> str:
+    """The canary string of a dataset with these hashes, in any order: by it, training corpora can be filtered.
+
+    >>> canary(["b", "a"]) == canary(["a", "b"]), canary(["a"])
+    (True, 'hf_vqa_mc:981efccb-9474-5f7a-8cc9-59e41f2ab005')
+    """
+    return f"hf_vqa_mc:{uuid.uuid5(CANARY, ''.join(sorted(hashes)))}"

@@ -6,14 +6,13 @@ the form in which a dataset is stored.
 """
 
 import math
-import uuid
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.questions import Questions, check_lettered, question_table
-from hf_vqa_mc.dataset.row_hashes import RowHashes, row_hashes
+from hf_vqa_mc.dataset.row_hashes import RowHashes, canary, row_hashes
 from hf_vqa_mc.dataset.shards import write_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
@@ -23,8 +22,6 @@ from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress
 
 HARNESS, SPLIT, DATA, IMAGE = "inspect", "test", "data", "image"
-CANARY = uuid.UUID("6f2f1e0c-6f4b-5c55-9a6a-3d7f6f5b8c11")
-"""Namespace of canary strings."""
 
 
 def write_inspect(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
@@ -109,8 +106,8 @@ def _tasks(name: str, with_images: bool) -> dict[str, Any]:
 
 
 def _readme(name: str, hashes: RowHashes) -> str:
-    canary = uuid.uuid5(CANARY, hashes.content)
-    return harness_file("inspect_README.md").format(name=name, data=DATA, split=SPLIT, canary=canary, **vars(hashes))
+    about = {"data": DATA, "split": SPLIT, "canary": canary([hashes.content])}
+    return harness_file("inspect_README.md").format(name=name, **about, **vars(hashes))
 
 
 INSPECT = Harness(HARNESS, write_inspect)

@@ -1,47 +1,51 @@
-"""A folder that ``vqa-mc build`` wrote, as a dataset repository."""
+"""A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
 import os
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
+from hf_vqa_mc.dataset.card import CARD
+from hf_vqa_mc.dataset.card_text import title
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
-from hf_vqa_mc.io.manifest import MANIFEST, sha256_of
+from hf_vqa_mc.io.manifest import sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
-CARD = "README.md"
 FOLDER = Path("vqa_mc")
 """Default folder of a build."""
 
 
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
-    """The files of a built dataset: card, statistics and the Parquet files listed there, unchanged since the build."""
+    """The files of a dataset: card, Croissant metadata, statistics and the Parquet files listed there, unchanged.
+
+    ``croissant.json`` is made anew, with the address of the repository.
+    """
+    from huggingface_hub import constants
+
     name, folder = check_name(request.name), request.folder or FOLDER
     if not folder.is_dir():
         raise InputError(f"{folder}: folder does not exist; create it with vqa-mc build or choose another")
     inventory = read_inventory(folder)
     if inventory is None:
-        raise InputError(f"{folder}: not a folder of vqa-mc build (its {INVENTORY} is missing)")
-    if not inventory["sources"]:
-        raise InputError(
-            f"{folder} is a remedied benchmark, not a folder of vqa-mc build; share it with: "
-            f"hf upload {name} {folder} --repo-type dataset --exclude {MANIFEST}"
-        )
+        raise InputError(f"{folder}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
+    metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY, *_picture(inventory))]
+    files.append(ShippedFile(CROISSANT, metadata.encode()))
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
         files.append(_file(folder, path, sha256))
         progress("checking files", done, len(checksums))
-    sources = ", ".join(sorted(inventory["sources"]))
+    made_from = ", ".join(sorted(inventory["sources"])) or title(inventory)
     return Shipment(
         "dataset",
         name,
         tuple(files),
-        f"{sources}, made by hf_vqa_mc {__version__}",
+        f"{made_from}, made by hf_vqa_mc {__version__}",
         request.private,
         left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,
@@ -73,9 +77,9 @@ def outdated_files(shipment: Shipment, before: Inventory, existing: Collection[s
     lost = sorted(configs_of(before).keys() - configs_of(shipment.inventory or before).keys())
     if lost and not replace:
         raise InputError(
-            f"{name} also has {', '.join(lost)}, which a push of this folder would remove: build into a "
-            f"downloaded copy (hf download {name} --repo-type dataset --local-dir FOLDER; vqa-mc build ... --output "
-            "FOLDER --overwrite), or add --replace"
+            f"{name} also has {', '.join(lost)}, which a push of this folder would remove: build or "
+            f"remedy into a downloaded copy (hf download {name} --repo-type dataset --local-dir FOLDER; vqa-mc build "
+            "... --output FOLDER --overwrite), or add --replace"
         )
     sent = {file.path for file in shipment.files}
     known = (*files_of(before, name), *_picture(before))
@@ -104,5 +108,5 @@ DATASET = Pushable(
     dataset_shipment,
     lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
     ("folder", "replace", "tag"),
-    "not written by vqa-mc build",
+    "not written by vqa-mc build or remedy",
 )

@@ -30,8 +30,8 @@ def results_shipment(request: Request, progress: Progress = silent) -> Shipment:
     name = check_name(request.name)
     if request.folder is None:
         raise InputError("no evaluation given; add --folder RUN, a folder of vqa-mc evaluate")
-    found = _results(request.folder)
-    dataset, task = _dataset(found, request), request.task or found.get("config") or DEFAULT_TASK
+    found = read_results(request.folder)
+    dataset, task = dataset_of(found, request), request.task or found.get("config") or DEFAULT_TASK
     files = []
     for shown, figures in found["inputs"].items():
         accuracy = figures["accuracy"]
@@ -49,8 +49,8 @@ def results_shipment(request: Request, progress: Progress = silent) -> Shipment:
     return Shipment("model", name, tuple(files), f"Evaluation results: {dataset}, {task}", pull_request=True)
 
 
-def _results(folder: Path) -> dict[str, Any]:
-    """The figures of a finished evaluation."""
+def read_results(folder: Path) -> dict[str, Any]:
+    """The figures of a finished evaluation; raises InputError if they are missing or damaged."""
     path = folder / FIGURES
     if not path.is_file():
         raise InputError(f"{folder}: {FIGURES} is missing; expected a finished evaluation of vqa-mc evaluate")
@@ -70,7 +70,7 @@ def _results(folder: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _dataset(found: Mapping[str, Any], request: Request) -> str:
+def dataset_of(found: Mapping[str, Any], request: Request) -> str:
     """The benchmark's name on the Hub: that of the evaluation, else the given one."""
     evaluated = str(found.get("dataset")).partition("@")[0]
     on_hub = bool(found.get("dataset_revision"))

@@ -43,7 +43,9 @@ class Remedied(NamedTuple):
         """Write it in the format of the published benchmark, for `publish_together`; see `write_benchmark`."""
         note = " ".join([*in_words(self.statistics), *(f"{one.rstrip('.')}." for one in published.notes)])
         pruned = "rounds" in self.statistics
-        return staged_benchmark(published, self.tables, path, note, self.benchmark.config, overwrite, pruned)
+        hashes = {name: split.hashes for name, split in self.benchmark.splits.items()}
+        config = self.benchmark.config
+        return staged_benchmark(published, self.tables, path, note, config, overwrite, pruned, hashes)
 
 
 def remedied_config(config: str | None, variant: str) -> str | None:

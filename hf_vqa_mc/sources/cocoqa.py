@@ -63,6 +63,7 @@ COCOQA = Source(
     citation=reference("ren2015exploring"),
     read=read,
     image_numbering="COCO",
+    synthetic="The questions were generated from captions by a program.",
     image_hint=COCO_IMAGES,
     expected_counts={"train": 78_736, "test": 38_948},
     downloads=(

@@ -149,6 +149,7 @@ GQA = Source(
     licence="CC-BY-4.0",
     citation=reference("hudson2019gqa"),
     read=read,
+    synthetic="The questions were generated from scene graphs by a program.",
     image_hint="images.zip from https://cs.stanford.edu/people/dorarad/gqa/download.html, <image id>.jpg.",
     expected_counts={"train": 943_000, "validation": 132_062, "test": 12_578},
     downloads=(

@@ -113,6 +113,7 @@ QAVG = Source(
     licence="CC-BY-4.0",
     citation=reference("krishna2017visual"),
     read=read,
+    synthetic="",
     image_numbering="Visual Genome",
     image_hint="images.zip and images2.zip from https://cs.stanford.edu/people/rak248/VG_100K_2/images.zip and "
     "https://cs.stanford.edu/people/rak248/VG_100K_2/images2.zip, <image id>.jpg.",

@@ -113,6 +113,8 @@ class Source:
     """reads the publisher's files as a table ``schema.TRIPLETS``, deterministically"""
     image_hint: str
     """one sentence: where to get its images and how they are named"""
+    synthetic: str | None = None
+    """one sentence: what is not from people or cameras; "" if everything is, None if that is not known"""
     stream: Callable[[Files], Stream] | None = None
     """as ``read``, piece by piece, for sources of any size"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
@@ -260,6 +262,7 @@ def as_generated(source: Source, version: str) -> Source:
         f"cited below. They are scored as {source.title} is; what is published of that dataset is not true of them. "
         "The dataset itself:",
         licence="that of the annotations they were made from",
+        synthetic="The questions were generated from image annotations by a program.",
         image_hint="those that were annotated.",
         expected_counts={},
         expected_total=None,

@@ -244,6 +244,7 @@ TDIUC = Source(
     licence="CC-BY-4.0",
     citation=reference("kafle2017analysis"),
     read=read,
+    synthetic="Some of the questions were generated from annotations by a program.",
     image_hint=f"those of COCO: {COCO_IMAGES} Those of Visual Genome come with the publisher's own script; any file "
     "whose name ends with the image's number is found.",
     expected_total=1_654_167,

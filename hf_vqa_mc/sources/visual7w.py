@@ -117,6 +117,7 @@ VISUAL7W = Source(
     citation=reference("zhu2016visual7w"),
     read=read,
     read_released=add_released_decoys,
+    synthetic="",
     image_numbering="Visual Genome",
     image_hint="visual7w_images.zip from http://vision.stanford.edu/yukezhu/visual7w_images.zip, v7w_<image id>.jpg.",
     expected_counts={"train": 69_817, "validation": 28_020, "test": 42_031},

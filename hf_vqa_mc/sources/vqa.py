@@ -96,6 +96,7 @@ VQA = Source(
     licence="CC-BY-4.0",
     citation=reference("antol2015vqa"),
     read=read,
+    synthetic="",
     image_numbering="COCO",
     image_hint=f"{COCO_IMAGES} {COCO_TEST_IMAGES}",
     expected_counts={"train": 248_349, "validation": 121_512},
@@ -132,6 +133,7 @@ VQA_ABSTRACT = replace(
     description="Open-ended questions about clip-art scenes with ten human answers each, published with VQA v1 and, "
     "unchanged, with v2; in the multiple-choice task with 18 choices, 17 of them wrong.",
     read=partial(read, release=ABSTRACT),
+    synthetic="The images are clip-art scenes that people arranged.",
     image_numbering="VQA abstract scenes",
     image_hint=f"{SCENES}_train2015.zip, {SCENES}_val2015.zip and, for the test split of the open-ended config, "
     f"{SCENES}_test2015.zip from {BASE}abstract_v002/scene_img/, abstract_v002_train2015_<image id, 12 digits>.png.",

@@ -186,6 +186,7 @@ VQA2 = Source(
     licence="CC-BY-4.0",
     citation=reference("goyal2017making"),
     read=partial(vqa.read, release=V2),
+    synthetic="",
     image_numbering="COCO",
     image_hint=f"{COCO_IMAGES} {COCO_TEST_IMAGES}",
     expected_counts={"train": 443_757, "validation": 214_354},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import parsed
 from hf_vqa_mc.report.pages import rendered
+from hf_vqa_mc.report.serving import HEADERS
 from hf_vqa_mc.studies.forms import CONFIDENCES, LONGEST_TEXT
 from hf_vqa_mc.studies.kind import ANSWER, CAPTION, IMAGE, QUESTION, Item
 from hf_vqa_mc.studies.store import Page, Study, Task
@@ -26,12 +27,6 @@ KEYS = "123456789abcdefghijklmnopqrstuvwyz"
 LARGEST_BODY = 16_384
 """Bytes of an answer."""
 LONGEST_SECONDS = 86_400
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",  # the address contains the annotator's token
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
-}
 STEPS = (("Enter", "next question, when this one is answered"), ("← →", "previous, next question"))
 Joining = Literal["anyone", "link", "nobody"]
 """Who may join: anyone from the front page, who has the study's link, or nobody, as there are personal links."""

@@ -4,12 +4,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
+from hf_vqa_mc.report.serving import PORT
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.studies.web import Joining
-
-PORT = 7860
-"""The port that Spaces expect."""
 
 
 @settings
@@ -100,9 +99,10 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeR
         InputError: the file is not a study, or the port cannot be used.
         MissingExtra: the server is not installed.
     """
+    from hf_vqa_mc.report.serving import bound_socket, run
     from hf_vqa_mc.studies.backup import backing_up, restore
-    from hf_vqa_mc.studies.serving import bound_socket, run
     from hf_vqa_mc.studies.store import Study
+    from hf_vqa_mc.studies.web import application
 
     if settings.backup and restore(settings.study, settings.backup):
         sys.stderr.write(f"vqa-mc: restored {settings.study} from {settings.backup}\n")
@@ -121,5 +121,5 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeR
             sys.stdout.flush()
 
         with backing_up(study, settings.backup) if settings.backup else nullcontext():
-            run(study, listening, joining, ready)
+            run(partial(application, study, joining), listening, ready)
         return StudyServeResult(dict(study.progress()))

@@ -26,10 +26,11 @@ class VerifySettings(ReadOptions):
     """Recompute an audit and compare it with its audit.json, one line per check.
 
     Rows, counts and heuristics must be equal; the gains of trained probes must be within their 95% intervals. Exits
-    with code 3 if a check failed. If the rows differ, nothing else is recomputed.
+    with code 3 if a check failed. If the rows differ, nothing else is recomputed. With the statistics.json of vqa-mc
+    build or remedy instead of an audit.json, only the rows are compared.
     """
 
-    certificate: Path = option("audit.json that vqa-mc audit wrote.", kw_only=False)
+    certificate: Path = option("audit.json of vqa-mc audit, or statistics.json of vqa-mc build.", kw_only=False)
     dataset: "str | Path | datasets.Dataset | datasets.DatasetDict | pd.DataFrame" = option(
         "The audited dataset: file, folder, or NAMESPACE/NAME or NAMESPACE/NAME@REVISION on the Hub.", kw_only=False
     )
@@ -91,6 +92,7 @@ class VerifyResult(Result):
     VerifySettings,
     "vqa-mc verify vqa_mc_audit/benchmark/audit.json benchmark.csv",
     "vqa-mc verify audit.json NAMESPACE/benchmark@v1.0 --no-probes",
+    "vqa-mc verify vqa_mc/statistics.json NAMESPACE/vqa_mc cocoqa_iou_qou",
 )
 def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     """Verify an audit.
@@ -108,9 +110,11 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         figure_checks,
         read_claims,
         row_checks,
+        row_claims,
         settings_check,
     )
     from hf_vqa_mc.audits.rows import without_wide_rows
+    from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
     from hf_vqa_mc.io.json_stream import read_json
 
     name = str(settings.certificate)
@@ -120,9 +124,12 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         content = read_json(settings.certificate)
     except ValueError as error:
         raise InputError(f"{name}: not JSON ({error}); give an audit.json that vqa-mc audit wrote") from error
+    if settings.certificate.name == INVENTORY and (inventory := read_inventory(settings.certificate.parent)):
+        stated, claimed = row_claims(inventory, settings.config, name)
+        options = BenchmarkOptions(settings.dataset, None if _is_file(settings) else stated)
+        return VerifyResult(tuple(row_checks(claimed, options.read(progress))))
     claimed = read_claims(content, name)
-    is_file = not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file()
-    config = settings.config or (None if is_file else claimed.get("config"))
+    config = settings.config or (None if _is_file(settings) else claimed.get("config"))
     read_with = claimed_settings(claimed, BenchmarkOptions, name)
     try:
         images: dict[str, Any] = {name: getattr(settings, name) for name in ("images", "allow_remote_images")}
@@ -135,6 +142,11 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     if any(check.status is Status.DIFFERS and not check.what.startswith("order") for check in checks):
         return VerifyResult(checks)
     return VerifyResult(checks + tuple(figure_checks(claimed, audit(benchmark, probes, progress).as_json(), skipped)))
+
+
+def _is_file(settings: VerifySettings) -> bool:
+    """Whether the dataset has no configs."""
+    return not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file()
 
 
 def _probe_settings(

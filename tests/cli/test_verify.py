@@ -3,9 +3,12 @@
 import json
 import random
 
+import pyarrow.parquet as pq
 import pytest
 
+from hf_vqa_mc.dataset.folder import write_folder
 from tests.cli.test_audit import lines, run  # noqa: F401  a fixture
+from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants
 
 
 @pytest.fixture
@@ -93,3 +96,22 @@ def test_a_missing_or_damaged_certificate_is_an_error(run, audited, tmp_path):  
     assert "no such file" in run("verify", tmp_path / "none.json", data).stderr
     certificate.write_text("{")
     assert "not JSON" in run("verify", certificate, data).stderr
+
+
+def test_the_row_hashes_of_a_built_folder_are_verified_alone(run, tmp_path):  # noqa: F811
+    folder = tmp_path / "vqa_mc"
+    write_folder(folder, "made", made_variants("iou", "qou"), about=ABOUT, made_with=MADE_WITH)
+    same = run("verify", folder / "statistics.json", folder, "made_qou")
+    assert (same.exit_code, same.stdout.splitlines()[-1]) == (0, "verified: 4 checks")
+    (file,) = (folder / "made_qou").glob("test-*")
+    rows = pq.read_table(file)
+    pq.write_table(rows.take(list(range(len(rows)))[::-1]), file)
+    other = run("verify", folder / "statistics.json", folder, "made_qou")
+    assert other.exit_code == 3 and "FAILED       order of test" in other.stdout
+    unknown = run("verify", folder / "statistics.json", folder, "made_none")
+    assert unknown.exit_code == 2 and "made_none" in unknown.stderr
+    inventory = json.loads((folder / "statistics.json").read_text())
+    del inventory["sources"]["made"]["configs"]["made_qou"]["row_hashes"]
+    (folder / "statistics.json").write_text(json.dumps(inventory))
+    earlier = run("verify", folder / "statistics.json", folder, "made_qou")
+    assert earlier.exit_code == 2 and "made_qou has no row hashes" in earlier.stderr

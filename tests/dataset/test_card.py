@@ -45,6 +45,7 @@ def page(configs):
         entry["configs"][name] = {
             "variant": variant,
             "splits": {},
+            "files": {},
             "embedded_images": False,
             "example": example,
         } | config

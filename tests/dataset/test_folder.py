@@ -35,7 +35,12 @@ def load(folder, config=None, **options):
 def test_the_folder_is_the_one_of_the_design(built):
     files = [f"{split}-00000-of-00001.parquet" for split in ("test", "train")]
     configs = ["made_iou", "made_iou_qou", "made_qou"]
-    expected = {"README.md", "statistics.json", *(f"{config}/{file}" for config in configs for file in files)}
+    expected = {
+        "README.md",
+        "croissant.json",
+        "statistics.json",
+        *(f"{config}/{file}" for config in configs for file in files),
+    }
     assert set(tree_bytes(built)) == expected
 
 

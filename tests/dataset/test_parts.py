@@ -134,6 +134,7 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
         vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **{**inputs, "variants": "iou"})
         assert {name.split("/")[3] for name in files.find("/bench")} == {
             "README.md",
+            "croissant.json",
             "statistics.json",
             "triplets_iou",
         }

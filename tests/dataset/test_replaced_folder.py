@@ -39,7 +39,11 @@ def seed_of(output):
     assert inventory
     listed = {name: sha for config in configs_of(inventory).values() for name, sha in config["files"].items()}
     found = {path: hashlib.sha256(content).hexdigest() for path, content in tree_bytes(output).items()}
-    assert set(found) == {*listed, INVENTORY, "README.md"} == set(read_manifest(output / MANIFEST).files)
+    assert (
+        set(found)
+        == {*listed, INVENTORY, "README.md", "croissant.json"}
+        == set(read_manifest(output / MANIFEST).files)
+    )
     assert listed == {path: found[path] for path in listed}
     return {
         name: config["example"]["choices"] for name, config in configs_of(inventory).items() if "example" in config

@@ -11,13 +11,13 @@ import pytest
 
 @pytest.fixture(scope="session")
 def harness():
-    """Runs a program of this folder with the harnesses; gives what it prints last as json."""
+    """Runs a program, a path or a name in this folder, with the harnesses; gives what it prints last as JSON."""
     folder = os.environ.get("VQA_MC_HARNESSES")
     if not folder:
         pytest.skip("VQA_MC_HARNESSES names no folder with lm-eval and lmms-eval (.ci/run says how one is made)")
 
     def run(program, *arguments):
-        command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name(program)), *map(str, arguments)]
+        command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / program), *map(str, arguments)]
         offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
         environment = {**os.environ, **offline, "PYTHONPATH": folder}
         ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from hf_vqa_mc.dataset.croissant import croissant
+from hf_vqa_mc.dataset.inventory import read_inventory
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, tree_bytes, triplets_of
 from tests.hub.repositories import Hub
 
 TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_strangersToken"
@@ -23,6 +25,12 @@ def build(folder: Path, *variants: str, seed: int = 0) -> Path:
     images = find_images(pictures, draw_images(folder.parent / "pictures", pictures))
     write_folder(folder, "cocoqa", made, about=ABOUT, made_with=MADE_WITH, images=images)
     return folder
+
+
+def as_sent(hub: Hub, folder: Path, name: str = "ada/vqa_mc") -> dict[str, bytes]:
+    """The files of a dataset folder as they are on the Hub, where croissant.json names the repository."""
+    metadata = croissant(read_inventory(folder) or {}, f"{hub.address}/datasets/{name}")
+    return {**tree_bytes(folder), "croissant.json": metadata.encode()}
 
 
 def environment(hub: Hub, home: Path, token: str | None) -> dict[str, str]:

@@ -5,20 +5,25 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from shutil import copytree
 from threading import Event
 
 import pytest
+from datasets import Dataset
+from huggingface_hub import snapshot_download
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset.folder import put_picture
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from tests.dataset.fixtures import tree_bytes
-from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, json_of, last_line
+from tests.hub.pushing import READER, STRANGER, TOKEN, as_sent, build, environment, json_of, last_line
 from tests.hub.repositories import Fault
 
 NAME = "ada/vqa_mc"
+OF_HUGGINGFACE_HUB = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+"""Its upload of large files uses a deprecated argument of httpx."""
 PULL = """
 import json, sys
 from datasets import load_dataset
@@ -46,7 +51,7 @@ def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc,
     head = hub.repositories["dataset", NAME].at("main")
     assert f"created {hub.address}/datasets/{NAME} (public), commit {head.oid[:8]}" in done.stdout
     assert 'to load it: datasets.load_dataset("ada/vqa_mc", "cocoqa_iou_qou")' in done.stdout
-    assert sent(hub) == tree_bytes(built)
+    assert sent(hub) == as_sent(hub, built)
     assert head.title == f"cocoqa, made by hf_vqa_mc {__version__}"
     here = json_of(process("-c", PULL, str(built)))
     assert {split: len(rows) for split, rows in here.items()} == {"train": 40, "test": 20}
@@ -76,7 +81,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
     first, message, *files, total = done.stdout.splitlines()
     assert first == f"dataset {NAME}, private if new"
     assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
-    tree = tree_bytes(built)
+    tree = as_sent(hub, built)
     assert {line.split()[-1] for line in files} == set(tree)
     assert files[0].split()[1] in ("B", "kB")
     assert total.startswith(f"{len(tree)} files, ")
@@ -117,7 +122,7 @@ def test_a_rebuilt_folder_replaces_its_files_and_leaves_the_others(hub, built, v
     done = vqa_mc("push", "dataset", NAME, "--folder", again)
     assert done.returncode == 0, done.stderr
     assert f"removed {next(iter(old_shards))}" in done.stdout
-    assert sent(hub) == {**tree_bytes(again), "LICENSE": b"mine"}
+    assert sent(hub) == {**as_sent(hub, again), "LICENSE": b"mine"}
     assert json_of(process("-c", PULL, NAME)) == json_of(process("-c", PULL, str(again)))
 
 
@@ -132,7 +137,7 @@ def test_configs_that_only_the_hub_has_are_removed_only_with_replace(hub, built,
     assert sent(hub) == before
     done = vqa_mc("push", "dataset", NAME, "--folder", less, "--replace")
     assert done.returncode == 0, done.stderr
-    assert sent(hub) == tree_bytes(less)
+    assert sent(hub) == as_sent(hub, less)
 
 
 @pytest.mark.slow
@@ -141,8 +146,8 @@ def test_files_that_no_build_wrote_stay_here(hub, built, vqa_mc, tmp_path):
     (folder / "notes.txt").write_text("my thoughts")
     (folder / ".env").write_text("secret")
     done = vqa_mc("push", "dataset", NAME)
-    assert "not sent: notes.txt (not written by vqa-mc build)" in done.stdout
-    assert sent(hub) == tree_bytes(built)
+    assert "not sent: notes.txt (not written by vqa-mc build or remedy)" in done.stdout
+    assert sent(hub) == as_sent(hub, built)
 
 
 @pytest.mark.slow
@@ -155,7 +160,7 @@ def test_downloaded_files_can_be_pushed_again(hub, built, vqa_mc, process, tmp_p
     assert (tmp_path / "p" / ".cache").is_dir()
     assert "is up to date" in vqa_mc("push", "dataset", NAME, "--folder", "p").stdout
     assert vqa_mc("push", "dataset", "benchmakers/other", "--folder", "p").returncode == 0
-    assert sent(hub, "benchmakers/other") == tree_bytes(built)
+    assert sent(hub, "benchmakers/other") == as_sent(hub, built, "benchmakers/other")
 
 
 @pytest.mark.slow
@@ -165,18 +170,53 @@ def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vq
     assert vqa_mc("push", "dataset", NAME, "--folder", with_picture).returncode == 0
     assert sent(hub)["preview.png"] == b"a picture"
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
-    assert sent(hub) == tree_bytes(built)
+    assert sent(hub) == as_sent(hub, built)
 
 
-@pytest.mark.slow
-def test_a_remedied_benchmark_is_shared_otherwise_and_that_is_reported(hub, vqa_mc, tmp_path):
-    folder = tmp_path / "remedied"
-    folder.mkdir()
-    (folder / "statistics.json").write_text('{"written_by": "hf_vqa_mc", "layout": 1, "sources": {}}', "utf-8")
-    done = vqa_mc("push", "dataset", NAME, "--folder", folder)
-    assert done.returncode == 2
-    assert f"hf upload {NAME} {folder} --repo-type dataset" in done.stderr
-    assert hub.requests == []
+def remedied(folder, *configs, **options):
+    """A folder of configs of a remedied benchmark, with the hashes of their rows."""
+    from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
+
+    rows = [{"question": f"q{n}?", "choices": ["a", "b"], "label": n % 2} for n in range(4)]
+    benchmark = read_benchmark(Dataset.from_list(rows))
+    for config in configs:
+        tables, hashes = {"test": benchmark.test.original}, {"test": benchmark.test.hashes}
+        write_benchmark(benchmark, tables, folder, config=config, hashes=hashes, **options)
+    return folder
+
+
+@OF_HUGGINGFACE_HUB
+def test_a_remedied_benchmark_is_pushed_tagged_verified_and_extended(hub_here, tmp_path):
+    folder = remedied(tmp_path / "remedied", "one")
+    vm.push("dataset", NAME, folder=folder, tag="v1.0")
+    assert sent(hub_here) == as_sent(hub_here, folder)
+    card = hub_here.repositories["dataset", NAME].files["README.md"].decode()
+    assert "Canary string: `hf_vqa_mc:" in card and "sha256 of the rows in their order" in card
+    copy = snapshot_download(NAME, repo_type="dataset", revision="v1.0", local_dir=tmp_path / "copy")
+    assert not vm.verify(folder / "statistics.json", copy).failed
+    remedied(Path(copy), "two", overwrite=True)  # with the cache of the download
+    vm.push("dataset", NAME, folder=copy)
+    assert {f"{config}/test-00000-of-00001.parquet" for config in ("one", "two")} <= sent(hub_here).keys()
+    with pytest.raises(InputError, match="also has two, which a push of this folder would remove"):
+        vm.push("dataset", NAME, folder=folder)
+    vm.push("dataset", NAME, folder=folder, replace=True)
+    assert sent(hub_here) == as_sent(hub_here, folder)
+    assert hub_here.leaked == []
+
+
+@OF_HUGGINGFACE_HUB
+def test_a_remedied_benchmark_that_was_changed_is_refused(hub_here, tmp_path):
+    folder = remedied(tmp_path / "remedied", "one")
+    vm.push("dataset", NAME, folder=folder)
+    before = sent(hub_here)
+    (folder / "one" / "test-00000-of-00001.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="was changed after the build"):
+        vm.push("dataset", NAME, folder=folder)
+    inventory = {"written_by": "hf_vqa_mc", "layout": 1, "sources": {}, "configs": {"one": 1}}
+    (folder / "statistics.json").write_text(json.dumps(inventory))
+    with pytest.raises(InputError, match="not a folder of vqa-mc build or remedy"):
+        vm.push("dataset", NAME, folder=folder)
+    assert sent(hub_here) == before
 
 
 @pytest.mark.slow
@@ -233,7 +273,7 @@ def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_resumes(hu
     put = {path.split("/")[-1].split("?")[0] for path in hub.paths_of("PUT", "/objects/")}
     assert put
     assert not put & kept
-    assert sent(hub) == tree_bytes(built)
+    assert sent(hub) == as_sent(hub, built)
     assert len(json_of(process("-c", PULL, NAME))["test"]) == 20
 
 
@@ -243,7 +283,7 @@ def test_a_connection_that_breaks_is_resumed(hub, built, vqa_mc):
     hub.faults.append(Fault("POST", ".git/info/lfs", status=503))
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
     assert done.returncode == 0, done.stderr
-    assert sent(hub) == tree_bytes(built)
+    assert sent(hub) == as_sent(hub, built)
 
 
 def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
@@ -256,7 +296,7 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     hub.requests.clear()
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
     assert hub.paths_of("PUT", "/objects/") == []
-    assert sent(hub) == tree_bytes(built)
+    assert sent(hub) == as_sent(hub, built)
 
 
 @pytest.mark.slow
@@ -287,9 +327,9 @@ def test_somebody_elses_commit_meanwhile_is_reported_and_kept(hub, built, vqa_mc
     assert last_line(done) == (
         f"vqa-mc: {NAME} was changed by another push; nothing was overwritten: download it and push again"
     )
-    assert sent(hub) == {**tree_bytes(built), "NOTES": b"theirs"}
+    assert sent(hub) == {**as_sent(hub, built), "NOTES": b"theirs"}
     assert vqa_mc("push", "dataset", NAME, "--folder", other).returncode == 0
-    assert sent(hub) == {**tree_bytes(other), "NOTES": b"theirs"}
+    assert sent(hub) == {**as_sent(hub, other), "NOTES": b"theirs"}
 
 
 @pytest.mark.parametrize(
@@ -377,9 +417,9 @@ def test_help_has_an_example_of_each(vqa_mc):
         assert f"Example: vqa-mc push {kind} NAMESPACE/" in printed
 
 
-def test_python_lists_what_a_push_would_send(built, tmp_path):
+def test_python_lists_what_a_push_would_send(built, tmp_path, hub_here):
     result = vm.push("dataset", NAME, folder=built, dry_run=True)
-    tree = tree_bytes(built)
+    tree = as_sent(hub_here, built)
     assert dict(zip(*result.to_pandas().T.to_numpy(), strict=True)) == {path: len(tree[path]) for path in tree}
     assert repr(result).splitlines()[-1].endswith("; nothing was sent")
     written = result.save(tmp_path / "copy")

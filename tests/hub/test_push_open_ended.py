@@ -6,8 +6,7 @@ import pytest
 from datasets import load_dataset
 
 from hf_vqa_mc.verbs.build import build
-from tests.dataset.fixtures import tree_bytes
-from tests.hub.pushing import json_of
+from tests.hub.pushing import as_sent, json_of
 from tests.sources.open_ended_files import write_gqa, write_vqa2_pairs
 
 NAME = "ada/vqa_mc"
@@ -31,7 +30,7 @@ def test_open_ended_configs_are_pushed_and_load_as_here(hub, vqa_mc, process, tm
     done = vqa_mc("push", "dataset", NAME, "--folder", folder)
     assert done.returncode == 0, done.stderr
     sent = hub.repositories["dataset", NAME].files
-    assert {path: content for path, content in sent.items() if path[0] != "."} == tree_bytes(folder)
+    assert {path: content for path, content in sent.items() if path[0] != "."} == as_sent(hub, folder)
     loaded = {name: load_dataset(str(folder), name, cache_dir=str(tmp_path / "cache")) for name in CONFIGS}
     here = {name: {split: rows.to_list() for split, rows in ds.items()} for name, ds in loaded.items()}
     assert here["gqa_balanced"]["train"][0]["types"]["structural"] in ("query", "verify")

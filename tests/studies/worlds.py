@@ -2,10 +2,9 @@
 
 import io
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -13,9 +12,9 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.studies.kind import Item
-from hf_vqa_mc.studies.serving import bound_socket, server
 from hf_vqa_mc.studies.store import Page, Study
-from hf_vqa_mc.studies.web import Joining
+from hf_vqa_mc.studies.web import Joining, application
+from tests.report import served
 
 CHOICES = ("red", "green", "blue", "black")
 
@@ -83,16 +82,6 @@ def answer_all(study: Study, annotators: int, seed: int | None = None) -> None:
             answer_page(study, annotator, page, None if seed is None else seed + number)
 
 
-@contextmanager
-def serving(study: Study, joining: Joining = "link") -> Iterator[str]:
+def serving(study: Study, joining: Joining = "link") -> AbstractContextManager[str]:
     """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
-    listening = bound_socket("127.0.0.1", 0)
-    running = server(study, joining)
-    thread = Thread(target=running.run, args=([listening],))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        running.should_exit = True
-        thread.join()
-        listening.close()
+    return served.serving(partial(application, study, joining))

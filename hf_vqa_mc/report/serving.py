@@ -1,4 +1,4 @@
-"""The server of a study's pages."""
+"""A server of pages: those of studies, and of audits."""
 
 import socket
 from collections.abc import Callable
@@ -6,13 +6,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.studies.store import Study
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.applications import Starlette
 
-    from hf_vqa_mc.studies.web import Joining
-
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # addresses contain tokens
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
+}
+"""Of every reply."""
+PORT = 7860
+"""The port that Spaces expect."""
 CLOSING = 5
 """Seconds that requests on their way have when the server ends."""
 
@@ -36,16 +43,20 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def server(study: Study, joining: "Joining" = "link") -> "uvicorn.Server":
-    """A server of the study; it logs no requests, since their addresses contain the annotators' tokens."""
+def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
+    """A server; it logs no requests, since their addresses contain tokens.
+
+    Raises:
+        MissingExtra: the server is not installed.
+    """
     try:
         import uvicorn
 
-        from hf_vqa_mc.studies.web import application
+        made = application()
     except ImportError as error:
         raise MissingExtra(error.name or "uvicorn", "study") from error
     config = uvicorn.Config(
-        application(study, joining),
+        made,
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -55,10 +66,10 @@ def server(study: Study, joining: "Joining" = "link") -> "uvicorn.Server":
     return uvicorn.Server(config)
 
 
-def run(study: Study, listening: socket.socket, joining: "Joining", ready: Callable[[], None]) -> None:
-    """Serve a study until Ctrl-C or SIGTERM; ``ready`` is called before."""
+def run(application: "Callable[[], Starlette]", listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve pages until Ctrl-C or SIGTERM; ``ready`` is called before."""
     with listening:
-        running = server(study, joining)
+        running = server(application)
         ready()
         with suppress(KeyboardInterrupt):  # the usual end, which uvicorn raises again after its own
             running.run([listening])
