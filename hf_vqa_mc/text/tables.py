@@ -78,12 +78,12 @@ class TextTable(NamedTuple):
 
     def _width(self, names: Iterable[str], padding: int) -> int:
         """Width of a table with padding and borders, in which texts and headings are folded."""
+        return sum(self._column_width(name) + 2 * padding + 1 for name in names) + 1
 
-        def width(name: str) -> int:
-            heading, cells = _widest([self._heading(name)]), _widest(self.columns[name])
-            return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
-
-        return sum(width(name) + 2 * padding + 1 for name in names) + 1
+    def _column_width(self, name: str) -> int:
+        """Width of a column: of all its cells if they are numbers."""
+        heading, cells = _widest([self._heading(name)]), _widest(self.columns[name])
+        return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
 
     def _table(self, names: Iterable[str], padding: int) -> "Table":
         from rich.table import Table
@@ -92,9 +92,9 @@ class TextTable(NamedTuple):
         table = Table(padding=(0, padding))
         for name in names:
             is_text = name in self.texts
-            least = None if is_text else _widest(self.columns[name])  # numbers are not folded
+            width = None if is_text else self._column_width(name)  # numbers are not folded
             justify: Literal["left", "right"] = "left" if is_text else "right"
-            table.add_column(Text(self._heading(name)), justify=justify, overflow="fold", min_width=least)
+            table.add_column(Text(self._heading(name)), justify=justify, overflow="fold", width=width)
         for cells in zip(*(self.columns[name] for name in names), strict=True):
             table.add_row(*map(Text, cells))
         return table

@@ -83,7 +83,7 @@ def test_a_models_answers_are_taken(made, tmp_path):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--output", "found.txt"], ".jsonl or .parquet"),
+        (["--output", "found.txt"], "suffixes .jsonl, .parquet"),
         (["--captions", "none.json"], "none.json: cannot be read (No such file"),
         (["--output", "a.jsonl", "--page", "a.jsonl"], "are the same file"),
         (["--output", "none/a.jsonl"], "--output none/a.jsonl: folder "),
