@@ -136,13 +136,16 @@ def _csv(path: Path) -> pa.Table:
     parse = pc_csv.ParseOptions(delimiter="\t" if file_form(path) == "tsv" else ",", newlines_in_values=True)
     content = _content(path)
     block = min(_BLOCK, len(content) + 1)
+    with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
+        stream.write(content)
+        owned = stream.getvalue()
     while True:
         options = {"read_options": pc_csv.ReadOptions(block_size=block), "parse_options": parse}
         try:
-            with pc_csv.open_csv(pa.BufferReader(content), **options) as header:
+            with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
                 types = dict.fromkeys(header.schema.names, pa.string())
             as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
-            return pc_csv.read_csv(pa.BufferReader(content), **options, convert_options=as_text)
+            return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             _check_utf8(content, path)
             if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):

@@ -1,5 +1,6 @@
 """The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
+from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
 from hf_vqa_mc.dataset.parts import PLAN, STATE, divide, make_plan, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import needs_word_vectors, uses_word_vectors, variants_of
@@ -26,6 +27,8 @@ from hf_vqa_mc.sources.source import OpenedSource, Source
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import code_state
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -124,21 +127,21 @@ def work_folder(
     work = Storage(settings.work or f"{location.rstrip('/')}.work")
     if PurePath(location) in (PurePath(work.location), *PurePath(work.location).parents):
         raise InputError(f"--work {work.location}: it must not be the output or a folder in it")
-    state = fingerprint(
-        {
-            "settings": {**asdict(subset(settings, DecoySettings)), "plausible": None},
-            "parts": [settings.largest_part, variants],
-            "vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
-            "input": input_state(opened.source, settings.data_dir),
-            "code": code_state(),
-        }
-    )
+    parts = {
+        "settings": [{**asdict(subset(settings, DecoySettings)), "plausible": None}, settings.largest_part, variants],
+        "word vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
+        "input files": input_contents(opened.source, settings.data_dir),
+        "version of this package": code_state(),
+    }
+    state = {name: fingerprint(part) for name, part in parts.items()}
     if work.exists(STATE):
-        if work.read_json(STATE) != state:
+        before = work.read_json(STATE)
+        if differing := [name for name in state if before.get(name) != state[name]]:
             raise InputError(
-                f"{work.path()} holds an unfinished build with other input, settings or version; repeat that build, "
+                f"{work.path()} holds an unfinished build with other {' and '.join(differing)}; repeat that build, "
                 "remove the folder, or give another one with --work"
             )
+        LOG.info("resuming the build in %s", work.path())
     elif work.exists() and work.names():
         raise InputError(f"{work.path()} holds other files; give a new folder with --work")
     else:
@@ -146,6 +149,9 @@ def work_folder(
         work.write_json(STATE, state)
     try:
         yield work
+    except KeyboardInterrupt:
+        LOG.info("what is finished is kept in %s; the same command resumes", work.path())
+        raise
     except InputError:
         if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
             work.remove()

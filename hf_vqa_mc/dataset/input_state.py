@@ -32,6 +32,15 @@ def input_state(source: Source, data_dir: Path | None) -> list[Any]:
     ]
 
 
+def input_contents(source: Source, data_dir: Path | None) -> list[Any]:
+    """As `input_state`, by the content of the files: copying or touching them changes nothing."""
+    if data_dir is None and source.default_folder is not None:
+        data_dir = source.default_folder()
+    if data_dir is None:
+        return input_state(source, None)
+    return [[str(path.relative_to(data_dir)), _checksum(path)] for path in _files_below(data_dir)]
+
+
 def vectors_state(name: str) -> list[str]:
     """A vector file's name and checksum, and checksums of files with the name as prefix, as with .kv."""
     path = Path(name).expanduser()

@@ -47,7 +47,7 @@ def build_part(location: str, part: int) -> None:
     if work.exists(f"{folder_of(part)}/{BUILT}"):
         return
     plan = Plan(**work.read_json(PLAN))
-    vectors = stored_vectors(location, work.read_json(STATE)) if plan.has_vectors else None
+    vectors = stored_vectors(location, work.read(STATE)) if plan.has_vectors else None
     entries = {}
     with TemporaryDirectory(prefix="vqa-mc-part-") as folder:
         for variant in build_variants(read_part(work, part), plan.variants, vectors, Settings(**plan.settings)):
@@ -136,7 +136,7 @@ class Parts:
     @property
     def vectors(self) -> WordVectors | None:
         """The word vectors of the questions' words."""
-        return stored_vectors(self.work.location, self.work.read_json(STATE)) if self.plan.has_vectors else None
+        return stored_vectors(self.work.location, self.work.read(STATE)) if self.plan.has_vectors else None
 
     def images(self) -> list[pa.Table]:
         """The columns image_id and image_file of each part."""

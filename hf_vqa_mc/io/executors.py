@@ -119,7 +119,7 @@ class RayExecutor:
         finally:
             for call in running:
                 with contextlib.suppress(Exception):
-                    ray.cancel(call, force=True)
+                    ray.cancel(call)
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ def _column(column: pa.ChunkedArray, name: str, location: str) -> pa.Array:
     """A column with the type of ``schema.TRIPLETS``; whole numbers as ids become text."""
     if column.null_count:
         at = pc.index(pc.is_null(column), True).as_py()
-        raise InputError(f"{location}: {name} is empty (null) in row {at} of these, expected a value")
+        raise InputError(f"{location}, record {at}: {name} is empty (null), expected a value")
     try:
         if pa.types.is_floating(column.type):
             raise pa.ArrowTypeError("numbers with fractions are no text")

@@ -34,7 +34,7 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     def write(folder: Path) -> None:
         write_verdicts(folder / VERDICTS, [verdict for one in answered for verdict in _exported(one)])
 
-    usage = [f"vqa-mc remedy DATASET --reject FOLDER/{VERDICTS}"]
+    usage = [f"vqa-mc remedy DATASET --word-vectors corpus --reject FOLDER/{VERDICTS} --output OUTPUT"]
     return Outcome({"conditions": [row], **shares}, [{**row, **shares}], items, write, _bars, usage)
 
 

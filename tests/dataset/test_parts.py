@@ -176,10 +176,12 @@ def test_a_killed_build_resumes_with_the_parts_that_it_finished(built, inputs, t
     assert len(finished) == 3
     assert not (tmp_path / "vqa_mc").exists()
     with pytest.raises(
-        InputError, match=r"vqa_mc.work holds an unfinished build with other input, settings or version"
+        InputError, match=r"vqa_mc.work holds an unfinished build with other settings; repeat that build"
     ):
         vm.build("triplets", output=tmp_path / "vqa_mc", seed=1, **inputs)
     seen = {}
+    for path in inputs["data_dir"].iterdir():
+        path.touch()
 
     def watched(location, part):
         seen[part] = (work / f"part-{part:05d}" / "built.json").exists()
