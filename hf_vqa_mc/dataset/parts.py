@@ -170,7 +170,7 @@ def put_vectors(work: Storage, vectors: WordVectors, words: Iterable[str]) -> No
 
 @cache
 def stored_vectors(location: str, state: bytes) -> WordVectors:
-    """The word vectors of a build, read once per process; ``state``, the file's content, tells builds at a location apart."""
+    """The word vectors of a build, read once per process; its ``state`` tells builds at a location apart."""
     with np.load(io.BytesIO(Storage(location).read(VECTORS)), allow_pickle=False) as stored:
         return WordVectors.of(str(stored["name"]), str(stored["sha256"]), stored["words"].tolist(), stored["vectors"])
 
