@@ -91,7 +91,7 @@ class BuildSettings(DecoySettings, ReadOptions):
     embed_images: bool = option("Write the image into every row instead.", default=False, panel=IMAGES)
     largest_part: int | None = option(
         "Divide the triplets by image into random parts of about this many (1,000 or more), each built with decoys of "
-        "its own: time grows in proportion to the dataset, memory with the part. By default all triplets are one part.",
+        "its own: time grows with the dataset, memory with the part. By default all triplets are one part.",
         default=None,
         check=("1,000 or more", lambda value: value >= 1000),
         panel=LARGE,
