@@ -24,7 +24,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic_folder import check_output
 from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage, is_url
+from hf_vqa_mc.io.storage import Storage, check_url, is_url
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
 from hf_vqa_mc.sources.source import OpenEnded, Source, open_source
@@ -188,6 +188,7 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
 
 def _check_output(location: str, overwrite: bool) -> None:
     """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
+    check_url("--output", location)
     _check_folder_name(PurePath(location).name)
     if is_url(location):
         check_remote(Storage(location), overwrite)

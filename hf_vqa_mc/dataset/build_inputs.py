@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage
+from hf_vqa_mc.io.storage import Storage, check_url, contains, is_url
 from hf_vqa_mc.options import subset
 from hf_vqa_mc.sources.source import OpenedSource, Source
 from hf_vqa_mc.text.many_texts import word_lists
@@ -110,9 +110,13 @@ def work_folder(
     Raises:
         InputError: it holds another build or other files, or cannot be written.
     """
-    work = Storage(settings.work or f"{location.rstrip('/')}.work")
-    if PurePath(location) in (PurePath(work.location), *PurePath(work.location).parents):
-        raise InputError(f"--work {work.location}: it must not be the output or a folder in it")
+    given = settings.work or f"{location.rstrip('/')}.work"
+    check_url("--work", given)
+    work = Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
+    if contains(location, given):
+        raise InputError(f"--work {given}: it must not be the output or a folder in it")
+    if contains(given, location):
+        raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
     state = fingerprint(
         {
             "settings": {**asdict(subset(settings, DecoySettings)), "plausible": None},
@@ -123,7 +127,7 @@ def work_folder(
         }
     )
     if work.exists(STATE):
-        if work.read_json(STATE) != state:
+        if _state_of(work) != state:
             raise InputError(
                 f"{work.path()} holds an unfinished build with other input, settings or version; repeat that build, "
                 "remove the folder, or give another one with --work"
@@ -140,6 +144,14 @@ def work_folder(
             work.remove()
         raise
     work.remove()
+
+
+def _state_of(work: Storage) -> Any:  # noqa: ANN401  any JSON
+    """The state of the build that a folder belongs to."""
+    try:
+        return work.read_json(STATE)
+    except ValueError:
+        raise InputError(f"{work.path()} holds other files; give a new folder with --work") from None
 
 
 def divided(
