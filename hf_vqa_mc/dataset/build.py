@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.build_inputs import VariantInputs, divided, gather, work_folder
+from hf_vqa_mc.dataset.build_inputs import VariantInputs, divided, gather, work_folder, work_location
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
-from hf_vqa_mc.dataset.part_builds import Parts, build_parts
+from hf_vqa_mc.dataset.part_builds import Parts, build_parts, images_of_parts
+from hf_vqa_mc.dataset.parts import UPLOAD
 from hf_vqa_mc.dataset.remote_folder import check_remote, write_remote
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants
@@ -24,7 +25,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic_folder import check_output
 from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage, is_url
+from hf_vqa_mc.io.storage import Storage, check_url, is_url
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
 from hf_vqa_mc.sources.source import OpenEnded, Source, open_source
@@ -77,7 +78,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
-    _check_output(location, settings.overwrite)
+    replaces = _check_output(location, settings)
     with_choices = named is None or bool(named)
     if configs is None and source.open_ended:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
@@ -92,17 +93,17 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         made: VariantInputs | None = None
         parts: Parts | None = None
         search: DistributedSearch | None = None
+        pictured = [distinct_images(reading.config, opened.files) for reading in readings if settings.images]
         if work and settings.largest_part:
-            parts = build_parts(source.name, divided(opened, named, settings, work, progress), executor, progress)
+            divided(opened, named, settings, work, progress)
+            pictured += images_of_parts(work) if settings.images else []
         elif with_choices:
             made = gather(opened, named, settings, progress)
             search = DistributedSearch(work, executor, progress) if work else None
-        images = None
-        if settings.images is not None:
-            wanted = [made.triplets.select(["image_id", "image_file"])] if made else []
-            wanted += parts.images() if parts else []
-            wanted += [distinct_images(reading.config, opened.files) for reading in readings]
-            images = find_images(pa.concat_tables(wanted), settings.images, progress)
+            pictured.append(made.triplets.select(["image_id", "image_file"]))
+        images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
+        if work and settings.largest_part:
+            parts = build_parts(source.name, work, executor, progress)
         variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
         write = partial(
             write_folder,
@@ -119,7 +120,9 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         )
         place = partial(parts.copy_to, progress=progress) if parts else _nothing
         if is_url(location):
-            inventory = write_remote(Storage(location), write, place, settings.overwrite)
+            if work:
+                work.write(UPLOAD, b"")
+            inventory = write_remote(Storage(location), write, place, replaces)
         else:
             inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
     return inventory
@@ -186,13 +189,21 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     return variants, chosen
 
 
-def _check_output(location: str, overwrite: bool) -> None:
-    """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
+def _check_output(location: str, settings: BuildSettings) -> bool:
+    """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it.
+
+    Returns:
+        Whether it may be replaced: also if the same command was interrupted while it uploaded to an object store.
+    """
+    check_url("--output", location)
     _check_folder_name(PurePath(location).name)
-    if is_url(location):
-        check_remote(Storage(location), overwrite)
-    else:
-        check_output(Path(location), BUILT, overwrite)
+    if not is_url(location):
+        check_output(Path(location), BUILT, settings.overwrite)
+        return settings.overwrite
+    output = Storage(location)
+    replaces = settings.overwrite or (output.exists() and work_location(settings, location).exists(UPLOAD))
+    check_remote(output, replaces)
+    return replaces
 
 
 def _check_folder_name(name: str) -> None:

@@ -1,12 +1,12 @@
 """The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
 
+import contextlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage
+from hf_vqa_mc.io.storage import Storage, check_url, contains, is_url
 from hf_vqa_mc.options import subset
 from hf_vqa_mc.sources.source import OpenedSource, Source
 from hf_vqa_mc.text.many_texts import word_lists
@@ -113,7 +113,7 @@ def named_vectors(
     return vectors
 
 
-@contextmanager
+@contextlib.contextmanager
 def work_folder(
     opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, location: str
 ) -> Iterator[Storage]:
@@ -124,9 +124,7 @@ def work_folder(
     Raises:
         InputError: it holds another build or other files, or cannot be written.
     """
-    work = Storage(settings.work or f"{location.rstrip('/')}.work")
-    if PurePath(location) in (PurePath(work.location), *PurePath(work.location).parents):
-        raise InputError(f"--work {work.location}: it must not be the output or a folder in it")
+    work = work_location(settings, location)
     parts = {
         "settings": [{**asdict(subset(settings, DecoySettings)), "plausible": None}, settings.largest_part, variants],
         "word vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
@@ -135,7 +133,7 @@ def work_folder(
     }
     state = {name: fingerprint(part) for name, part in parts.items()}
     if work.exists(STATE):
-        before = work.read_json(STATE)
+        before = _state_of(work)
         if differing := [name for name in state if before.get(name) != state[name]]:
             raise InputError(
                 f"{work.path()} holds an unfinished build with other {' and '.join(differing)}; repeat that build, "
@@ -159,13 +157,29 @@ def work_folder(
     work.remove()
 
 
+def work_location(settings: BuildSettings, location: str) -> Storage:
+    """The work folder of a build; raises InputError if it cannot be one."""
+    given = settings.work or f"{location.rstrip('/')}.work"
+    check_url("--work", given)
+    if contains(location, given):
+        raise InputError(f"--work {given}: it must not be the output or a folder in it")
+    if contains(given, location):
+        raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
+    return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
+
+
+def _state_of(work: Storage) -> dict[str, str]:
+    """The state of the build that a folder belongs to."""
+    with contextlib.suppress(ValueError):
+        if isinstance(found := work.read_json(STATE), dict):
+            return found
+    raise InputError(f"{work.path()} holds other files; give a new folder with --work")
+
+
 def divided(
     opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, work: Storage, progress: Progress
-) -> Storage:
+) -> None:
     """Divide the triplets into ``work``, with a plan; what the same build did before an interruption is kept.
-
-    Returns:
-        ``work``.
 
     Raises:
         InputError: as `gather`, or a variant forms closed answer sets; nothing is left in ``work``.
@@ -175,7 +189,7 @@ def divided(
     if closed:
         raise InputError(f"--largest-part cannot be used with {closed[0]}: closed sets are formed of all rows")
     if work.exists(PLAN):
-        return work
+        return
     vectors = named_vectors(source, variants, settings, progress)
     stream = opened.stream(released_decoys=settings.decoys == "released")
     n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
@@ -191,7 +205,6 @@ def divided(
     if vectors is not None:
         put_vectors(work, vectors, words)
     work.write_json(PLAN, asdict(make_plan(built, method, counts, vectors is not None)))
-    return work
 
 
 def _sentences_of_parts(work: Storage, parts: Sequence[int]) -> Iterator[list[str]]:

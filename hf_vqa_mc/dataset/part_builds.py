@@ -138,16 +138,19 @@ class Parts:
         """The word vectors of the questions' words."""
         return stored_vectors(self.work.location, self.work.read(STATE)) if self.plan.has_vectors else None
 
-    def images(self) -> list[pa.Table]:
-        """The columns image_id and image_file of each part."""
-        return [read_part(self.work, part).select(["image_id", "image_file"]) for part in self.plan.parts]
-
     def copy_to(self, folder: Storage, progress: Progress) -> None:
         """Copy the rows into the dataset folder, by hard links on one disk."""
         progress("copying parts", 0, len(self.files))
         for number, (name, new_name) in enumerate(self.files, 1):
             self.work.copy(name, folder, new_name)
             progress("copying parts", number, len(self.files))
+
+
+def images_of_parts(work: Storage) -> list[pa.Table]:
+    """The distinct images of each part, with the columns image_id and image_file."""
+    names = ["image_id", "image_file"]
+    parts = Plan(**work.read_json(PLAN)).parts
+    return [read_part(work, part).group_by(names, use_threads=False).aggregate([]).select(names) for part in parts]
 
 
 def build_parts(source: str, work: Storage, executor: Executor, progress: Progress) -> Parts:

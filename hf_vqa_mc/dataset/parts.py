@@ -9,6 +9,7 @@
     WORK/part-00000/CONFIG/train-00000-....parquet the rows of a part (`build_part`)
     WORK/part-00000/built.json                     statistics; the part is complete
     WORK/priors.parquet                            eq. 2, fitted on the training rows of all parts
+    WORK/upload.json                               upload of the dataset folder to an object store has begun
     WORK/part-00000/measured.json                  accuracy of eq. 2 on the part's other rows (`measure_part`)
 
 Each file appears in one step, so a build that was stopped goes on where it was. Memory depends on the size of a part
@@ -40,7 +41,7 @@ from hf_vqa_mc.sources.table import in_split_order
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 
-STATE, PLAN, VECTORS = "state.json", "plan.json", "vectors.npz"
+STATE, PLAN, VECTORS, UPLOAD = "state.json", "plan.json", "vectors.npz", "upload.json"
 PRIORS, BUILT, MEASURED = "priors.parquet", "built.json", "measured.json"
 BUFFER_BYTES = 10**9
 """Triplets, as Arrow data, that are divided at a time."""
@@ -98,7 +99,7 @@ def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> t
     words: set[str] = set()
     ids: list[NDArray[np.uint64]] = []
     waiting: list[pa.Table] = []
-    done = n_files = 0
+    done = n_files = waiting_bytes = 0
 
     def write() -> None:
         nonlocal n_files
@@ -122,9 +123,11 @@ def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> t
         questions = table["question"].combine_chunks().dictionary_encode().dictionary
         words.update(texts_of(numbered_words(*comparable_texts(questions))[2]))
         waiting.append(table)
+        waiting_bytes += table.nbytes
         done += table.num_rows
-        if sum(one.nbytes for one in waiting) > BUFFER_BYTES:
+        if waiting_bytes > BUFFER_BYTES:
             write()
+            waiting_bytes = 0
         progress("dividing triplets", done, stream.rows)
     if waiting:
         write()
@@ -154,7 +157,8 @@ def parquet(table: pa.Table) -> bytes:
 
 def read_part(work: Storage, part: int) -> pa.Table:
     """The triplets of a part: train, validation, test, each in the order of the dataset."""
-    names = [name for name in work.names(folder_of(part)) if PurePosixPath(name).name.startswith("triplets-")]
+    files = map(PurePosixPath, work.names(folder_of(part)))  # a killed command may leave triplets-....partial
+    names = [str(file) for file in files if file.name.startswith("triplets-") and file.suffix == ".parquet"]
     return in_split_order([pq.read_table(io.BytesIO(work.read(f"{folder_of(part)}/{name}"))) for name in names])
 
 
@@ -162,7 +166,7 @@ def put_vectors(work: Storage, vectors: WordVectors, words: Iterable[str]) -> No
     """Write the vectors of some words for all workers."""
     listed = sorted(words)
     rows, found = vectors.rows(listed)
-    known = np.array([word for word, has in zip(listed, found, strict=True) if has], np.str_)
+    known = np.frombuffer("\n".join(word for word, has in zip(listed, found, strict=True) if has).encode(), np.uint8)
     file = io.BytesIO()
     np.savez(file, words=known, vectors=rows[found], name=vectors.name, sha256=vectors.sha256)
     work.write(VECTORS, file.getvalue())
@@ -172,7 +176,9 @@ def put_vectors(work: Storage, vectors: WordVectors, words: Iterable[str]) -> No
 def stored_vectors(location: str, state: bytes) -> WordVectors:
     """The word vectors of a build, read once per process; its ``state`` tells builds at a location apart."""
     with np.load(io.BytesIO(Storage(location).read(VECTORS)), allow_pickle=False) as stored:
-        return WordVectors.of(str(stored["name"]), str(stored["sha256"]), stored["words"].tolist(), stored["vectors"])
+        text = stored["words"].tobytes().decode()  # an array of texts would give each the space of the longest
+        words = text.split("\n") if text else []
+        return WordVectors.of(str(stored["name"]), str(stored["sha256"]), words, stored["vectors"])
 
 
 def make_plan(variants: Sequence[str], settings: Settings, counts: Sequence[Counter[str]], has_vectors: bool) -> Plan:

@@ -1,21 +1,33 @@
 """A dataset folder in an object store, which cannot rename folders: its card is written last."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 
 from hf_vqa_mc.dataset.card import CARD
-from hf_vqa_mc.dataset.inventory import Inventory
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.dataset.croissant import CROISSANT
+from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.manifest import MANIFEST, files_in
 from hf_vqa_mc.io.storage import Storage
+
+_OWN = re.compile(
+    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, PREVIEW, CROISSANT)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
+)
+"""Names of the files of a dataset folder."""
 
 
 def check_remote(output: Storage, overwrite: bool) -> None:
     """Raise InputError unless the output can be written and is new, or may be replaced."""
-    if not overwrite and output.exists() and output.names():
+    names = output.names() if output.exists() else []
+    if names and not overwrite:
         raise InputError(
             f"{output.path()}: holds files already; choose another location, or --overwrite to replace it"
+        )
+    if others := [name for name in names if not _OWN.fullmatch(name)]:
+        raise InputError(
+            f"{output.path()}: holds files that vqa-mc build did not write: {listed(others, 1)}; move them"
         )
     output.check_writable()
 
@@ -35,6 +47,7 @@ def write_remote(
         folder = Path(temporary, PurePath(output.location).name)
         inventory = write(folder)
         if overwrite:
+            check_remote(output, overwrite)
             output.remove()
         place(output)
         for name in sorted(set(files_in(folder)) - {MANIFEST}, key=lambda name: name == CARD):

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from hf_vqa_mc.errors import InputError
@@ -17,6 +17,32 @@ from hf_vqa_mc.io.atomic_folder import link_or_copy
 def is_url(location: str) -> bool:
     """Whether a location is an fsspec URL, such as ``s3://bucket/folder``, and not a path."""
     return "://" in location
+
+
+def check_url(option: str, location: str) -> None:
+    """Raise InputError for a URL with credentials, with characters of patterns, or without a folder.
+
+    Credentials would be shown in messages, clients delete all that matches a pattern, and who removes all of a bucket
+    removes the bucket, too.
+    """
+    if not is_url(location):
+        return
+    _, _, path = location.rpartition("://")
+    if "@" in path.partition("/")[0]:
+        raise InputError(f"{option}: a URL must not hold a user or password; credentials come from the environment")
+    if found := sorted(set(path) & set("*?[]")):
+        raise InputError(f"{option} {location}: {found[0]} cannot be used in a URL, where it is part of a pattern")
+    if not path.strip("/").partition("/")[2].strip("/"):
+        raise InputError(f"{option} {location}: give a folder in the bucket ({location.rstrip('/')}/vqa_mc)")
+
+
+def contains(folder: str, location: str) -> bool:
+    """Whether a location is a folder or in it."""
+    if is_url(folder) or is_url(location):
+        parts, others = (PurePosixPath(one.rstrip("/")).parts for one in (folder, location))
+    else:
+        parts, others = (Path(os.path.realpath(one)).parts for one in (folder, location))
+    return others[: len(parts)] == parts
 
 
 @dataclass(frozen=True)
@@ -124,6 +150,8 @@ class Storage:
             elif type(files) is type(others):
                 files.cp_file(path, new_path)
             else:
+                if _is_local(others):
+                    Path(new_path).parent.mkdir(parents=True, exist_ok=True)
                 with files.open(path, "rb") as source, others.open(new_path, "wb") as target:
                     shutil.copyfileobj(source, target, 2**24)
 

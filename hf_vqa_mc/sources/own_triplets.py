@@ -24,7 +24,7 @@ def stream(files: Files) -> Stream:
     Raises:
         InputError: there is no Parquet file, or one cannot be used; names file, column and row.
     """
-    paths = sorted(files.path.rglob("*.parquet")) if isinstance(files, Folder) else []
+    paths = _paths(files.path) if isinstance(files, Folder) else []
     if not paths:
         where = f"{files.path}: no Parquet file" if isinstance(files, Folder) else "triplets: no data folder"
         raise InputError(
@@ -45,12 +45,20 @@ def read(files: Files) -> pa.Table:
     return in_split_order(tables)
 
 
+def _paths(folder: Path) -> list[Path]:
+    """All Parquet files; other programs write folders of files that are named like one."""
+    return sorted(path for path in folder.rglob("*.parquet") if not path.is_dir())
+
+
 def _check_file(path: Path) -> None:
     try:
         check_parquet(path, str(path), path.stat().st_size)
         names = pq.read_schema(path).names
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
+    repeated = [name for name in TRIPLETS.names if names.count(name) > 1]
+    if repeated:
+        raise InputError(f"{path}: more than one column {', '.join(repeated)}; remove the others")
     missing = [name for name in (*REQUIRED, "split") if name not in names]
     if missing == ["split"] and _split_of(path):
         missing = []
@@ -92,6 +100,10 @@ def _column(column: pa.ChunkedArray, name: str, location: str) -> pa.Array:
     except pa.ArrowException:
         expected = "lists of text" if name in _LISTS else "text"
         raise InputError(f"{location}: column {name!r} holds {column.type}, expected {expected}") from None
+    try:
+        found.validate(full=True)
+    except pa.ArrowException as error:
+        raise InputError(f"{location}: {name} holds text that is not UTF-8 ({str(error).splitlines()[0]})") from None
     if name in _LISTS and pc.list_flatten(found).null_count:
         raise InputError(f"{location}: a text of {name} is empty (null), expected text")
     return found

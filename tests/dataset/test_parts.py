@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,9 +19,12 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import part_builds
 from hf_vqa_mc.dataset.part_builds import _decoys_per_row
+from hf_vqa_mc.dataset.parts import put_vectors, stored_vectors
 from hf_vqa_mc.dataset.statistics import decoys_per_row
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.storage import Storage
 from hf_vqa_mc.text.normalisation import comparable
+from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.dataset.fixtures import tree_bytes
 from tests.dataset.own_triplets import rows_of, statistics_of, write_inputs
 from tests.killed import started
@@ -144,6 +148,38 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
         files.rm("/bench", recursive=True)
 
 
+def test_an_interrupted_upload_resumes(built, inputs, monkeypatch):
+    files = fsspec.filesystem("memory")
+    put, written = Storage.put, []
+
+    def interrupted(self, name, file):
+        if self.location.endswith("vqa_mc"):
+            raise KeyboardInterrupt
+        written.append(name)
+        put(self, name, file)
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Storage, "put", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                vm.build("triplets", output="memory://half/vqa_mc", **inputs)
+        assert written
+        assert [name for name in files.find("/half/vqa_mc") if name.endswith(".parquet")]
+        assert not files.exists("/half/vqa_mc/README.md")
+        vm.build("triplets", output="memory://half/vqa_mc", **inputs)
+        stored = {name.removeprefix("/half/vqa_mc/"): files.cat_file(name) for name in files.find("/half")}
+        assert stored == tree_bytes(built)
+    finally:
+        files.rm("/half", recursive=True)
+
+
+def test_missing_images_are_named_before_parts_are_built(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(part_builds, "build_part", lambda *_: pytest.fail("built"))
+    (tmp_path / "images").mkdir()
+    with pytest.raises(InputError, match="1500 of 1500 missing"):
+        vm.build("triplets", output=tmp_path / "vqa_mc", images=tmp_path / "images", **inputs)
+
+
 def test_a_store_that_refuses_writes_is_named_before_work_starts(inputs, monkeypatch):
     def refuse(self, path, value, **kwargs):
         raise PermissionError("AccessDenied")
@@ -232,6 +268,71 @@ def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
     assert (tmp_path / "notes" / "thesis.txt").read_text() == "years of work"
 
 
+def test_what_a_killed_command_left_of_a_write_is_not_read(inputs, built, tmp_path, monkeypatch):
+    def fail(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hf_vqa_mc.dataset.build.build_parts", fail)
+        with pytest.raises(KeyboardInterrupt):
+            vm.build("triplets", output=tmp_path / "vqa_mc", **inputs)
+    folder = tmp_path / "vqa_mc.work" / "part-00002"
+    shutil.copy(folder / "triplets-00000.parquet", folder / "triplets-00000.parquet.0123.partial")
+    (folder / "triplets-00000.parquet.4567.partial").write_bytes(b"PAR1")
+    vm.build("triplets", output=tmp_path / "vqa_mc", **inputs)
+    assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
+
+
+def test_parts_in_an_object_store_make_a_folder_on_disk(built, inputs, tmp_path):
+    vm.build("triplets", output=tmp_path / "vqa_mc", work="memory://bench/parts", **inputs)
+    assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
+    assert not fsspec.filesystem("memory").exists("/bench/parts")
+
+
+def test_other_files_in_an_object_store_are_kept(inputs):
+    files = fsspec.filesystem("memory")
+    try:
+        files.pipe_file("/bench/vqa_mc/thesis.txt", b"years of work")
+        with pytest.raises(InputError, match=r"holds files that vqa-mc build did not write: thesis.txt; move them"):
+            vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **inputs)
+        assert files.cat_file("/bench/vqa_mc/thesis.txt") == b"years of work"
+    finally:
+        files.rm("/bench", recursive=True)
+
+
+def test_a_long_word_does_not_take_its_space_for_each_word(tmp_path):
+    words = ["a" * 10**6, *(f"word{n}" for n in range(20_000))]
+    vectors = WordVectors.of("some", "0", words, np.ones((len(words), 2), np.float32))
+    put_vectors(Storage(str(tmp_path)), vectors, words)
+    found = stored_vectors(str(tmp_path), "a state")
+    assert found.rows(words)[1].all()
+    assert (tmp_path / "vectors.npz").stat().st_size < 2 * 10**6
+
+
+def test_triplets_in_folders_named_like_files_are_read(inputs, built, tmp_path):
+    for path in inputs["data_dir"].iterdir():
+        (tmp_path / "data" / path.name).mkdir(parents=True)
+        shutil.copy(path, tmp_path / "data" / path.name / path.name)
+    vm.build("triplets", output=tmp_path / "vqa_mc", **{**inputs, "data_dir": tmp_path / "data"})
+    assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
+
+
+def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
+    table = pq.read_table(inputs["data_dir"] / "train-00000.parquet")
+    path = tmp_path / "data" / "train-00000.parquet"
+    path.parent.mkdir()
+    damaged = pa.array([b"\xff what"] * table.num_rows, pa.binary())
+    text = pa.Array.from_buffers(pa.string(), len(damaged), damaged.buffers())
+    options = {**inputs, "data_dir": path.parent, "output": tmp_path / "vqa_mc"}
+    pq.write_table(table.set_column(table.column_names.index("question"), "question", text), path)
+    with pytest.raises(InputError, match="question holds text that is not UTF-8"):
+        vm.build("triplets", **options)
+    pq.write_table(table.append_column("question", table["question"]), path)
+    with pytest.raises(InputError, match="more than one column question; remove the others"):
+        vm.build("triplets", **options)
+    assert [one.name for one in tmp_path.iterdir()] == ["data"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -240,11 +341,21 @@ def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
         ({"largest_part": 10}, "--largest-part 10: expected 1,000 or more"),
         ({"largest_part": None, "work": "here"}, "--work is used only with --largest-part or --executor ray"),
         ({"work": "vqa_mc/work", "output": "vqa_mc"}, "it must not be the output or a folder in it"),
+        ({"work": ""}, "it is removed at the end, so it must not hold the output"),
+        ({"work": "memory://bench", "output": "memory://bench/vqa_mc"}, "--work memory://bench: give a folder in the"),
+        (
+            {"work": "memory://a/b", "output": "memory://a/b/c"},
+            "it is removed at the end, so it must not hold the output",
+        ),
+        ({"output": "memory://me:secret@bench/vqa_mc"}, "--output: a URL must not hold a user or password"),
+        ({"output": "memory://bench/[ab]"}, r"--output memory://bench/\[ab\]: \[ cannot be used in a URL"),
         ({"address": "auto"}, "--address is used only with --executor ray"),
         ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
     ],
 )
 def test_options_that_do_not_go_together_are_named(options, message, inputs, tmp_path):
     with pytest.raises(InputError, match=message):
+        if options.get("work") == "":
+            options = {"work": str(tmp_path)}
         vm.build("triplets", **{"output": tmp_path / "vqa_mc", **inputs, **options})
     assert not list(tmp_path.iterdir())
