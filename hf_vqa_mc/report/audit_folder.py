@@ -24,7 +24,6 @@ from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_b
 from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, spec_of
-from hf_vqa_mc.remedies.new_decoys import check_images
 from hf_vqa_mc.report.badge import badge_svg
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
@@ -61,6 +60,8 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
         benchmark: the audited benchmark.
         name: from the path of the dataset and of its images to the text in the command.
     """
+    from hf_vqa_mc.remedies.new_decoys import check_images  # loads datasets
+
     dataset = settings.dataset
     if not isinstance(dataset, str | Path):
         return ""

@@ -36,7 +36,7 @@ def test_bars_of_two_datasets_have_one_scale(one, other):
     tables = [{"name": [f"n{row}" for row in range(len(counts))], "count": counts} for counts in (one, other)]
     drawing = Bars("name", "count")([("a", Found(table=tables[0])), ("b", Found(table=tables[1]))])
     bars = [shape for shape in drawing.shapes if shape.title]
-    scale = {round((one.points[1][0] - one.points[0][0]) / int(one.title.split(": ")[1].replace(",", "")), 6)
+    scale = {round((one.points[1][0] - one.points[0][0]) / int(one.title.split(": ")[1].replace(",", "")), 4)
              for one in bars}  # fmt: skip
     assert len(scale) == 1
     assert {bar.colour for bar in bars} <= set(SERIES)
