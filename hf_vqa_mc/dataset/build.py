@@ -121,7 +121,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         place = partial(parts.copy_to, progress=progress) if parts else _nothing
         if is_url(location):
             if work:
-                work.write(UPLOAD, b"")
+                work.write_json(UPLOAD, location)
             inventory = write_remote(Storage(location), write, place, replaces)
         else:
             inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
@@ -201,9 +201,14 @@ def _check_output(location: str, settings: BuildSettings) -> bool:
         check_output(Path(location), BUILT, settings.overwrite)
         return settings.overwrite
     output = Storage(location)
-    replaces = settings.overwrite or (output.exists() and work_location(settings, location).exists(UPLOAD))
+    replaces = settings.overwrite or (output.exists() and _uploads_to(location, work_location(settings, location)))
     check_remote(output, replaces)
     return replaces
+
+
+def _uploads_to(location: str, work: Storage) -> bool:
+    """Whether an interrupted build began to upload to a location, and no other one."""
+    return work.exists(UPLOAD) and work.read_json(UPLOAD) == location
 
 
 def _check_folder_name(name: str) -> None:

@@ -166,6 +166,10 @@ def test_an_interrupted_upload_resumes(built, inputs, monkeypatch):
         assert written
         assert [name for name in files.find("/half/vqa_mc") if name.endswith(".parquet")]
         assert not files.exists("/half/vqa_mc/README.md")
+        files.pipe_file("/half/other/README.md", b"another dataset")
+        with pytest.raises(InputError, match="memory://half/other: holds files already"):
+            vm.build("triplets", output="memory://half/other", work="memory://half/vqa_mc.work", **inputs)
+        files.rm("/half/other", recursive=True)
         vm.build("triplets", output="memory://half/vqa_mc", **inputs)
         stored = {name.removeprefix("/half/vqa_mc/"): files.cat_file(name) for name in files.find("/half")}
         assert stored == tree_bytes(built)
