@@ -12,8 +12,8 @@
     WORK/upload.json                               upload of the dataset folder to an object store has begun
     WORK/part-00000/measured.json                  accuracy of eq. 2 on the part's other rows (`measure_part`)
 
-Each file appears in one step, so a build that was stopped goes on where it was. Memory depends on the size of a part
-and time on the number of parts; the bytes of the result on neither workers nor interruptions.
+Each file appears in one step, so an interrupted build resumes. Memory depends on the size of a part, time on the
+number of parts. The bytes of the result do not depend on the number of workers or on interruptions.
 """
 
 import io
@@ -174,7 +174,7 @@ def put_vectors(work: Storage, vectors: WordVectors, words: Iterable[str]) -> No
 
 @cache
 def stored_vectors(location: str, state: bytes) -> WordVectors:
-    """The word vectors of a build, read once per process; its ``state`` tells builds at a location apart."""
+    """The word vectors of a build, read once per process; its ``state`` distinguishes builds at one location."""
     with np.load(io.BytesIO(Storage(location).read(VECTORS)), allow_pickle=False) as stored:
         text = stored["words"].tobytes().decode()  # an array of texts would give each the space of the longest
         words = text.split("\n") if text else []

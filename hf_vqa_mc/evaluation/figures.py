@@ -190,14 +190,14 @@ class Figures:
         if (orders := self.questions.orders) is not None:
             by_row = zip(kinds, self.rows, strict=True)
             kinds = [of_row and [of_row[index] for index in orders[row]] for of_row, row in by_row]
-        picked, offered, parsed = Counter[str](), Counter[str](), 0
+        picked, shown, parsed = Counter[str](), Counter[str](), 0
         for of_row, kinds_of_row in zip(self.of(name).picked.tolist(), kinds, strict=True):
             for index in of_row:
                 if index >= 0 and kinds_of_row:
                     parsed += 1
                     picked[kinds_of_row[index]] += 1
-                    offered.update({kind: count / len(kinds_of_row) for kind, count in Counter(kinds_of_row).items()})
-        return {kind: {"picked": picked[kind] / parsed, "share": offered[kind] / parsed} for kind in sorted(offered)}
+                    shown.update({kind: count / len(kinds_of_row) for kind, count in Counter(kinds_of_row).items()})
+        return {kind: {"picked": picked[kind] / parsed, "share": shown[kind] / parsed} for kind in sorted(shown)}
 
     def sets(self, name: str) -> Share | None:
         """The share of closed answer sets answered correctly, of those with all replies; None without sets."""
