@@ -6,6 +6,7 @@ part. Trained probes, which are evaluated on a sample anyway, and predictive tex
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.executors import Executor, LocalExecutor
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.text.word_vectors import load_word_vectors
+from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
-BYTES_PER_ROW = 2_500
-"""Memory that counting in a row takes, more than `.ci/bench audit_parts` measures."""
+BASE_BYTES, BYTES_PER_ROW = 500_000_000, 2_500
+"""Memory of a worker, and of each row of its part: more than `.ci/bench parts` measures."""
 
 
 class Division(NamedTuple):
@@ -40,6 +41,11 @@ class Division(NamedTuple):
     def size(self) -> int:
         """Number of parts."""
         return len(next(iter(self.rows.values())))
+
+    @property
+    def largest(self) -> int:
+        """Number of rows of all splits in the largest part."""
+        return max(sum(map(len, of_splits)) for of_splits in zip(*self.rows.values(), strict=True))
 
 
 def audit_in_parts(
@@ -59,18 +65,18 @@ def audit_in_parts(
     parts = divide(benchmark.splits, settings.largest_part)
     if parts.size == 1:
         return audit(benchmark, settings, progress)
-    vectors = None if settings.word_vectors is None else load_word_vectors(settings.word_vectors)
+    vectors = _vectors(settings.word_vectors)
     benchmark = replace(benchmark, splits={name: _counted(split) for name, split in benchmark.splits.items()})
     first = replace(benchmark, splits=_splits(benchmark.splits, parts, 0))
     found = [_without_texts(search(first, settings, vectors, progress))]
     counting = replace(settings, probes=False, mlps=False, language_model=None, features=None)
     calls = _Calls(benchmark, counting, parts)
-    memory = BYTES_PER_ROW * max(map(len, parts.rows[benchmark.evaluated]))
+    memory = BASE_BYTES + BYTES_PER_ROW * parts.largest
     found += (executor or LocalExecutor()).run(count_part, calls, "auditing parts", progress, memory=memory)
     pooled = pool(found, parts.rows[benchmark.evaluated])
     note = (
         f"Rows were divided by image into {parts.size:,} parts; counts are made within each part, trained probes and "
-        f"predictive texts are those of the first one."
+        "predictive texts are those of the first one."
     )
     benchmark = replace(benchmark, notes=(*benchmark.notes, note))
     return of_found(benchmark, settings, pooled, vectors.sha256 if vectors else None)
@@ -137,8 +143,13 @@ def _counted(split: Split) -> Split:
 
 def count_part(benchmark: Benchmark, settings: ProbeSettings) -> Found:
     """What counting finds in a part."""
-    vectors = None if settings.word_vectors is None else load_word_vectors(settings.word_vectors)
-    return _without_texts(search(benchmark, settings, vectors))
+    return _without_texts(search(benchmark, settings, _vectors(settings.word_vectors)))
+
+
+@lru_cache(maxsize=1)
+def _vectors(name: str | None) -> WordVectors | None:
+    """The word vectors, read once per process."""
+    return None if name is None else load_word_vectors(name)
 
 
 def _without_texts(found: Found) -> Found:
