@@ -108,7 +108,8 @@ def _units(split: Split) -> list[str]:
 
 
 def _splits(splits: Mapping[str, Split], parts: Division, part: int) -> dict[str, Split]:
-    return {name: split.take(parts.rows[name][part]) for name, split in splits.items()}
+    rows = {name: of_parts[part] for name, of_parts in parts.rows.items()}
+    return {name: replace(split.take(rows[name]), numbers=rows[name]) for name, split in splits.items()}
 
 
 @dataclass(frozen=True)
@@ -163,15 +164,15 @@ def pool(found: Sequence[Found], rows: Sequence[NDArray[np.int64]]) -> Found:
     """What was found in all parts together; ``rows`` has the rows of each part, as indices."""
     first, findings = found[0], pooled_findings([one.findings for one in found], rows)
     left_out = [NotRun(one.name, "it needs all rows at once") for one in findings if one.needs_all_rows]
-    every = _Scattered(rows)
+    every, chances = _Scattered(rows), [one.rows.chance for one in found]
     return Found(
         PooledRows(every([one.rows.positions for one in found], MISSING)),
         [one for one in findings if not one.needs_all_rows],
         {reason: every([one.ambiguous[reason] for one in found], False) for reason in first.ambiguous},
         first.predictive_texts,
         _pooled_sets([one.exact for one in found], every),
-        _pooled_shortcuts([one.shortcuts for one in found], every),
-        _pooled_shortcuts([one.cross_fitted for one in found], every),
+        _pooled_shortcuts([one.shortcuts for one in found], chances, every),
+        _pooled_shortcuts([one.cross_fitted for one in found], chances, every),
         first.not_run + left_out,
     )
 
@@ -194,9 +195,12 @@ class _Scattered:
         return every
 
 
-def _pooled_shortcuts(found: Sequence[list[Shortcut]], every: _Scattered) -> list[Shortcut]:
-    """Each strategy's predictions in all parts; NaN in parts in which it was not run, or all choices tied.
+def _pooled_shortcuts(
+    found: Sequence[list[Shortcut]], chances: Sequence[NDArray[np.float64]], every: _Scattered
+) -> list[Shortcut]:
+    """Each strategy's predictions in all parts.
 
+    Trained probes have none but in the first part. Of the others, a part has none if all choices tie in all its rows.
     The lists are emptied, since their arrays take much memory.
     """
     of_parts = [{one.name: one for one in part} for part in found]
@@ -206,10 +210,12 @@ def _pooled_shortcuts(found: Sequence[list[Shortcut]], every: _Scattered) -> lis
     for name in dict.fromkeys(name for part in of_parts for name in part):
         own = [part.pop(name, None) for part in of_parts]
         some = [one for one in own if one is not None]
-        arrays: dict[str, Any] = {"scores": every([None if one is None else one.scores for one in own], np.nan)}
-        if any(one.probabilities is not None for one in some):
+        tied: Sequence[NDArray[np.float64] | None] = [None] * len(own) if some[0].trained else chances
+        scores = [other if one is None else one.scores for one, other in zip(own, tied, strict=True)]
+        arrays: dict[str, Any] = {"scores": every(scores, np.nan)}
+        if some[0].probabilities is not None:
             arrays["probabilities"] = every([None if one is None else one.probabilities for one in own], np.nan)
-        if any(one.clusters is not None for one in some):
+        if some[0].clusters is not None:
             arrays["clusters"] = every(_numbered([None if one is None else one.clusters for one in own]), MISSING)
         pooled.append(replace(some[0], **arrays, folds=max(one.folds for one in some)))
     return pooled

@@ -50,6 +50,26 @@ def test_counts_of_labels_are_those_of_the_own_part():
     assert 0.3 < pooled["answer prior (eq. 2)"].gain < whole["answer prior (eq. 2)"].gain
 
 
+def test_labels_that_depend_on_the_row_number_are_found_in_parts(rows):
+    labels = [row % 4 for row in range(4000)]
+    placed = rows.set_column(rows.schema.get_field_index("label"), "label", pa.array(labels, pa.int64()))
+    pooled = figures(audit_in_parts(benchmark(placed), IN_PARTS))
+    assert pooled["row number"].accuracy == 1
+
+
+def test_a_strategy_that_does_not_apply_in_a_part_guesses_there(rows):
+    """Only the last of these rows have a choice of their own length."""
+    choices = [["a", "b", "c", "d"]] * 3900 + [["a", "b", "cc", "d"]] * 100
+    table = rows.set_column(rows.schema.get_field_index("choices"), "choices", pa.array(choices))
+    label = pa.array([2] * 4000, pa.int64())
+    table = table.set_column(rows.schema.get_field_index("label"), "label", label)
+    table = table.set_column(
+        rows.schema.get_field_index("image_id"), "image_id", pa.array([str(row // 200) for row in range(4000)])
+    )
+    whole, pooled = (figures(audit_in_parts(benchmark(table), settings)) for settings in (COUNTS, IN_PARTS))
+    assert pooled["longest choice"] == whole["longest choice"]
+
+
 def test_findings_of_parts_are_added_and_those_that_need_all_rows_are_named(rows):
     table = pa.concat_tables([rows, rows.slice(0, 40)])  # 40 rows twice
     whole, pooled = (audit_in_parts(benchmark(table), settings) for settings in (COUNTS, IN_PARTS))
