@@ -169,6 +169,7 @@ class EvaluateResult(Result):
     EvaluateSettings,
     "vqa-mc evaluate benchmark.csv --model HuggingFaceTB/SmolVLM-256M-Instruct --rotations all",
     "vqa-mc evaluate vqa_mc cocoqa_iou_qou --model my-model --base-url http://localhost:8000/v1 --sample 1000",
+    "vqa-mc evaluate vqa_mc cocoqa_iou_qou --model HuggingFaceTB/SmolVLM-256M-Instruct --executor ray --address auto",
 )
 def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     """Evaluate a model.
@@ -179,7 +180,8 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     Raises:
         InputError: the benchmark or the model cannot be used, or ``output`` has another run.
         ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
-        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``.
+        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``, and
+            ``executor="ray"`` the extra ``ray``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
     from hf_vqa_mc.evaluation.run_folder import ANSWERS
