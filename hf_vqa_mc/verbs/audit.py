@@ -5,16 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import LARGE, ProbeSettings
+from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.executors import ExecutorName
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.options import (
-    AT_LEAST_ONE,
     RUNNING,
-    address_option,
-    check_address,
+    ExecutorOptions,
     option,
     overwrite_option,
     settings,
@@ -43,20 +40,13 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class AuditSettings(ProbeSettings, BenchmarkOptions):
+class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
     guessing. Probes are fitted on the training split, or by cross-validation if there is none.
     """
 
-    executor: ExecutorName = option(
-        "local, or ray (extra ray): parts of --largest-part are counted on a Ray cluster.",
-        default="local",
-        panel=LARGE,
-    )
-    address: str | None = address_option(LARGE)
-    workers: int | None = option("With --executor ray: CPUs of a call.", default=None, check=AT_LEAST_ONE, panel=LARGE)
     output: Path | None = option(
         "Folder of report.html, audit.json, rows.parquet and badge.svg; by default vqa_mc_audit/NAME for the command.",
         default=None,
@@ -88,8 +78,7 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     )
 
     def __post_init__(self) -> None:
-        ProbeSettings.__post_init__(self)
-        check_address(self.address, self.executor)
+        super().__post_init__()
         if self.executor != "local" and self.largest_part is None:
             raise InputError("--executor ray needs --largest-part, the rows that a call counts")
         for name in ("against_config", "fail_on_regression"):
