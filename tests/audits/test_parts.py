@@ -1,13 +1,18 @@
 """Audits in parts: the counts of all parts together, whatever makes them."""
 
+import os
+import signal
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.audits import parts
 from hf_vqa_mc.audits.auditing import audit
-from hf_vqa_mc.audits.parts import audit_in_parts, divide
+from hf_vqa_mc.audits.parts import audit_in_parts, count_part, divide
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import planted, split_of
@@ -131,3 +136,23 @@ def test_a_certificate_of_an_audit_in_parts_is_verified_in_the_same_parts(rows, 
 def test_ray_needs_parts(rows):
     with pytest.raises(InputError, match="--executor ray needs --largest-part"):
         vm.audit(rows.to_pandas(), executor="ray")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 7])
+def test_a_cluster_finds_the_same_whatever_dies(rows, cluster, monkeypatch, tmp_path, workers):
+    audited = partial(vm.audit, rows.to_pandas(), probes=False, largest_part=1000)
+    local = audited().to_dict()
+    monkeypatch.setattr(parts, "count_part", partial(dies_once, tmp_path / "died"))
+    assert (
+        vm.audit(rows.to_pandas(), probes=False, largest_part=1000, executor="ray", workers=workers).to_dict() == local
+    )
+    assert (tmp_path / "died").exists()
+
+
+def dies_once(marker, benchmark, settings):
+    """As `count_part`, but the first worker dies."""
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return count_part(benchmark, settings)
