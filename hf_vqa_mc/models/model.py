@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from torch import nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -189,11 +190,26 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type {config.model_type!r} is not a model of this package; expected {known}")
 
 
+class VqaModel(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """A model whose layers are initialised as torch does."""
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.RNNBase | nn.RNNCellBase | nn.Embedding | nn.Conv1d | nn.Conv2d):
+            module.reset_parameters()
+
+
 def check_sizes(config: PreTrainedConfig, *names: str) -> None:
     """Raise InputError unless the named settings are 1 or more."""
     for name in names:
         if getattr(config, name) < 1:
             raise InputError(f"{name} is {getattr(config, name)}, expected 1 or more")
+
+
+def check_dropout(config: PreTrainedConfig, *names: str) -> None:
+    """Raise InputError unless the named settings are in [0, 1)."""
+    for name in names:
+        if not 0 <= getattr(config, name) < 1:
+            raise InputError(f"{name} is {getattr(config, name)}, expected 0 or more, and less than 1")
 
 
 def check_steps(config: PreTrainedConfig) -> None:

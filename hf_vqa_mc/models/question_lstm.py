@@ -7,11 +7,11 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden, classifier, needed
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, VqaModel, check_sizes
 from hf_vqa_mc.models.prefix_lstm import last_states
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
@@ -51,10 +51,10 @@ class QuestionLstmVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "vocabulary_size", "word_size", "lstm_size", "lstm_layers")
-        check_hidden(self.hidden_sizes, self.dropout)
+        check_hidden(self)
 
 
-class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class QuestionLstmForOpenEndedVqa(VqaModel):
     """Word vectors (tanh) -> LSTM -> its last cell and hidden states, times the image -> classifier."""
 
     config_class = QuestionLstmVqaConfig
@@ -73,10 +73,6 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
             joint *= 2
         self.classifier = classifier(joint, config.hidden_sizes, config.num_labels, config.dropout, config.activation)
         self.post_init()  # type: ignore[no-untyped-call]
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
-            module.reset_parameters()
 
     def forward(
         self, question_indices: Tensor, image_features: Tensor | None = None, labels: Tensor | None = None
