@@ -46,12 +46,9 @@ class Continuations:
     def scores(
         self, encoded: Encoded, rows: Sequence[Continuation], repeated: Callable[[Sequence[int]], Encoded]
     ) -> list[float]:
-        """The log-probability of each continuation, summed over its tokens.
+        """The log-probability of each continuation of a batch of prompts, summed over its tokens.
 
-        Args:
-            encoded: a batch of prompts.
-            rows: continuations.
-            repeated: the tensors of the prompts with these indices.
+        ``repeated`` gives the tensors of the prompts with some indices.
         """
         has_images = any(name.startswith("pixel_values") for name in encoded)
         needs_cache = max(len(tokens) for _, tokens in rows) > 1
