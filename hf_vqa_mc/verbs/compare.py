@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
-from hf_vqa_mc.text.tables import check_suffix, csv_bytes
+from hf_vqa_mc.text.tables import check_suffix, csv_bytes, frame_bytes
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.comparison import Comparison, Line
@@ -127,20 +127,6 @@ class CompareResult(Result):
         }
         return content[check_suffix(path, "path", FORMATS)]()
 
-    def _changed_content(self, path: Path) -> bytes:
-        """The content of a file of the changed questions."""
-        import json
-
-        from hf_vqa_mc.io.atomic_file import json_bytes
-
-        frame = self.changed
-        if path.suffix == ".csv":
-            return csv_bytes(frame)
-        if path.suffix == ".json":
-            return json_bytes(json.loads(frame.to_json(orient="records")), 1)
-        parquet: bytes = frame.to_parquet(index=False)
-        return parquet
-
 
 def _figures(line: "Line") -> dict[str, Any]:
     """The figures of a line, flat."""
@@ -183,6 +169,6 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     if settings.output is not None:
         contents[settings.output] = done._content(settings.output)
     if settings.changed is not None:
-        contents[settings.changed] = done._changed_content(settings.changed)
+        contents[settings.changed] = frame_bytes(done.changed, settings.changed.suffix)
     write_together(contents, settings.overwrite)
     return replace(done, written=tuple(contents))

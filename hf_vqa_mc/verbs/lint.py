@@ -10,7 +10,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.counted import counted
-from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes
+from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
 
 if TYPE_CHECKING:
     from hf_vqa_mc.descriptions.linting import Linting
@@ -133,29 +133,13 @@ class LintResult(Result):
         frame: pd.DataFrame = self.linting.issues.to_pandas()
         return frame.astype({"row": "Int64"})
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write all issues to a file, in the format of its suffix."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        check_suffix(Path(path), "path", FORMATS)
-        check_output_file(Path(path), "path", self.settings.inputs, overwrite)
-        write_bytes(Path(path), self._content(Path(path)), overwrite)
-        return [Path(path)]
+    @property
+    def _inputs(self) -> list[Path]:
+        return self.settings.inputs
 
     def _content(self, path: Path) -> bytes:
-        import json
-
-        from hf_vqa_mc.io.atomic_file import json_bytes
-
-        if path.suffix == ".csv":
-            return csv_bytes(self.to_pandas())
-        if path.suffix == ".parquet":
-            parquet: bytes = self.to_pandas().to_parquet(index=False)
-            return parquet
-        records = self.linting.issues.to_pylist()
-        if path.suffix == ".json":
-            return json_bytes(records, 1)
-        return "".join(f"{json.dumps(one)}\n" for one in records).encode()
+        """All issues, in the format of the suffix."""
+        return frame_bytes(self.to_pandas(), check_suffix(path, "path", FORMATS))
 
 
 @verb(

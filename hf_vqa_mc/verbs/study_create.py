@@ -49,13 +49,9 @@ class StudyCreateResult(Result):
         rows = [[one.question_id, one.question, one.choices] for one in self.items if not one.control]
         return frame_of(rows, columns=["question_id", "question", "choices"])
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write a copy of the study without answers."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_bytes(Path(path), self.content, overwrite)
-        return [Path(path)]
+    def _content(self, path: Path) -> bytes:
+        """The study without answers."""
+        return self.content
 
 
 @verb(

@@ -71,14 +71,6 @@ class StudyServeResult(Result):
 
         return pd.DataFrame.from_dict(self.to_dict(), orient="index").rename_axis("condition").reset_index()
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the progress as JSON."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_json(Path(path), self.to_dict(), overwrite=overwrite)
-        return [Path(path)]
-
 
 @verb(
     StudyServeSettings,
