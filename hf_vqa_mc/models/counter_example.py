@@ -12,8 +12,8 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
-from hf_vqa_mc.models.prefix_lstm import last_states
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.prefix_lstm import question_states
+from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL
 
 NO_PICK = -1
@@ -119,7 +119,7 @@ class CounterExampleForOpenEndedVqa(VqaModel):
         Raises:
             InputError: the number of candidates is not the config's.
         """
-        states = self._states(question_indices)
+        states = question_states(self.lstm, self.words, question_indices)
         question = self.dropout(self.question(self.dropout(states)).tanh())
         joint = question * self._seen(image_features)
         logits = self.classifier(joint)
@@ -141,14 +141,6 @@ class CounterExampleForOpenEndedVqa(VqaModel):
             ranking = ranking_loss(output.candidate_scores, picked, self.config.margin)
             output.loss = output.loss + self.config.ranking_weight * ranking
         return output
-
-    def _states(self, question_indices: Tensor) -> Tensor:
-        """Cell and hidden states of all layers after the last word, (batch, states)."""
-        if question_indices.device.type == "cpu":
-            hidden, cell = last_states(self.lstm, self.words, question_indices)
-        else:
-            hidden, cell = self.lstm(packed(self.words(question_indices).tanh(), question_indices))[1]
-        return torch.cat([*cell, *hidden], -1)
 
     def _seen(self, images: Tensor) -> Tensor:
         seen: Tensor = self.dropout(self.image(functional.normalize(images, dim=-1)).tanh())

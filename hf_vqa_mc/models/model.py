@@ -1,10 +1,11 @@
 """The declaration of a model, used by training, prediction, transfer, the pipeline and cards."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from torch import nn
+from torch import Tensor, nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -196,6 +197,19 @@ class VqaModel(PreTrainedModel):  # type: ignore[no-untyped-call]
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, nn.Linear | nn.RNNBase | nn.RNNCellBase | nn.Embedding | nn.Conv1d | nn.Conv2d):
             module.reset_parameters()
+
+
+class FittedModel(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """An open-ended model whose weights are counts of the training questions, taken in one pass over them."""
+
+    @abstractmethod
+    def fit(self, labels: Tensor, **inputs: Tensor) -> None:
+        """Fit the model; arguments are those of ``forward``, of all training questions."""
+
+
+def stored(tensor: Tensor) -> nn.Parameter:
+    """A tensor as a weight that is not trained; transformers cannot load a model that has only buffers."""
+    return nn.Parameter(tensor, requires_grad=False)
 
 
 def check_sizes(config: PreTrainedConfig, *names: str) -> None:

@@ -12,8 +12,8 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden, classifier, needed
 from hf_vqa_mc.models.model import Model, VqaModel, check_sizes
-from hf_vqa_mc.models.prefix_lstm import last_states
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.prefix_lstm import question_states
+from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
 
 
@@ -90,8 +90,7 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
         Raises:
             InputError: the image is missing, or a question has no words.
         """
-        hidden, cell = self._last_states(question_indices)
-        states = torch.cat([*cell, *hidden], -1)
+        states = question_states(self.lstm, self.words, question_indices)
         joint = states if self.question is None else self.dropout(self.question(self.dropout(states)).tanh())
         if self.image is not None:
             image = needed(image_features, "image_features", self.config)
@@ -99,13 +98,6 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
             image = image if self.question is None else self.dropout(image.tanh())
             joint = joint * image if self.config.fusion == "product" else torch.cat([joint, image], -1)
         return answer_output(self.classifier(joint), labels)
-
-    def _last_states(self, question_indices: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden and cell states after the last word, each (layers, batch, lstm_size)."""
-        if question_indices.device.type == "cpu":
-            return last_states(self.lstm, self.words, question_indices)
-        states: tuple[Tensor, Tensor] = self.lstm(packed(self.words(question_indices).tanh(), question_indices))[1]
-        return states
 
 
 def _declared(

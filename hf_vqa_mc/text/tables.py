@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import json_bytes
 from hf_vqa_mc.text.markdown import code, one_line, plain
 
 if TYPE_CHECKING:
@@ -160,6 +159,8 @@ def csv_bytes(frame: "pd.DataFrame") -> bytes:
 
 def frame_bytes(frame: "pd.DataFrame", suffix: str) -> bytes:
     """A data frame in the format of a suffix: .csv as `csv_bytes`, .parquet, .json (a list of records) or .jsonl."""
+    from hf_vqa_mc.io.atomic_file import json_bytes
+
     if suffix == ".csv":
         return csv_bytes(frame)
     if suffix == ".parquet":

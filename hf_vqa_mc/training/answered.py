@@ -19,8 +19,8 @@ from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.ranked import Ranked
 
 DECIMALS = 6
 """Decimals of attention in files."""
