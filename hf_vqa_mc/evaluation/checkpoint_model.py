@@ -23,16 +23,9 @@ KEPT = 500
 class CheckpointModel:
     """A model of ``vqa-mc train``: a multiple-choice model, or an open-ended one that scores the choices as answers.
 
-    Where no image is shown, its features are zeros; a hidden question has no words.
-
-    Args:
-        name: folder or name on the Hub.
-        device: such as ``cuda:1``; by default the GPU if there is one.
-        batch_size: maximum number of questions per forward pass.
-        word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training.
-
-    Raises:
-        InputError: the checkpoint is damaged, or an option does not fit it.
+    Where no image is shown, its features are zeros; a hidden question has no words. ``batch_size`` questions at most
+    are read per forward pass; word vectors are for words that were not in training. Raises InputError if the
+    checkpoint is damaged, or an option does not fit it.
     """
 
     def __init__(

@@ -27,13 +27,9 @@ Continuation = tuple[int, Sequence[int]]
 
 
 class Continuations:
-    """Scores continuations of prompts.
+    """Scores continuations of prompts, at most ``batch_size`` per forward pass, padded by ``pad`` on the right.
 
-    Args:
-        model: a causal or image-text-to-text model.
-        sees_images: whether it is the latter, which finds its own positions.
-        pad: the token that pads continuations on the right.
-        batch_size: maximum number of continuations per forward pass.
+    The model is a causal one or, with ``sees_images``, an image-text-to-text model, which finds its own positions.
     """
 
     def __init__(self, model: Any, sees_images: bool, pad: int, batch_size: int) -> None:  # noqa: ANN401  of any type

@@ -64,11 +64,9 @@ _READING: ContextVar[_Reading] = ContextVar("reading", default=_Reading())  # no
 
 @contextmanager
 def reading(max_unpacked: float | None = None, progress: Progress = silent) -> Iterator[None]:
-    """Read files in the block with another limit, and report progress of large ones.
+    """Read files in the block with another limit, and report progress of large ones in MB.
 
-    Args:
-        max_unpacked: limit in GB of what a packed file holds, at any ratio; None for the default limits.
-        progress: called with (step, done, total), in MB.
+    ``max_unpacked`` is the limit in GB of what a packed file holds, at any ratio; None for the default limits.
     """
     token = _READING.set(_Reading(max_unpacked, progress))
     try:
