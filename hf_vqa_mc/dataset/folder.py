@@ -45,9 +45,7 @@ if TYPE_CHECKING:
 def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
     """The files of a folder that comes from the Hub, where the manifest is left out; None if it has no ``key``.
 
-    Args:
-        folder: any.
-        key: ``sources`` for built folders, ``configs`` for remedied ones.
+    The key is ``sources`` for built folders, ``configs`` for remedied ones.
     """
     inventory = read_inventory(folder)
     if inventory is None or not inventory.get(key):
@@ -80,21 +78,11 @@ def write_folder(
     """Write a source's configs into the dataset folder atomically.
 
     In an existing folder the source's configs are replaced; its images and other sources' configs are kept. Equal rows
-    give equal bytes.
-
-    Args:
-        output: the dataset folder, such as ``vqa_mc``.
-        source: name of the source; configs are called ``<source>_<variant>``.
-        variants: the rows, each variant written before the next is requested.
-        about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
-        made_with: settings and versions for the card.
-        placed: variant to its config's entry in the inventory, for rows that are written already.
-        place: puts the files of ``placed`` into the new folder.
-        open_ended: the open-ended configs, read while they are written.
-        images: the image files; adds the config ``<source>_images``.
-        embed_images: add the column ``image`` to every row instead.
-        overwrite: replace changed files, and keep files that no command wrote, instead of raising InputError.
-        progress: called with (step, done, total).
+    give equal bytes. Each variant is written before the next is requested, and open-ended configs are read while they
+    are written. ``about`` (title, description, homepage, licence, citation, image_hint) and ``made_with`` (settings
+    and versions) are for the card. Rows that are written already have their entry of the inventory in ``placed``, by
+    variant, and ``place`` puts their files into the new folder. Images are a config of their own, ``<source>_images``,
+    or embedded: a column ``image`` of every row.
 
     Returns:
         The folder's content, as in its ``statistics.json``.
@@ -135,23 +123,10 @@ def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False
 
 
 def put_picture(folder: Path, config: str, picture: bytes, overwrite: bool = False) -> Path:
-    """Add a preview picture to a built folder and show it on the card.
+    """Add a preview picture of a config's questions, a PNG file, to a built folder and its card; returns its path.
 
     A later build of the config's source removes the picture, as its questions are outdated; builds of other sources
-    keep it.
-
-    Args:
-        folder: output of a build.
-        config: whose questions the picture shows.
-        picture: content of the PNG file.
-        overwrite: as for `write_folder`.
-
-    Returns:
-        Path of the picture.
-
-    Raises:
-        InputError: the folder was not written by a build, or has no such config.
-        OSError: it cannot be written; the folder is unchanged.
+    keep it. Raises InputError if the folder was not written by a build, or has no such config.
     """
 
     def keep(old: Path | None, names: list[str]) -> None:

@@ -36,12 +36,7 @@ def media_type(content: bytes) -> str:
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:
     """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together.
 
-    Args:
-        tokens: most probable tokens with their log-probabilities.
-        n_choices: number of choices.
-
-    Returns:
-        (choices,): None for letters that are not among the tokens.
+    ``tokens`` are the most probable ones; the result is None for letters that are not among them.
 
     >>> letter_scores([("B", -0.5), ("x", -1.0)], 2)
     (None, -0.5)

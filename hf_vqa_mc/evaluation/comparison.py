@@ -52,15 +52,10 @@ class Paired:
 
 
 def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
-    """Compare two runs on the same questions.
+    """Compare two runs by their scores in [0, 1] on the same questions, each with the number of its image's cluster.
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
     clusters. ``p`` is the larger one.
-
-    Args:
-        scores: (questions,): in [0, 1].
-        baseline: (questions,): of the baseline.
-        clusters: (questions,): number of each question's image.
 
     >>> result = paired(np.array([1.0, 1, 1, 1, 1, 0]), np.array([0.0, 0, 0, 0, 0, 1]), np.arange(6))
     >>> result.gained, result.lost, result.p_mcnemar
@@ -152,15 +147,11 @@ class Comparison:
 
 
 def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> Comparison:
-    """Compare runs on the questions that all of them have.
+    """Compare runs with distinct names on the questions that all of them have.
 
-    Args:
-        runs: with distinct names.
-        baseline_name: name, folder or file of the run that the others are compared with; by default the first.
-        by: columns of the runs' rows for a breakdown, crossed; of the baseline's rows, else of the first run with it.
-
-    Raises:
-        InputError: the runs have no question in common, or there is no such run or column.
+    The baseline is the name, folder or file of a run, by default the first. The breakdown is by columns of the runs'
+    rows, crossed; of the baseline's rows, else of the first run with the column. Raises InputError if the runs have no
+    question in common, or there is no such run or column.
     """
     baseline = _baseline(runs, baseline_name)
     in_order = [baseline, *(run for run in runs if run is not baseline)]

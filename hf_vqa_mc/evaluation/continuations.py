@@ -27,13 +27,9 @@ Continuation = tuple[int, Sequence[int]]
 
 
 class Continuations:
-    """Scores continuations of prompts.
+    """Scores continuations of prompts, at most ``batch_size`` per forward pass, padded by ``pad`` on the right.
 
-    Args:
-        model: a causal or image-text-to-text model.
-        sees_images: whether it is the latter, which finds its own positions.
-        pad: the token that pads continuations on the right.
-        batch_size: maximum number of continuations per forward pass.
+    The model is a causal one or, with ``sees_images``, an image-text-to-text model, which finds its own positions.
     """
 
     def __init__(self, model: Any, sees_images: bool, pad: int, batch_size: int) -> None:  # noqa: ANN401  of any type
@@ -46,12 +42,9 @@ class Continuations:
     def scores(
         self, encoded: Encoded, rows: Sequence[Continuation], repeated: Callable[[Sequence[int]], Encoded]
     ) -> list[float]:
-        """The log-probability of each continuation, summed over its tokens.
+        """The log-probability of each continuation of a batch of prompts, summed over its tokens.
 
-        Args:
-            encoded: a batch of prompts.
-            rows: continuations.
-            repeated: the tensors of the prompts with these indices.
+        ``repeated`` gives the tensors of the prompts with some indices.
         """
         has_images = any(name.startswith("pixel_values") for name in encoded)
         needs_cache = max(len(tokens) for _, tokens in rows) > 1
@@ -132,14 +125,11 @@ class Continuations:
         deltas: Tensor | None,
         some: Sequence[Continuation],
     ) -> list[float]:
-        """The log-probabilities of continuations of prompts that were read.
+        """The log-probabilities of continuations of prompts that were read, whose keys and values are in the cache.
 
-        Args:
-            cache: of the prompts' keys and values.
-            first: (prompts, 1, words): logits of the first token after each prompt.
-            mask: (prompts, tokens): which tokens are no padding.
-            deltas: (prompts, 1): positions minus numbers of tokens, of models that count images' positions otherwise.
-            some: continuations.
+        ``first`` (prompts, 1, words) are the logits of the first token after each prompt, ``mask`` (prompts, tokens)
+        is False for padding, and ``deltas`` (prompts, 1) are positions minus numbers of tokens, of models that count
+        images' positions otherwise.
         """
         index = torch.tensor([prompt for prompt, _ in some])
         added, is_token = self._padded([tokens for _, tokens in some])

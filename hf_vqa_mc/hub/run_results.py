@@ -59,11 +59,8 @@ class RunResult:
 def run_results(folders: Sequence[Path]) -> list[RunResult]:
     """The results of runs, in the order of the folders, then by name.
 
-    Args:
-        folders: of runs, of checkpoints, or folders that contain them at any depth.
-
-    Raises:
-        InputError: a folder has no run, or a run is damaged.
+    The folders are those of runs or checkpoints, or contain them at any depth. Raises InputError if a folder has no
+    run, or a run is damaged.
     """
     found: dict[Path, str] = {}
     for folder in folders:

@@ -64,11 +64,9 @@ _READING: ContextVar[_Reading] = ContextVar("reading", default=_Reading())  # no
 
 @contextmanager
 def reading(max_unpacked: float | None = None, progress: Progress = silent) -> Iterator[None]:
-    """Read files in the block with another limit, and report progress of large ones.
+    """Read files in the block with another limit, and report progress of large ones in MB.
 
-    Args:
-        max_unpacked: limit in GB of what a packed file holds, at any ratio; None for the default limits.
-        progress: called with (step, done, total), in MB.
+    ``max_unpacked`` is the limit in GB of what a packed file holds, at any ratio; None for the default limits.
     """
     token = _READING.set(_Reading(max_unpacked, progress))
     try:
@@ -144,15 +142,10 @@ def text_blocks(stream: IO[bytes], location: str) -> Iterator[str]:
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """The unpacked content of a file; the packing is detected by its first bytes.
+    """The unpacked content of a file, or of a ``member`` of a zip, which else must hold one file.
 
-    Args:
-        path: the file.
-        member: file in a zip; by default a zip must hold one file.
-
-    Raises:
-        InputError: it cannot be read, is damaged, truncated or encrypted, is a zip with several files, or unpacks to
-            more than `most_unpacked`; the last while it is read.
+    The packing is detected by its first bytes. Raises InputError if it cannot be read, is damaged, truncated or
+    encrypted, is a zip with several files, or unpacks to more than `most_unpacked`; the last while it is read.
     """
     location = str(path) if member is None else f"{member} in {path}"
     try:

@@ -46,9 +46,7 @@ def _locations(name: str, first: int) -> Callable[[int], str]:
 class Records:
     """Some records of a list as columns; each is checked as a whole, and searched for the invalid value if that fails.
 
-    Args:
-        rows: parsed JSON values.
-        location: position to the record's location, for messages.
+    ``location`` gives the location of the record at a position, for messages.
     """
 
     def __init__(self, rows: Sequence[Any], location: Callable[[int], str]) -> None:

@@ -148,15 +148,11 @@ def examples_of(
     notes: Mapping[int, str] | None = None,
     attentions: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> list[Example]:
-    """Rows of a split as examples; unreadable images are marked as such.
+    """Rows of a split of a benchmark, by their indices, as examples; unreadable images are marked as such.
 
-    Args:
-        split: of a benchmark; its columns ``choice_origins`` and ``choice_fallback`` are used if present.
-        rows: row indices.
-        picked: row to the index of the choice that a model or a probe picks.
-        bias: row to P(target) by the probes that see no image, in [0, 1].
-        notes: row to the reason why it is shown.
-        attentions: question id to a model's attention to the image, (n, n), x first.
+    Its columns ``choice_origins`` and ``choice_fallback`` are used if present. By row there are ``picked``, the index
+    of the choice that a model or a probe picks, ``bias``, P(target) by the probes that see no image, and ``notes``,
+    why it is shown; by question id a model's attention to the image, (n, n), x first.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")
@@ -178,12 +174,7 @@ def examples_of(
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
     """Row to the index of the choice that a model picks; the target if several choices have the predicted text.
 
-    Args:
-        split: of a benchmark.
-        predictions: file in a format of `vqa-mc score`, with an answer to each question of the split.
-
-    Raises:
-        InputError: it cannot be read, questions are missing, or an answer is not among the choices.
+    Raises InputError if the file of predictions cannot be read, or a question's answer is missing or not a choice.
     """
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
     annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
@@ -196,15 +187,10 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
 
 
 def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, NDArray[np.float64]]:
-    """Question id to a model's attention to the image, (n, n), x first.
+    """Question id to the attention to its image, (n, n), x first, from a file of ``vqa-mc predict --attentions``.
 
-    Args:
-        names: ids of questions.
-        location: of the questions, for messages.
-        path: file of ``vqa-mc predict --attentions``, with a map of each of these questions.
-
-    Raises:
-        InputError: it cannot be read, a map is missing, or is not square and finite.
+    Raises InputError, with the questions' location, if it cannot be read, or a map is missing, not square or not
+    finite.
     """
     maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)))
     for name in names:

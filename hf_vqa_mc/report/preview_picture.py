@@ -33,18 +33,10 @@ Line = tuple[str, str, str, float]
 
 
 def preview_picture(examples: Sequence[Example]) -> bytes:
-    """Draw questions in two columns: image, question and choices by kind, as in the paper's Figure 2.
+    """Draw four questions in two columns as PNG: image, question and choices by kind, as in the paper's Figure 2.
 
-    Args:
-        examples: the first four are drawn. A model's pick is marked by a tick or a cross, its attention is drawn on
-            the image.
-
-    Returns:
-        A PNG file; deterministic.
-
-    Raises:
-        InputError: there are no examples.
-        MissingExtra: matplotlib is not installed.
+    A model's pick is marked by a tick or a cross, its attention is drawn on the image. Deterministic. Raises
+    InputError if there are no examples, MissingExtra if matplotlib is not installed.
     """
     try:
         from matplotlib import rc_context

@@ -18,24 +18,15 @@ Vectors = NDArray[np.float32]
 class TextEncoder:
     """The mean of an encoder's last hidden states for each text (Reimers and Gurevych 2019, Sentence-BERT, Sect. 3).
 
-    Args:
-        name: folder or name on the Hub of an encoder that `transformers.AutoModel` loads, with safetensors weights.
-
-    Raises:
-        InputError: the encoder cannot be loaded.
-        ConnectionError: the Hub cannot be reached.
+    It is a folder or a name on the Hub that `transformers.AutoModel` loads, with safetensors weights. Raises
+    InputError if it cannot be loaded, ConnectionError if the Hub cannot be reached.
     """
 
     def __init__(self, name: str) -> None:
         self._tokenizer, self._model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
 
     def encode(self, texts: Sequence[str], report: Callable[[int], None] = lambda done: None) -> Vectors:
-        """float32 (texts, dimensions), with mean square 1 in each row.
-
-        Args:
-            texts: a list or another sequence.
-            report: called with the number of texts done.
-        """
+        """float32 (texts, dimensions), with mean square 1 in each row; ``report`` gets the number of texts done."""
         import torch
 
         lengths = np.argsort(np.array([len(text) for text in texts]), kind="stable")  # for little padding

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.models.counter_example import NO_PICK
+from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.box_cells import box_weights, covered
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.ranked import Ranked
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DECIMALS = 6
 """Decimals of attention in files."""
@@ -76,13 +74,11 @@ class Answered:
                 found["multiple_choice"] = {**figures, "target_accuracy": of_target}
         return found
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """See `Evaluation`: question_id, answer and target; of multiple-choice rows also label (the picked choice)."""
-        import pandas as pd
-
         given = self.questions
         columns = {"question_id": given.question_ids, "answer": self.texts(), "target": given.targets}
-        return pd.DataFrame(columns if self.picked is None else columns | {"label": self.picked})
+        return frame_of(columns if self.picked is None else columns | {"label": self.picked})
 
     def texts(self) -> list[str]:
         """The answer to each question."""
@@ -114,29 +110,20 @@ def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
 
 
 def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Spread the attention to each region evenly over its box.
+    """Spread the attention to each region (questions, regions), 0 for padding, evenly over its box.
 
-    Args:
-        attention: (questions, regions); 0 for padding.
-        boxes: (questions, regions, 4), see `box_weights`.
-
-    Returns:
-        Float32 (questions, `MAP_SIDE` squared): the attention to each cell, in row-major order.
+    For the boxes (questions, regions, 4) see `box_weights`. Returns float32 (questions, `MAP_SIDE` squared): the
+    attention to each cell, in row-major order.
     """
     weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
     return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
 
 
 def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Maps of whole images from attention to grids that cover a part of each.
+    """Maps of whole images from attention (questions, cells) to grids that cover a part of each, see `Box`.
 
-    Args:
-        attention: (questions, cells), in row-major order.
-        views: (questions, 4), see `Box`.
-
-    Returns:
-        Float32 (questions, cells): the attention to each cell of the image, at least `MAP_SIDE` per side, in row-major
-        order.
+    Returns float32 (questions, cells): the attention to each cell of the image, at least `MAP_SIDE` per side. Cells
+    are in row-major order.
     """
     side = isqrt(attention.shape[1])
     size = max(side, MAP_SIDE)

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -25,12 +25,10 @@ from hf_vqa_mc.options import (
     settings,
     verb,
 )
-from hf_vqa_mc.result import Result, in_html
+from hf_vqa_mc.result import Frame, Report, Result, in_html
 
 if TYPE_CHECKING:
-    import pandas as pd
     from datasets import DatasetDict
-    from rich.console import RenderableType
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.benchmarks import Benchmark
@@ -194,7 +192,7 @@ class RemedyResult(Result):
         """The remedied rows in the benchmark's own columns, split by split."""
         return self.remedied.to_datasets()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The changes, the table of shortcuts before and after, both verdicts, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
         from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, shortcut_table
@@ -217,7 +215,7 @@ class RemedyResult(Result):
         audits = {"before": self.before.as_json(), "after": self.after.as_json()}
         return {"remedy": self.statistics, **audits, "written": [str(path) for path in self.written]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per shortcut: accuracy and gain over random guessing before and after; NaN where it was not run."""
         import pandas as pd
 

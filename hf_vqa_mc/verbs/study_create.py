@@ -1,7 +1,6 @@
 """``hf_vqa_mc.study_create`` and ``vqa-mc study create``: the file of a new study."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.studies.kind import Item
     from hf_vqa_mc.studies.study_file import Settings
 
@@ -31,7 +27,7 @@ class StudyCreateResult(Result):
     """questions and attention checks"""
     content: bytes
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """What annotators will be asked, and the next command."""
         settings, kinds = self.settings, Counter(item.control for item in self.items)
         answers = kinds[False] * sum(settings.annotators.values())
@@ -48,20 +44,14 @@ class StudyCreateResult(Result):
         settings = {name: value for name, value in vars(self.settings).items() if name != "join"}
         return {**settings, "questions": sum(not item.control for item in self.items), "output": str(self.path)}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question."""
-        import pandas as pd
-
         rows = [[one.question_id, one.question, one.choices] for one in self.items if not one.control]
-        return pd.DataFrame(rows, columns=["question_id", "question", "choices"])
+        return frame_of(rows, columns=["question_id", "question", "choices"])
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write a copy of the study without answers."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_bytes(Path(path), self.content, overwrite)
-        return [Path(path)]
+    def _content(self, path: Path) -> bytes:
+        """The study without answers."""
+        return self.content
 
 
 @verb(

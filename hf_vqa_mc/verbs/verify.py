@@ -1,6 +1,5 @@
 """``hf_vqa_mc.verify`` and ``vqa-mc verify``: recompute an audit and compare it with its audit.json."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +8,12 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import POSITIVE, ReadOptions, option, settings, verb
-from hf_vqa_mc.result import FAILED, Result
+from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-    from rich.console import RenderableType
 
     from hf_vqa_mc.audits.certificate import Check
     from hf_vqa_mc.audits.settings import ProbeSettings
@@ -64,7 +62,7 @@ class VerifyResult(Result):
         """3 if a check failed."""
         return FAILED if self.failed else 0
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A line per check, and the conclusion."""
         from hf_vqa_mc.audits.certificate import Status
 
@@ -81,11 +79,9 @@ class VerifyResult(Result):
         """Whether it is verified, and each check."""
         return {"verified": not self.failed, "checks": [vars(check) for check in self.checks]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per check: what, status, detail."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_dict()["checks"], columns=["what", "status", "detail"])
+        return frame_of(self.to_dict()["checks"], columns=["what", "status", "detail"])
 
 
 @verb(
