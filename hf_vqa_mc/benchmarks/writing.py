@@ -49,11 +49,16 @@ def staged_benchmark(
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
-    ``tables`` has columns by split name, such as those of ``Benchmark.with_choices``. The output is a file of the same
-    type if the benchmark is one file; else a folder with README.md and, in a folder of the config's name, parquet
-    files of about 500 MB, in which other configs that were written there are kept. ``note`` is a paragraph for
-    README.md, and so are ``hashes``, by split, and ``pruned``: rows were removed and the choices kept. The benchmark's
-    config is the default.
+    Args:
+        benchmark: as read.
+        tables: columns by split name, such as those of ``Benchmark.with_choices``.
+        output: a file of the same type if the benchmark is one file; else a folder with README.md and, in a folder of
+            the config's name, parquet files of about 500 MB. Other configs that were written there are kept.
+        note: paragraph for README.md; not written to single files.
+        config: name of the written config; by default the benchmark's.
+        overwrite: replace an existing file, changed files in the folder, and the same config of another benchmark.
+        pruned: whether rows were removed and the choices kept, for README.md.
+        hashes: those of the rows' questions, choices and labels, by split, for README.md.
 
     Returns:
         The new file or folder, and the paths of its files.

@@ -78,11 +78,21 @@ def write_folder(
     """Write a source's configs into the dataset folder atomically.
 
     In an existing folder the source's configs are replaced; its images and other sources' configs are kept. Equal rows
-    give equal bytes. Each variant is written before the next is requested, and open-ended configs are read while they
-    are written. ``about`` (title, description, homepage, licence, citation, image_hint) and ``made_with`` (settings
-    and versions) are for the card. Rows that are written already have their entry of the inventory in ``placed``, by
-    variant, and ``place`` puts their files into the new folder. Images are a config of their own, ``<source>_images``,
-    or embedded: a column ``image`` of every row.
+    give equal bytes.
+
+    Args:
+        output: the dataset folder, such as ``vqa_mc``.
+        source: name of the source; configs are called ``<source>_<variant>``.
+        variants: the rows, each variant written before the next is requested.
+        about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
+        made_with: settings and versions for the card.
+        placed: variant to its config's entry in the inventory, for rows that are written already.
+        place: puts the files of ``placed`` into the new folder.
+        open_ended: the open-ended configs, read while they are written.
+        images: the image files; adds the config ``<source>_images``.
+        embed_images: add the column ``image`` to every row instead.
+        overwrite: replace changed files, and keep files that no command wrote, instead of raising InputError.
+        progress: called with (step, done, total).
 
     Returns:
         The folder's content, as in its ``statistics.json``.

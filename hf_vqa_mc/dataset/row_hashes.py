@@ -29,7 +29,10 @@ class RowHashes:
 
 
 def row_hashes(table: pa.Table) -> RowHashes:
-    """Hash the rows of a split; columns other than those of `HASHED` are ignored.
+    """Hash the rows of a split.
+
+    Args:
+        table: with the columns of `HASHED`; others are ignored.
 
     >>> rows = pa.table({"question": ["a?", "b?"], "choices": [["c", "d"]] * 2, "label": [0, 1]})
     >>> first, second = row_hashes(rows), row_hashes(rows.take([1, 0]))

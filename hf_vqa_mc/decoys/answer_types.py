@@ -35,8 +35,13 @@ _LEAST = 1e-6
 def answer_types(texts: list[str], answers: NDArray[np.integer], beginnings: NDArray[np.integer]) -> NDArray[np.int32]:
     """The likeliest type of each answer by expectation maximization: a mixture of types for each beginning.
 
-    Of each row, ``answers`` is the index of its answer in ``texts`` (comparable texts), ``beginnings`` the number of
-    its question's beginning. Returns int32 (texts,): index in CATEGORIES, ADJECTIVE or YES_OR_NO.
+    Args:
+        texts: comparable texts of the answers (answers,).
+        answers: (rows,): index of each row's answer in ``texts``.
+        beginnings: (rows,): number of the beginning of each row's question.
+
+    Returns:
+        int32 (answers,): index in CATEGORIES, ADJECTIVE or YES_OR_NO.
     """
     senses = _probabilities(texts)
     shape = (int(beginnings.max(initial=0)) + 1, len(texts))

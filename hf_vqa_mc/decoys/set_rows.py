@@ -64,10 +64,15 @@ def fill(
 ) -> None:
     """Give each row of a pool the targets of its partners as decoys, and name its closed set.
 
-    ``partners`` (pool, decoys) are the rows of the same set with all its other targets, MISSING at the end; ``first``
-    (pool,) is the first row of each row's set, MISSING for rows in no set; ``kind`` (pool,) the index of the set's
-    kind in ``SET_KINDS``; ``targets`` (triplets,) are text numbers. The leak of kinds of sets that are exact for the
-    question is 0.
+    The leak of kinds of sets that are exact for the question is 0.
+
+    Args:
+        decoys: filled in place.
+        pool: (pool,): rows.
+        partners: (pool, decoys): rows of the same set with all its other targets, MISSING at the end.
+        first: (pool,): the first row of each row's set, MISSING for rows in no set.
+        kind: (pool,): index of the set's kind in ``SET_KINDS``.
+        targets: (triplets,): text numbers.
     """
     found = (partners != MISSING).sum(axis=1)
     decoys.picks[pool, 0] = np.where(partners == MISSING, MISSING, targets[partners])

@@ -147,11 +147,15 @@ class Comparison:
 
 
 def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> Comparison:
-    """Compare runs with distinct names on the questions that all of them have.
+    """Compare runs on the questions that all of them have.
 
-    The baseline is the name, folder or file of a run, by default the first. The breakdown is by columns of the runs'
-    rows, crossed; of the baseline's rows, else of the first run with the column. Raises InputError if the runs have no
-    question in common, or there is no such run or column.
+    Args:
+        runs: with distinct names.
+        baseline_name: name, folder or file of the run that the others are compared with; by default the first.
+        by: columns of the runs' rows for a breakdown, crossed; of the baseline's rows, else of the first run with it.
+
+    Raises:
+        InputError: the runs have no question in common, or there is no such run or column.
     """
     baseline = _baseline(runs, baseline_name)
     in_order = [baseline, *(run for run in runs if run is not baseline)]

@@ -125,11 +125,14 @@ class Continuations:
         deltas: Tensor | None,
         some: Sequence[Continuation],
     ) -> list[float]:
-        """The log-probabilities of continuations of prompts that were read, whose keys and values are in the cache.
+        """The log-probabilities of continuations of prompts that were read.
 
-        ``first`` (prompts, 1, words) are the logits of the first token after each prompt, ``mask`` (prompts, tokens)
-        is False for padding, and ``deltas`` (prompts, 1) are positions minus numbers of tokens, of models that count
-        images' positions otherwise.
+        Args:
+            cache: of the prompts' keys and values.
+            first: (prompts, 1, words): logits of the first token after each prompt.
+            mask: (prompts, tokens): which tokens are no padding.
+            deltas: (prompts, 1): positions minus numbers of tokens, of models that count images' positions otherwise.
+            some: continuations.
         """
         index = torch.tensor([prompt for prompt, _ in some])
         added, is_token = self._padded([tokens for _, tokens in some])

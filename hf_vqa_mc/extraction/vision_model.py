@@ -43,9 +43,12 @@ def find_backbone(
 ) -> Backbone:
     """Load a backbone.
 
-    It is ``pixels``, ``efficientnet-lite1``, or a vision model of transformers: a name on the Hub or a folder. A grid
-    has this many cells per side; without one there is one vector per image. ``regions`` are the limits if the model is
-    an object detector. By default it runs on the GPU in bfloat16 (autocast), else on the CPU in float32.
+    Args:
+        name: ``pixels``, ``efficientnet-lite1``, or a vision model of transformers: a name on the Hub or a folder.
+        grid: cells per side; None for one vector per image.
+        regions: limits of the regions, if the model is an object detector.
+        device: by default the GPU if there is one.
+        precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
 
     Raises:
         InputError: there is no such model, or it has no such grid.

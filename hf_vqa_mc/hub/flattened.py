@@ -26,10 +26,15 @@ def flattened(
 ) -> tuple[str, str]:
     """The imports and the definitions that classes need, each as source text.
 
-    Names are followed from the classes on. Definitions of the top-level ``packages`` are copied as written and stay in
-    an order that Python can run: modules after those that they need, and in each module as they are. Those in the
-    modules ``parts`` replace those of the same name; ``replaced`` has the source text of others, by module and name.
-    ``optional`` is what replaces names imported from a package that need not be installed.
+    Names are followed from the classes on. Definitions are copied as written and stay in an order that Python can run:
+    modules after those that they need, and in each module as they are.
+
+    Args:
+        roots: classes.
+        packages: top-level packages whose definitions are copied; others are imported.
+        parts: name of a module whose definitions replace those of the same name.
+        replaced: module and name of other definitions, to their source text.
+        optional: top-level package that need not be installed, to what replaces a name imported from it.
 
     Raises:
         InputError: the source of a class is not in a file, two definitions have the same name, or a name has none, as

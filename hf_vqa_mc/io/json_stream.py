@@ -67,9 +67,13 @@ def check_depth(text: str, start: int = 0, end: int | None = None) -> None:
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
     """Iterate over the items of a JSON file's list, in batches of about ``BATCH`` characters.
 
-    The file is in UTF-8, plain or packed, and is the list or an object with it in the field ``key``, whose other
-    fields' values ``others`` receives. Raises InputError if it is not JSON, is truncated, or does not hold such a list
-    exactly once.
+    Args:
+        file: in UTF-8, plain or packed.
+        key: the field that holds the list; None if the file is the list.
+        others: receives the values of the object's other fields.
+
+    Raises:
+        InputError: the file is not JSON, is truncated, or does not hold such a list exactly once.
     """
     if key is not None:
         for _, batch in items_of_lists(file, (key,), others):

@@ -142,10 +142,15 @@ def text_blocks(stream: IO[bytes], location: str) -> Iterator[str]:
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """The unpacked content of a file, or of a ``member`` of a zip, which else must hold one file.
+    """The unpacked content of a file; the packing is detected by its first bytes.
 
-    The packing is detected by its first bytes. Raises InputError if it cannot be read, is damaged, truncated or
-    encrypted, is a zip with several files, or unpacks to more than `most_unpacked`; the last while it is read.
+    Args:
+        path: the file.
+        member: file in a zip; by default a zip must hold one file.
+
+    Raises:
+        InputError: it cannot be read, is damaged, truncated or encrypted, is a zip with several files, or unpacks to
+            more than `most_unpacked`; the last while it is read.
     """
     location = str(path) if member is None else f"{member} in {path}"
     try:

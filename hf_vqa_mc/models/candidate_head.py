@@ -24,10 +24,16 @@ class CandidateHead(nn.Module):
         self.output = nn.Linear(hidden_size, 1)
 
     def forward(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor | None = None) -> Tensor:
-        """The candidates' scores (candidates,), of the parts (questions, H) and (answers, H) of the hidden units.
+        """The candidates' scores.
 
-        ``question`` and ``answer``, int64 (candidates,), are the indices of each candidate; its answer is by default
-        its own index.
+        Args:
+            shared: (questions, H): the question's part of the hidden units.
+            own: (answers, H): the answer's part.
+            question: int64 (candidates,): question index of each candidate.
+            answer: int64 (candidates,): answer index of each candidate; by default its own index.
+
+        Returns:
+            (candidates,)
         """
         compiled = self.compiled(shared, own, question, answer) if self.training and self.compiled else None
         if compiled is not None:

@@ -93,8 +93,11 @@ class CoAttentionModel(VqaModel):  # type: ignore[no-untyped-call]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """h_s (batch, joint_size), and the attention over the image at each level, (batch, cells) each.
 
-        They are of an image_grid (batch, cells, image_size) and words (batch, words, level_size), before the
-        activation. ``mask`` (batch, words) and ``cell_mask`` (batch, cells) are False in padding.
+        Args:
+            image_grid: (batch, cells, image_size).
+            words: (batch, words, level_size), before the activation.
+            mask: bool (batch, words), right padded.
+            cell_mask: bool (batch, cells); by default all are valid.
         """
         cells = self._dropped(torch.tanh(self.cells(image_grid)))
         below: list[Tensor] = []  # of the previous level

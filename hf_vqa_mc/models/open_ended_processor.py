@@ -19,9 +19,16 @@ from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 
 class OpenEndedVqaProcessor(VqaProcessor):
-    """Converts images and questions to a model's tensors, with texts as fitted to the training questions.
+    """Converts images and questions to a model's tensors.
 
-    The other arguments, and errors, are those of `VqaProcessor`.
+    Args:
+        texts: what the model reads, as fitted to the training questions.
+        image_kind: kind of the image features in training; None for a model without images.
+        inputs: `Model.inputs`.
+        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
+
+    Raises:
+        InputError: the arguments do not match.
     """
 
     text_inputs = tuple(GIVEN)

@@ -21,9 +21,16 @@ from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 
 class VqaMcProcessor(VqaProcessor):
-    """Converts images, questions and choices to a model's tensors, with word vectors as ``text``.
+    """Converts images, questions and choices to a model's tensors.
 
-    The other arguments, and errors, are those of `VqaProcessor`.
+    Args:
+        text: word vectors.
+        image_kind: kind of the image features in training; None for a model without images.
+        inputs: `Model.inputs`.
+        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
+
+    Raises:
+        InputError: the arguments do not match.
     """
 
     text_inputs = QUESTION_INPUTS

@@ -167,10 +167,19 @@ class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
 def image_positions(
     size: int, image_grid: Tensor | None, image_regions: Tensor | None, region_mask: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
-    """The cells or regions (batch, positions, size) that a model takes one of, 0 in padding, and which are valid.
+    """The cells or regions of images that a model takes one of, and which are valid.
 
-    The mask, bool (batch, positions), is None if all are. Raises InputError if both or none are given, or their shape
-    is another.
+    Args:
+        size: dimensions of a cell or region.
+        image_grid: (batch, cells, size).
+        image_regions: (batch, regions, size), instead of image_grid.
+        region_mask: bool (batch, regions); by default all are valid.
+
+    Returns:
+        (batch, positions, size), 0 in padding; and the mask, bool (batch, positions), None if all are valid.
+
+    Raises:
+        InputError: both or none are given, or the shape is another.
     """
     if image_regions is None and image_grid is not None:
         check_grid(image_grid, size)

@@ -35,15 +35,23 @@ def give_new_decoys(
     progress: Progress = silent,
     verdicts: Rejected | None = None,
 ) -> Remedied:
-    """Replace the decoys of all splits by those of a variant with ``remedies`` in ``decoys.VARIANTS``.
+    """Replace the decoys of all splits.
 
     Candidates are the answers of all splits and the donors, in parts of `material.LARGEST_POOL` rows. Rows without any
     decoy keep their published choices and are counted. Answers to the same question about the same image are not used
     as decoys. Closed answer sets are formed within splits, without donors; rows in no set are left out and counted.
-    Texts that ``verdicts`` exclude never become a question's decoys, also by ``keep_size`` or in closed sets, and
-    questions whose rows they exclude are left out. With ``keep_size`` each row has as many choices as published,
-    instead of ``decoys_per_set`` in each set, where `_may_keep_size`. Word vectors, as for ``load_word_vectors``, are
-    for QoU decoys.
+
+    Args:
+        benchmark: with its targets.
+        variant: name of a variant with ``remedies`` in ``decoys.VARIANTS``.
+        word_vectors: as for ``load_word_vectors``, for QoU decoys.
+        settings: of the method.
+        donors: additional candidates.
+        keep_size: give each row as many choices as published, instead of ``decoys_per_set`` in each set, where
+            `_may_keep_size`.
+        progress: called with (step, done, total).
+        verdicts: texts that never become a question's decoys, also by ``keep_size`` or in closed sets, and questions
+            whose rows are left out.
 
     Raises:
         InputError: the variant is unknown, word vectors are missing, no image has several questions for IoU decoys,

@@ -148,11 +148,15 @@ def examples_of(
     notes: Mapping[int, str] | None = None,
     attentions: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> list[Example]:
-    """Rows of a split of a benchmark, by their indices, as examples; unreadable images are marked as such.
+    """Rows of a split as examples; unreadable images are marked as such.
 
-    Its columns ``choice_origins`` and ``choice_fallback`` are used if present. By row there are ``picked``, the index
-    of the choice that a model or a probe picks, ``bias``, P(target) by the probes that see no image, and ``notes``,
-    why it is shown; by question id a model's attention to the image, (n, n), x first.
+    Args:
+        split: of a benchmark; its columns ``choice_origins`` and ``choice_fallback`` are used if present.
+        rows: row indices.
+        picked: row to the index of the choice that a model or a probe picks.
+        bias: row to P(target) by the probes that see no image, in [0, 1].
+        notes: row to the reason why it is shown.
+        attentions: question id to a model's attention to the image, (n, n), x first.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")

@@ -20,9 +20,14 @@ def covered(first: NDArray[np.float64], last: NDArray[np.float64], size: int) ->
 def box_weights(boxes: NDArray[np.floating], size: int) -> NDArray[np.float64]:
     """The share of each box's area in each cell, with which a matrix product averages cells over boxes.
 
-    Transposed, it spreads one value per box evenly over the box. Boxes are (boxes, 4): left, top, right and bottom
-    edge; the result is float64 (boxes, size**2), with the cells, ``size`` per side, in row-major order; each row sums
-    to 1.
+    Transposed, it spreads one value per box evenly over the box.
+
+    Args:
+        boxes: (boxes, 4): left, top, right and bottom edge.
+        size: cells per side.
+
+    Returns:
+        Float64 (boxes, size**2), with the cells in row-major order; each row sums to 1.
     """
     edges = boxes.astype(np.float64)
     first = np.clip(edges[:, :2], 0.0, 1 - LEAST)

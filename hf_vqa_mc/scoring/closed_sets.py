@@ -44,9 +44,13 @@ class ClosedSets:
 def closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
     """Find the closed answer sets among questions and check them; rows whose set id is empty are in none.
 
-    Columns are ``set_ids`` and ``choices``; ``set_kinds``, without which no set is a grid or Latin square; and for
-    these ``questions`` and ``image_ids``. ``targets``, int64 (questions,), is the index of each row's target among its
-    choices. Raises InputError if no row is in a set, or a set is not closed; names the set.
+    Args:
+        columns: with ``set_ids`` and ``choices``; with ``set_kinds``, without which no set is a grid or Latin square.
+            Grids and Latin squares need ``questions`` and ``image_ids``.
+        targets: int64 (questions,): index of each row's target among its choices.
+
+    Raises:
+        InputError: no row is in a set, or a set is not closed; names the set.
     """
     ids = columns.groups("set_ids") or []
     rows = np.array([row for row, name in enumerate(ids) if name], np.int64)

@@ -193,8 +193,11 @@ def open_source(
 ) -> OpenedSource:
     """Locate a source's files, without reading them.
 
-    The publisher's files are in ``data_dir`` as downloaded or unpacked, or up to two folders below; by default they
-    are downloaded to the user's cache, or taken from the installed package that contains them.
+    Args:
+        source: the declaration.
+        data_dir: folder with the publisher's files as downloaded or unpacked, in it or up to two folders below; by
+            default they are downloaded, or taken from the installed package that contains them.
+        download_config: cache of downloads and whether to force them; by default the user's cache.
 
     Raises:
         InputError: there is no such folder.

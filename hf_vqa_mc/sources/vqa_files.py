@@ -67,9 +67,13 @@ class Release:
         return any(self.available_task(files, subset) for subset in self.subsets)
 
     def read(self, files: Files, subset: str, task: str = OPEN_ENDED, *, choices: bool = False) -> pa.Table:
-        """A subset's questions, in the file's order, with their annotations unless it is a test subset.
+        """A subset's questions, in the file's order, with their annotations.
 
-        The column ``choices``, the texts of ``multiple_choices``, is added on demand.
+        Args:
+            files: with the questions and, unless it is a test subset, the annotations.
+            subset: its name in file names.
+            task: the task whose questions are read.
+            choices: add the column ``choices``, the texts of ``multiple_choices``.
 
         Returns:
             ``question_id``, ``image_id``, ``question``, ``answer`` (multiple_choice_answer), ``answers`` (lists of

@@ -110,20 +110,29 @@ def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
 
 
 def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Spread the attention to each region (questions, regions), 0 for padding, evenly over its box.
+    """Spread the attention to each region evenly over its box.
 
-    For the boxes (questions, regions, 4) see `box_weights`. Returns float32 (questions, `MAP_SIDE` squared): the
-    attention to each cell, in row-major order.
+    Args:
+        attention: (questions, regions); 0 for padding.
+        boxes: (questions, regions, 4), see `box_weights`.
+
+    Returns:
+        Float32 (questions, `MAP_SIDE` squared): the attention to each cell, in row-major order.
     """
     weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
     return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
 
 
 def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Maps of whole images from attention (questions, cells) to grids that cover a part of each, see `Box`.
+    """Maps of whole images from attention to grids that cover a part of each.
 
-    Returns float32 (questions, cells): the attention to each cell of the image, at least `MAP_SIDE` per side. Cells
-    are in row-major order.
+    Args:
+        attention: (questions, cells), in row-major order.
+        views: (questions, 4), see `Box`.
+
+    Returns:
+        Float32 (questions, cells): the attention to each cell of the image, at least `MAP_SIDE` per side, in row-major
+        order.
     """
     side = isqrt(attention.shape[1])
     size = max(side, MAP_SIDE)
