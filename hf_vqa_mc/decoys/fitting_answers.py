@@ -39,8 +39,11 @@ def fitting_answers(
 ) -> FittingAnswers:
     """Learn types of answers, and sort the training triplets by the beginnings of their questions.
 
-    ``targets`` are text numbers, ``questions`` comparable texts, (triplets,); ``training`` masks the triplets whose
-    targets become fallbacks.
+    Args:
+        candidates: with the texts of all targets.
+        targets: text numbers (triplets,).
+        questions: comparable questions, large_string (triplets,).
+        training: (triplets,): triplets whose targets become fallbacks.
     """
     beginnings = _numbered_beginnings(questions, {TYPED_WORDS, *(n_words for n_words, _ in LEVELS)})
     keys = candidates.keys[targets]

@@ -71,12 +71,18 @@ class Material:
         rejected: pa.ListArray | None = None,
         search: "DistributedSearch | None" = None,
     ) -> "Material":
-        """Number the texts of ``schema.TRIPLETS`` and divide it into pools; some methods need ``vectors``.
+        """Number the texts of a triplet table and divide it into pools.
 
-        With ``skip_same_question``, answers to the same question about the same image are excluded, which the paper
-        does not. Pools larger than ``largest_pool`` are divided by image into random parts of about equal size, at
-        most this on average: the search for similar questions takes time in proportion to the square of a pool's size.
-        ``rejected`` are texts that never become a triplet's decoys, list of string (triplets,).
+        Args:
+            table: ``schema.TRIPLETS``.
+            settings: parameters of the method.
+            vectors: required by some methods.
+            skip_same_question: exclude answers to the same question about the same image, which the paper does not.
+            largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
+                average: the search for similar questions takes time in proportion to the square of a pool's size.
+            n_decoys: see the attribute.
+            search: see the attribute.
+            rejected: texts that never become a triplet's decoys, list of string (triplets,).
         """
         table = table.combine_chunks()
         declared = [method.column for _, method in methods().values() if method.column]

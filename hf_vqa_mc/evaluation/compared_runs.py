@@ -52,11 +52,15 @@ class Run:
 
 
 def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None) -> list[Run]:
-    """Read two or more runs, folders of vqa-mc evaluate or files of vqa-mc score; their names are distinct.
+    """Read the runs; their names are distinct.
 
-    The input is by default full, else the first one of each run; the metric that of vqa-mc evaluate, else the first
-    one of the first file. Raises InputError if a path is no finished run, has no such input or metric, or the runs are
-    of different benchmarks.
+    Args:
+        paths: two or more folders of vqa-mc evaluate, or files of vqa-mc score.
+        input_name: the input to compare; by default full, else the first one of each run.
+        metric: the metric to compare; by default that of vqa-mc evaluate, else the first one of the first file.
+
+    Raises:
+        InputError: a path is no finished run, has no such input or metric, or the runs are of different benchmarks.
     """
     if len(paths) < 2:
         raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
@@ -80,7 +84,8 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
 def scored_runs(results: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Run]:
     """The runs of several results of `vqa-mc score` with each question's scores; their names are distinct.
 
-    A result comes with the path of its predictions, and is as in the file of ``--output``.
+    Args:
+        results: path of the predictions, and the result as in the file of ``--output``.
     """
     first = scored_run(*results[0])
     return _comparable([first, *(scored_run(path, found, first.metric) for path, found in results[1:])])

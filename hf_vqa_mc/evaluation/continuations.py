@@ -27,9 +27,13 @@ Continuation = tuple[int, Sequence[int]]
 
 
 class Continuations:
-    """Scores continuations of prompts, at most ``batch_size`` per forward pass, padded by ``pad`` on the right.
+    """Scores continuations of prompts.
 
-    The model is a causal one or, with ``sees_images``, an image-text-to-text model, which finds its own positions.
+    Args:
+        model: a causal or image-text-to-text model.
+        sees_images: whether it is the latter, which finds its own positions.
+        pad: the token that pads continuations on the right.
+        batch_size: maximum number of continuations per forward pass.
     """
 
     def __init__(self, model: Any, sees_images: bool, pad: int, batch_size: int) -> None:  # noqa: ANN401  of any type

@@ -27,10 +27,16 @@ REFUSED = (401, 403, 404)
 
 
 class ServedModel:
-    """A model behind a server with the chat completions API, at an address such as ``http://localhost:8000/v1``.
+    """A model behind a server with the chat completions API.
 
-    The key is read from the environment variable OPENAI_API_KEY only, and never written. ``timeout`` is that of a
-    request, in seconds.
+    The key is read from the environment variable OPENAI_API_KEY only, and never written.
+
+    Args:
+        name: as the server lists it.
+        base_url: such as ``http://localhost:8000/v1``.
+        concurrency: number of simultaneous requests.
+        max_tokens: maximum number of generated tokens.
+        timeout: of a request, in seconds.
 
     Raises:
         InputError: the server serves other models, or refuses the key.

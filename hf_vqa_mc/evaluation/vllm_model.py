@@ -23,7 +23,10 @@ ALL_GPUS = "auto"
 class VllmModel:
     """A vision-language or language model with a chat template, run by vLLM; no answer of vLLM itself was read yet.
 
-    The device ``auto`` distributes the weights over all GPUs; by default the first one is used.
+    Args:
+        name: folder or name on the Hub.
+        device: ``auto`` distributes the weights over all GPUs; by default the first one is used.
+        max_tokens: maximum number of generated tokens.
 
     Raises:
         InputError: there is no such model, or vLLM cannot run it here.

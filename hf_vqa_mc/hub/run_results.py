@@ -59,8 +59,11 @@ class RunResult:
 def run_results(folders: Sequence[Path]) -> list[RunResult]:
     """The results of runs, in the order of the folders, then by name.
 
-    The folders are those of runs or checkpoints, or contain them at any depth. Raises InputError if a folder has no
-    run, or a run is damaged.
+    Args:
+        folders: of runs, of checkpoints, or folders that contain them at any depth.
+
+    Raises:
+        InputError: a folder has no run, or a run is damaged.
     """
     found: dict[Path, str] = {}
     for folder in folders:

@@ -64,9 +64,11 @@ _READING: ContextVar[_Reading] = ContextVar("reading", default=_Reading())  # no
 
 @contextmanager
 def reading(max_unpacked: float | None = None, progress: Progress = silent) -> Iterator[None]:
-    """Read files in the block with another limit, and report progress of large ones in MB.
+    """Read files in the block with another limit, and report progress of large ones.
 
-    ``max_unpacked`` is the limit in GB of what a packed file holds, at any ratio; None for the default limits.
+    Args:
+        max_unpacked: limit in GB of what a packed file holds, at any ratio; None for the default limits.
+        progress: called with (step, done, total), in MB.
     """
     token = _READING.set(_Reading(max_unpacked, progress))
     try:

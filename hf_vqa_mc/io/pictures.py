@@ -39,9 +39,13 @@ class HugeImage(BrokenImage):
 def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Image"]:
     """The first frame of an image file, fully decoded; a truncated file is an error. Thread-safe.
 
-    A JPEG is decoded at the smallest scale (1, 1/2, 1/4 or 1/8) whose sides have at least ``side`` pixels; all of the
-    file is read nevertheless. Raises BrokenImage if it is not an image in one of `FORMATS`, it is damaged, or the body
-    fails to convert it.
+    Args:
+        file: its content or its path.
+        side: decode a JPEG at the smallest scale (1, 1/2, 1/4 or 1/8) whose sides have at least this many pixels;
+            all of the file is read nevertheless.
+
+    Raises:
+        BrokenImage: it is not an image in one of `FORMATS`, it is damaged, or the body fails to convert it.
     """
     from PIL import Image, UnidentifiedImageError
 

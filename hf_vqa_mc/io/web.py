@@ -41,12 +41,17 @@ def is_web_address(name: str) -> bool:
 
 
 def fetch(address: str, *, given_by_user: bool = False) -> bytes:
-    """The content at an http or https address, which may come from anyone.
+    """The content at an http or https address.
 
     The host, and that of each redirection, must be public: its address is checked when it is connected to, so a name
-    that resolves differently the next time gains nothing. Proxies and credentials are not used. Only the host of an
-    address ``given_by_user`` may be private, such as localhost. Raises ConnectionError if it cannot be fetched, its
-    host is not public, or it is too large or too slow.
+    that resolves differently the next time gains nothing. Proxies and credentials are not used.
+
+    Args:
+        address: may come from anyone.
+        given_by_user: whether the user gave the address; then its own host may be private, such as localhost.
+
+    Raises:
+        ConnectionError: it cannot be fetched, its host is not public, or it is too large or too slow.
     """
     host = ""
     try:

@@ -148,9 +148,12 @@ class CounterExampleForOpenEndedVqa(VqaModel):
 
 
 def ranking_loss(scores: Tensor, picked: Tensor, margin: float) -> Tensor:
-    """The sum of the pairwise hinge losses of each row of scores (batch, candidates), averaged.
+    """The sum of the pairwise hinge losses of each row, averaged; 0 for rows whose picked candidate is not known.
 
-    It is 0 for rows whose ``picked`` candidate, int64 (batch,), is not known.
+    Args:
+        scores: (batch, candidates).
+        picked: int64 (batch,): index of the picked candidate, or `NO_PICK`.
+        margin: see the config.
     """
     best = scores.gather(1, picked.clamp(min=0)[:, None])
     losses = (margin - best + scores).clamp(min=0).sum(1) - margin  # the picked one's own is the margin

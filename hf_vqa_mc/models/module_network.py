@@ -110,9 +110,21 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
-        Arguments and output are those of `AttendingModel.forward`, with the attention of the last module that attends,
-        and question_layouts int64 (batch, nodes, 5), see `Layouts.tensor`. If the model sees positions, the grid is
-        square, and regions have region_boxes float32 (batch, regions, 4), see `region_tensors`.
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            question_layouts: int64 (batch, nodes, 5), see `Layouts.tensor`.
+            image_grid: (batch, cells, image_size), a square grid in row-major order if the model sees positions.
+            labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: float32 (batch, regions, 4), see `region_tensors`, if the model sees positions.
+
+        Returns:
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of the last module that attends,
+            one of (batch, cells or regions).
+
+        Raises:
+            InputError: image_grid or image_regions has another shape, or both or none are given.
         """
         given, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         if self.config.sees_positions:

@@ -39,10 +39,14 @@ class OpenEndedTexts:
     """of modules, for the questions"""
 
     def tensors(self, inputs: Collection[str], **given: Sequence[str] | None) -> dict[str, Tensor]:
-        """The tensors of a model's ``inputs`` of `GIVEN` for a batch; others are ignored.
+        """The tensors of a model's ``inputs`` for a batch.
 
-        They are made of ``questions``, ``captions`` and ``groups``. Raises InputError if something is not given that
-        is needed, or is no list of texts.
+        Args:
+            inputs: names of `GIVEN`; others are ignored.
+            given: what they are made of: ``questions``, ``captions``, ``groups``.
+
+        Raises:
+            InputError: something is not given that is needed, or is no list of texts.
         """
         found = {}
         for name, convert in _CONVERTED.items():

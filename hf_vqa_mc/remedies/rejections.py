@@ -37,8 +37,9 @@ class Rejections:
     def as_json(self, candidates: int, without_choices: int) -> dict[str, int]:
         """Counts for the statistics of a remedy.
 
-        ``candidates``: how often a rejected text was tested as a decoy; ``without_choices``: rows left out, as they
-        have no decoy.
+        Args:
+            candidates: number of times that a rejected text was tested as a decoy.
+            without_choices: number of rows left out, since they have no decoy.
         """
         return {
             "questions": self.questions,

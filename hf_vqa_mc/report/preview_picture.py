@@ -33,10 +33,18 @@ Line = tuple[str, str, str, float]
 
 
 def preview_picture(examples: Sequence[Example]) -> bytes:
-    """Draw four questions in two columns as PNG: image, question and choices by kind, as in the paper's Figure 2.
+    """Draw questions in two columns: image, question and choices by kind, as in the paper's Figure 2.
 
-    A model's pick is marked by a tick or a cross, its attention is drawn on the image. Deterministic. Raises
-    InputError if there are no examples, MissingExtra if matplotlib is not installed.
+    Args:
+        examples: the first four are drawn. A model's pick is marked by a tick or a cross, its attention is drawn on
+            the image.
+
+    Returns:
+        A PNG file; deterministic.
+
+    Raises:
+        InputError: there are no examples.
+        MissingExtra: matplotlib is not installed.
     """
     try:
         from matplotlib import rc_context

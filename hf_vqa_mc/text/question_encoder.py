@@ -18,8 +18,12 @@ Vectors = NDArray[np.float32]
 class TextEncoder:
     """The mean of an encoder's last hidden states for each text (Reimers and Gurevych 2019, Sentence-BERT, Sect. 3).
 
-    It is a folder or a name on the Hub that `transformers.AutoModel` loads, with safetensors weights. Raises
-    InputError if it cannot be loaded, ConnectionError if the Hub cannot be reached.
+    Args:
+        name: folder or name on the Hub of an encoder that `transformers.AutoModel` loads, with safetensors weights.
+
+    Raises:
+        InputError: the encoder cannot be loaded.
+        ConnectionError: the Hub cannot be reached.
     """
 
     def __init__(self, name: str) -> None:

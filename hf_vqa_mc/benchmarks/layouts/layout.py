@@ -40,10 +40,16 @@ class Layout(ABC):
     @classmethod
     @abstractmethod
     def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> Self | None:
-        """The layout of these tables of the splits; None if it does not apply.
+        """The layout of these tables; None if it does not apply.
 
-        ``split`` is the one that must be readable; the others help to interpret its labels. Raises InputError, with
-        its location, if the columns look like this layout, but cannot be read.
+        Args:
+            tables: the splits.
+            split: the one that must be readable; the others help to interpret its labels.
+            options: columns named by the user.
+            location: of the split, for messages.
+
+        Raises:
+            InputError: the columns look like this layout, but cannot be read.
         """
 
     @property

@@ -62,8 +62,12 @@ def crossed_questions(
 ) -> pa.Table:
     """The questions of a sample of images, each asked about all images of the sample whose graph settles the answer.
 
-    The settings decide question types, references and splits; nothing is balanced. ``per_answer`` is the maximum
-    number of images of a split for each answer to a question.
+    Args:
+        scene_graphs: as for `generate.generate`.
+        settings: question types, references and splits; nothing is balanced.
+        ontology: vocabulary; by default our own.
+        per_answer: maximum number of images of a split for each answer to a question; None for all.
+        progress: called with (step, done, total).
 
     Returns:
         ``schema.TRIPLETS``: questions that have several answers in a split. ``question_type`` is GQA's structural

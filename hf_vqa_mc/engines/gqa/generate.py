@@ -42,10 +42,16 @@ def generate(
 ) -> dict[str, Any]:
     """Generate a GQA-style dataset from scene graphs, as ``vqa-mc generate gqa`` does.
 
-    The graphs (files in GQA's layout, or folders with Visual Genome's files) are read twice, first to count what
-    occurs together, then to generate questions; one graph at a time is in memory, and 40 bytes per question. The same
-    files, ontology, settings and version give the same bytes. ``overwrite`` is as for `generated_folder`; the
-    vocabulary is by default our own.
+    The graphs are read twice, first to count what occurs together, then to generate questions; one graph at a time is
+    in memory, and 40 bytes per question. The same files, ontology, settings and version give the same bytes.
+
+    Args:
+        scene_graphs: files in GQA's layout, or folders with Visual Genome's files.
+        output: folder to write, in the layout of GQA's files; one generated before is replaced.
+        overwrite: as for `generated_folder`.
+        settings: by default those of the paper where it gives numbers.
+        ontology: vocabulary; by default our own.
+        progress: called with (step, done, total).
 
     Returns:
         The content of the folder's ``statistics.json``.

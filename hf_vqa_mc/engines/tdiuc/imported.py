@@ -177,11 +177,16 @@ _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 
 
 def read_annotated(path: Path, images: Images, made: Made) -> None:
-    """Add the hand-annotated questions of a file to ``made``; count those of other types in TDIUC's files.
+    """Add the hand-annotated questions of a file; count those of other types in TDIUC's files.
 
-    The path is that of JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type, of one
-    of TDIUC's annotation files with its question file in the same folder, or of a folder with both. Images that are
-    known keep their split. Raises InputError with file, record and field.
+    Args:
+        path: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
+            annotation files with its question file in the same folder; or a folder with both.
+        images: takes the images; known ones keep their split.
+        made: takes the questions.
+
+    Raises:
+        InputError: names the file, the record and the field.
     """
     if path.is_file() and path.name.endswith(_JSON_LINES):
         _read_lines(path, images, made)
