@@ -34,8 +34,12 @@ RELEASED_DECOYS = pa.schema([("iou_decoys", pa.list_(pa.string())), ("qou_decoys
 def check_triplets(triplets: pa.Table, location: str) -> pa.Table:
     """Return the table if it is a valid triplet table: the schema, known splits, no empty text, unique question_ids.
 
-    It may also have the columns of ``RELEASED_DECOYS``. Raises InputError, which names the location, the record, the
-    field and what was expected.
+    Args:
+        triplets: a table with the columns of ``TRIPLETS`` and, optionally, of ``RELEASED_DECOYS``.
+        location: the table's origin, for messages.
+
+    Raises:
+        InputError: names the location, the record, the field and what was expected.
     """
     expected = list(TRIPLETS) + [field for field in RELEASED_DECOYS if field.name in triplets.column_names]
     if list(triplets.schema) != expected:

@@ -174,7 +174,13 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
 def question_ids(
     table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
 ) -> tuple[pa.Array, str | None, tuple[str, ...]]:
-    """The question ids of some rows of a split: the first column of unique ones, else the numbers ``rows``.
+    """The question ids: the first column of unique ones, else row numbers.
+
+    Args:
+        table: some rows of a split.
+        options: may name the column.
+        location: of the split, for messages.
+        rows: number of each row in the split, for messages.
 
     Returns:
         (rows,) ids as text; their column, if there is one; a sentence if an earlier column of ids cannot be used.

@@ -7,9 +7,13 @@ from hf_vqa_mc.errors import InputError
 
 
 class FaultyRows(InputError):
-    """Rows of a split that cannot be read: their indices, and their fault: ``question``, ``label`` or ``choices``.
+    """Rows of a split that cannot be read.
 
-    ``column`` is that of the faulty cells, "" for several columns; the message names the first row.
+    Args:
+        message: names the first row.
+        fault: ``question``, ``label`` or ``choices``.
+        rows: all such rows, indices in the split.
+        column: of the faulty cells; "" for several columns.
     """
 
     def __init__(self, message: str, fault: str, rows: NDArray[np.integer], column: str = "") -> None:

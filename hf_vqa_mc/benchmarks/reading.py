@@ -53,9 +53,15 @@ def read_opened(
 ) -> Benchmark:
     """Read a benchmark from its tables.
 
-    With ``every_row``, a row of any split that cannot be read is an error, not only one of the evaluated split; notes
-    on ids are left out, since rows may be missing. Raises InputError as `read_benchmark`; FaultyRows names all rows
-    with the same fault.
+    Args:
+        opened: the tables.
+        options: columns, split and images.
+        progress: called with (step, done, total).
+        every_row: a row of any split that cannot be read is an error, not only one of the evaluated split; notes on
+            ids are left out, since rows may be missing.
+
+    Raises:
+        InputError: as `read_benchmark`; FaultyRows names all rows with the same fault.
     """
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")

@@ -23,8 +23,15 @@ NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
 def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tuple[str, DatasetDict | None]":
     """The name of a config or file, and its splits with the needed columns, also of a benchmark in another layout.
 
-    The splits are None if they cannot be read, which `load_splits` reports. Rows with the columns ``needed`` are read
-    as they are; ``config`` is "" for the only one. Raises InputError as `read_benchmark`.
+    The splits are None if they cannot be read, which `load_splits` reports.
+
+    Args:
+        dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
+        config: "" for the only one.
+        needed: columns with which rows are read as they are.
+
+    Raises:
+        InputError: as `read_benchmark`.
     """
     splits = None
     if not Path(dataset).is_file():

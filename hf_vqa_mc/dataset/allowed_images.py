@@ -129,9 +129,14 @@ def _address_parts(address: str) -> tuple[str, str]:
 def allowed_images(
     rows: "Dataset | None", base: Path | None, hub: str | None, images: Path | None = None, *, remote: bool = False
 ) -> AllowedImages:
-    """What a dataset may name: in its folder ``base`` or repository ``hub``, and in the user's folder ``images``.
+    """What a dataset may name.
 
-    ``rows`` are as ``datasets`` loaded them, None for a file or a data frame.
+    Args:
+        rows: as ``datasets`` loaded them; None for a file or a data frame.
+        base: the dataset's folder, if it is local.
+        hub: its name, if it was loaded from the Hub.
+        images: the folder given by the user.
+        remote: see `AllowedImages`.
     """
     folders = [*filter(None, [images, base])]
     if rows is not None:

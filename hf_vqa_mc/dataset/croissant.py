@@ -28,10 +28,14 @@ _FIXED = safe_load(Path(__file__).with_name("croissant.yaml").read_text("utf-8")
 
 
 def croissant(inventory: Inventory, address: str | None = None) -> str:
-    """The content of ``croissant.json`` of a built folder or remedied benchmarks; equal inventories give equal text.
+    """The content of ``croissant.json``; equal inventories give equal text.
 
-    Without the ``address`` of a repository on the Hub, files are relative to the folder of ``croissant.json``. Raises
-    InputError if the inventory is incomplete.
+    Args:
+        inventory: of a built folder, or of remedied benchmarks.
+        address: of the repository on the Hub; without it, files are relative to the folder of ``croissant.json``.
+
+    Raises:
+        InputError: the inventory is incomplete.
     """
     with complete(inventory) as inventory:
         about = about_sources(inventory)

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
     """The files of a folder that comes from the Hub, where the manifest is left out; None if it has no ``key``.
 
-    The key is ``sources`` for built folders, ``configs`` for remedied ones.
+    Args:
+        folder: any.
+        key: ``sources`` for built folders, ``configs`` for remedied ones.
     """
     inventory = read_inventory(folder)
     if inventory is None or not inventory.get(key):
@@ -133,10 +135,23 @@ def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False
 
 
 def put_picture(folder: Path, config: str, picture: bytes, overwrite: bool = False) -> Path:
-    """Add a preview picture of a config's questions, a PNG file, to a built folder and its card; returns its path.
+    """Add a preview picture to a built folder and show it on the card.
 
     A later build of the config's source removes the picture, as its questions are outdated; builds of other sources
-    keep it. Raises InputError if the folder was not written by a build, or has no such config.
+    keep it.
+
+    Args:
+        folder: output of a build.
+        config: whose questions the picture shows.
+        picture: content of the PNG file.
+        overwrite: as for `write_folder`.
+
+    Returns:
+        Path of the picture.
+
+    Raises:
+        InputError: the folder was not written by a build, or has no such config.
+        OSError: it cannot be written; the folder is unchanged.
     """
 
     def keep(old: Path | None, names: list[str]) -> None:

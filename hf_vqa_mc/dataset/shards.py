@@ -59,9 +59,15 @@ def write_split(
 ) -> WrittenSplit:
     """Write a split as files ``<split>-00000-of-0000N.parquet`` of about SHARD_BYTES.
 
-    ``total_bytes`` is the approximate size of the rows as Arrow data; ``rows`` is a function of start and stop to
-    these rows, called in order. A row group of at most ``group_rows`` is the unit that streaming readers fetch and
-    shuffle; ``wrote`` is called with the number of rows of each.
+    Args:
+        folder: created if missing.
+        split: its name.
+        features: the columns; stored in each file.
+        n_rows: number of rows.
+        total_bytes: approximate size of the rows as Arrow data.
+        rows: function of start and stop to these rows; called in order.
+        group_rows: maximum number of rows in a row group, the unit that streaming readers fetch and shuffle.
+        wrote: called with the number of rows of each row group written.
     """
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
     per_shard = max(1, math.ceil(n_rows / shards))

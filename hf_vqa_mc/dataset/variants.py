@@ -41,9 +41,16 @@ def build_variants(
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
-    The triplets have released decoys if these are used; ``vectors`` are required for QoU decoys; ``search`` searches
-    similar questions on several machines. Raises InputError if a name is unknown, or decoys or word vectors are
-    missing.
+    Args:
+        triplets: checked ``schema.TRIPLETS``, with released decoys if these are used.
+        names: of ``decoys.VARIANTS``.
+        vectors: for the similarity of questions; required for QoU decoys.
+        settings: the method's parameters.
+        progress: called with (step, done, total).
+        search: searches similar questions on several machines.
+
+    Raises:
+        InputError: an unknown name, or missing decoys or word vectors.
     """
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):

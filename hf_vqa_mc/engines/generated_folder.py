@@ -23,8 +23,15 @@ def generated_folder(output: Path, engine: str, overwrite: bool = False) -> Iter
     """A hidden folder next to the output, which replaces it when the block ends without an error.
 
     The block must write ``statistics.json`` with ``"engine": engine`` and ``"version"``. The replacement is atomic.
-    With ``overwrite``, changed files are replaced, and files that no command wrote are kept. Raises InputError as
-    ``check_generated_folder``, OSError if the disk is full or not writable; the output is then unchanged.
+
+    Args:
+        output: the folder.
+        engine: its name in ``vqa-mc generate``, such as ``gqa``.
+        overwrite: replace changed files, and keep files that no command wrote.
+
+    Raises:
+        InputError: as ``check_generated_folder``.
+        OSError: the disk is full or not writable; the output is unchanged.
     """
     with new_folder(output, _kind(engine), overwrite) as new:
         yield new.tree

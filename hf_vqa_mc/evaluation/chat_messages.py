@@ -36,7 +36,12 @@ def media_type(content: bytes) -> str:
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:
     """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together.
 
-    ``tokens`` are the most probable ones; the result is None for letters that are not among them.
+    Args:
+        tokens: most probable tokens with their log-probabilities.
+        n_choices: number of choices.
+
+    Returns:
+        (choices,): None for letters that are not among the tokens.
 
     >>> letter_scores([("B", -0.5), ("x", -1.0)], 2)
     (None, -0.5)

@@ -52,10 +52,15 @@ class Paired:
 
 
 def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
-    """Compare two runs by their scores in [0, 1] on the same questions, each with the number of its image's cluster.
+    """Compare two runs on the same questions.
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
     clusters. ``p`` is the larger one.
+
+    Args:
+        scores: (questions,): in [0, 1].
+        baseline: (questions,): of the baseline.
+        clusters: (questions,): number of each question's image.
 
     >>> result = paired(np.array([1.0, 1, 1, 1, 1, 0]), np.array([0.0, 0, 0, 0, 0, 1]), np.arange(6))
     >>> result.gained, result.lost, result.p_mcnemar

@@ -46,9 +46,12 @@ class Continuations:
     def scores(
         self, encoded: Encoded, rows: Sequence[Continuation], repeated: Callable[[Sequence[int]], Encoded]
     ) -> list[float]:
-        """The log-probability of each continuation of a batch of prompts, summed over its tokens.
+        """The log-probability of each continuation, summed over its tokens.
 
-        ``repeated`` gives the tensors of the prompts with some indices.
+        Args:
+            encoded: a batch of prompts.
+            rows: continuations.
+            repeated: the tensors of the prompts with these indices.
         """
         has_images = any(name.startswith("pixel_values") for name in encoded)
         needs_cache = max(len(tokens) for _, tokens in rows) > 1

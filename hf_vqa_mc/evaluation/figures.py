@@ -294,7 +294,15 @@ class Figures:
 def figures_of(
     questions: Questions, split: Split, method: Method, jobs: Sequence[Job], replies: Mapping[Job, Reply]
 ) -> Figures:
-    """The results of the jobs of a run, each with a reply, on the questions of a split."""
+    """The results of the jobs of a run.
+
+    Args:
+        questions: with labels.
+        split: the split that they are of.
+        method: with which they were answered.
+        jobs: the questions that were asked.
+        replies: with a reply to each job.
+    """
     rows = np.array(list(dict.fromkeys(job.row for job in jobs)), np.int64)
     index_of = {int(row): index for index, row in enumerate(rows)}
     names = list(dict.fromkeys(job.input for job in jobs))

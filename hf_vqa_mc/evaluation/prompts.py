@@ -46,8 +46,14 @@ def rotated(count: int, rotation: int) -> list[int]:
 class Prompts:
     """Makes the prompts of jobs; thread-safe.
 
-    ``seed`` draws the images of other questions; ``instruction`` is the last line of each prompt, by default that of
-    the method. Raises InputError if a row has more choices than letters.
+    Args:
+        questions: of the benchmark.
+        method: the way to get an answer.
+        seed: of the images of other questions.
+        instruction: last line of each prompt; by default that of the method.
+
+    Raises:
+        InputError: a row has more choices than letters.
     """
 
     def __init__(self, questions: Questions, method: Method, seed: int, instruction: str | None = None) -> None:

@@ -176,9 +176,14 @@ def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None
 
 
 def guarded(columns: Mapping[str, Cells], location: str) -> tuple[dict[str, list[str | None]], int]:
-    """Columns of cells, None for missing ones, that pandas reads unchanged, and how many needed a no-break space.
+    """Columns that pandas reads unchanged, and how many cells needed a no-break space.
 
-    Raises InputError if pandas cannot read a cell unchanged, such as one with a NUL character.
+    Args:
+        columns: name to cells, None for a missing cell; all of the same length.
+        location: for messages.
+
+    Raises:
+        InputError: pandas cannot read a cell unchanged, such as one with a NUL character.
     """
     kept = {name: [cell or None for cell in cells] for name, cells in columns.items()}
     guards = 0

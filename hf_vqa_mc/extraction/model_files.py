@@ -68,9 +68,13 @@ class ModelFiles(NamedTuple):
 
 
 def model_files(option: str, name: str, what: str, built_in: Sequence[str] = ()) -> ModelFiles:
-    """The files of a model, ``what`` ("a vision model"): a folder, or a name on the Hub.
+    """The files of a model: a folder, or a name on the Hub.
 
-    The option that gave the name and its other values, ``built_in``, are for messages.
+    Args:
+        option: for messages.
+        name: the folder or name.
+        what: description of such models, for messages: "a vision model".
+        built_in: other names that the option accepts, for messages.
 
     Raises:
         InputError: there is no such model, or files are missing.

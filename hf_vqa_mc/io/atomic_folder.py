@@ -117,8 +117,14 @@ def _possible_folder(output: Path, what: str, kind: FolderKind) -> Path:
 def new_folder(output: Path, kind: FolderKind | None, overwrite: bool = False) -> Iterator["NewFolder"]:
     """A hidden folder in which to write a new tree for ``output``; it is removed at the end of the block.
 
-    ``kind`` is None for a folder inside one that the command manages itself: neither checked nor listed. Raises
-    InputError as ``check_output``, OSError if the disk is full or not writable; the output is then unchanged.
+    Args:
+        output: the folder.
+        kind: None for a folder inside one that the command manages itself: neither checked nor listed.
+        overwrite: as for ``check_output``.
+
+    Raises:
+        InputError: as ``check_output``.
+        OSError: the disk is full or not writable; the output is unchanged.
     """
     output = Path(os.path.realpath(output))  # a link stays a link: its target is replaced
     if kind:

@@ -9,11 +9,18 @@ from hf_vqa_mc.io.redaction import redacted
 
 
 def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_hub: Any) -> Path:  # noqa: ANN401
-    """Download files (patterns) of a model repository, NAMESPACE/NAME, unless they are in the cache.
+    """Download files of a model repository unless they are in the cache.
 
-    ``what`` (such as ``checkpoint``) and ``expected`` describe the model and valid names in messages; ``of_hub`` are
-    options of ``huggingface_hub.snapshot_download``. Raises InputError if there is no such repository, ConnectionError
-    if the Hub cannot be reached, and the files are not in the cache.
+    Args:
+        what: type of the model, for messages: ``checkpoint``.
+        name: NAMESPACE/NAME.
+        files: patterns of the files.
+        expected: description of valid names, for messages.
+        of_hub: additional arguments of ``huggingface_hub.snapshot_download``.
+
+    Raises:
+        InputError: there is no such repository.
+        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError

@@ -102,8 +102,13 @@ def is_picture(content: bytes) -> bool:
 def portable_picture(content: bytes, formats: Mapping[str, str], fewest_bytes: int = 0) -> tuple[bytes, str]:
     """An image file unchanged if its format is one of ``formats``, else as PNG; and the format's value there.
 
-    ``formats`` are PIL's names, with ``PNG``; files below ``fewest_bytes`` are converted, too. Raises BrokenImage if
-    the file is damaged.
+    Args:
+        content: of the file.
+        formats: PIL's names of formats, with ``PNG``, to any values.
+        fewest_bytes: smaller files are converted, too.
+
+    Raises:
+        BrokenImage: it is damaged.
     """
     with opened_picture(content) as opened:
         name = opened.format or ""

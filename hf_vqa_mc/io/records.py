@@ -46,7 +46,9 @@ def _locations(name: str, first: int) -> Callable[[int], str]:
 class Records:
     """Some records of a list as columns; each is checked as a whole, and searched for the invalid value if that fails.
 
-    ``location`` gives the location of the record at a position, for messages.
+    Args:
+        rows: parsed JSON values.
+        location: position to the record's location, for messages.
     """
 
     def __init__(self, rows: Sequence[Any], location: Callable[[int], str]) -> None:

@@ -88,7 +88,12 @@ class AnswerMlpForOpenEndedVqa(VqaModel):
         self.post_init()  # type: ignore[no-untyped-call]
 
     def take_first_layer(self, other: PreTrainedModel, name: str) -> None:
-        """Copy the first hidden layer of ``name``, a model of one input; InputError if it is of another kind."""
+        """Copy the first hidden layer of a model with one of the inputs; raises InputError if it is of another kind.
+
+        Args:
+            other: that model.
+            name: for messages.
+        """
         ((seen, own),) = ((one, layer) for one, layer in self.first.items() if [one] == list(other.config.inputs))
         size, activation = [*other.config.hidden_sizes, 0][0], other.config.activation
         if (size, activation) != (self.config.hidden_sizes[0], self.config.activation):

@@ -38,7 +38,9 @@ class QuestionWords:
     def of(cls, questions: Iterable[str], starts: int = STARTS) -> Self:
         """The vocabulary of training questions, each counted as often as it is given.
 
-        ``starts`` first, second and third words are counted separately.
+        Args:
+            questions: texts.
+            starts: number of first, second and third words that are counted separately.
         """
         counts = Counter(questions)
         lists = dict(zip(counts, _words(list(counts)), strict=True))

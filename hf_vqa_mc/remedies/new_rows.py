@@ -27,9 +27,16 @@ def new_split(
 ) -> tuple[Split, int]:
     """A split with at most ``most`` new choices per row, and the number of its rows that keep their published choices.
 
-    Its ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices. ``published`` are
-    its rows with the published choices that may be kept, ``rows`` their triplet indices, ``origins`` (triplets,)
-    descriptions of the targets.
+    The split's ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
+
+    Args:
+        benchmark: with the layout.
+        split: the split.
+        published: its rows with the published choices that may be kept.
+        arrangement: of all choices.
+        rows: the triplet indices of the split's rows.
+        origins: (triplets,): description of each triplet's target.
+        most: the maximum number of choices.
     """
     made = arrangement.columns(rows)
     sizes = pc.list_value_length(made["choices"]).to_numpy()

@@ -55,7 +55,10 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
 def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str) -> str:
     """The ``vqa-mc remedy`` command for the whole benchmark, quoted for a shell; "" for an object in memory.
 
-    ``name`` maps the path of the dataset and that of its images to the text in the command.
+    Args:
+        settings: how the benchmark was read.
+        benchmark: the audited benchmark.
+        name: from the path of the dataset and of its images to the text in the command.
     """
     from hf_vqa_mc.remedies.new_decoys import check_images  # loads datasets
 
@@ -109,12 +112,21 @@ def staged_audit(
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
-    The report has the command ``remedy``, the statistics of closed answer sets ``sets``, and what changed from
-    ``done`` to ``after`` if these are releases of a benchmark. An earlier audit is unchanged if the new one cannot be
-    written.
+    Args:
+        folder: created if missing.
+        done: the audit, or the audit before the remedy.
+        after: the audit after the remedy.
+        progress: called with (step, done, total).
+        remedy: command that replaces the decoys, for the report.
+        overwrite: replace changed files of an earlier audit.
+        sets: statistics of the closed answer sets of the remedied split, if there are some.
+        changes: from ``done`` to ``after`` if these are releases of a benchmark.
 
     Returns:
         The staged folder and its files: report.html, audit.json, rows.parquet and badge.svg (of ``after`` if given).
+
+    Raises:
+        OSError: they cannot be written; an earlier audit is unchanged.
     """
     progress("writing the report", 0, 1)
     notes, before = _shown_rows(done), done.as_json()

@@ -123,10 +123,18 @@ class CounterexamplesResult(Result):
 def explained_questions(
     path: Path, dataset: str, config: str, split: str | None, number: int, seed: int
 ) -> tuple[str, list[Explained]]:
-    """The split, by default test or validation, and a random sample of the questions in a file, in its order.
+    """The name of the split, and a random sample of the questions in a file, in its order.
 
-    The file is one of ``vqa-mc predict --counterexamples``. Raises InputError if it or the dataset cannot be read, or
-    the split lacks questions of the file.
+    Args:
+        path: file of ``vqa-mc predict --counterexamples``.
+        dataset: folder, or name on the Hub.
+        config: with the questions.
+        split: by default test, else validation, else the only one.
+        number: of questions.
+        seed: random seed.
+
+    Raises:
+        InputError: the file or the dataset cannot be read, or the split lacks questions of the file.
     """
     from hf_vqa_mc.dataset.loading import chosen_split
     from hf_vqa_mc.training.answered_questions import read_answered

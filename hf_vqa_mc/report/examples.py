@@ -178,7 +178,12 @@ def examples_of(
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
     """Row to the index of the choice that a model picks; the target if several choices have the predicted text.
 
-    Raises InputError if the file of predictions cannot be read, or a question's answer is missing or not a choice.
+    Args:
+        split: of a benchmark.
+        predictions: file in a format of `vqa-mc score`, with an answer to each question of the split.
+
+    Raises:
+        InputError: it cannot be read, questions are missing, or an answer is not among the choices.
     """
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
     annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
@@ -191,10 +196,15 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
 
 
 def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, NDArray[np.float64]]:
-    """Question id to the attention to its image, (n, n), x first, from a file of ``vqa-mc predict --attentions``.
+    """Question id to a model's attention to the image, (n, n), x first.
 
-    Raises InputError, with the questions' location, if it cannot be read, or a map is missing, not square or not
-    finite.
+    Args:
+        names: ids of questions.
+        location: of the questions, for messages.
+        path: file of ``vqa-mc predict --attentions``, with a map of each of these questions.
+
+    Raises:
+        InputError: it cannot be read, a map is missing, or is not square and finite.
     """
     maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)))
     for name in names:

@@ -37,11 +37,18 @@ def rendered(
     style: str | None = None,
     source: str = "",
 ) -> str:
-    """Render a page from files in ``templates``, with JSON ``data`` for its script; deterministic.
+    """Render a page; deterministic.
 
     Its Content-Security-Policy allows only ``data:`` images, and only the script and the style with the given
-    checksums, so that text of a dataset is never executed. ``source`` is ``'self'`` if the page is served, and may
-    load images from its server and send answers to it.
+    checksums, so that text of a dataset is never executed.
+
+    Args:
+        template: file name in ``templates``.
+        values: of the template.
+        script: file name in ``templates`` of the page's script.
+        data: JSON value for the script.
+        style: file name in ``templates`` of more style rules.
+        source: ``'self'`` if the page is served, and may load images from its server and send answers to it.
     """
     from markupsafe import Markup
 
@@ -123,9 +130,13 @@ def _checksum(text: str) -> str:
 
 
 def preview_html(title: str, examples: Sequence[Example]) -> str:
-    """Some dozens of examples as a page: image, question, choices by kind, as in Figure 2 of Chao et al. (2018).
+    """Example questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
 
     A model's pick is marked by a tick if correct, else by a cross; its attention is drawn on the image.
+
+    Args:
+        title: name of the dataset.
+        examples: some dozens, since images are embedded.
     """
     facts = [{"name": "questions", "text": count(len(examples))}]
     picks = [example for example in examples if example.picked is not None]
@@ -154,9 +165,12 @@ def _preview_card(example: Example) -> dict[str, Any]:
 def complementary_images_html(
     title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
 ) -> str:
-    """A page of some rows of ``engines.complementary.COMPLEMENTARY``: similar images that may have another answer.
+    """A page of questions with similar images that may have another answer.
 
-    ``image`` maps an image_id to the content of the image file, None if it is missing; images are embedded.
+    Args:
+        title: name of the dataset.
+        rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, since images are embedded.
+        image: image_id to the content of the image file, None if it is missing.
     """
     cards = [_complementary_card(row, image) for row in rows]
     facts = [{"name": "questions", "text": count(len(rows))}]
@@ -188,7 +202,10 @@ def _complementary_card(row: Mapping[str, Any], image: Callable[[str], bytes | N
 def counterexamples_html(title: str, examples: Sequence[Explained], image: Callable[[str], bytes | None]) -> str:
     """A page of questions with a model's answers and the best counter-examples, as in Goyal et al. 2017 (section 5).
 
-    ``image`` maps an image_id to the content of the image file, None if it is missing; images are embedded.
+    Args:
+        title: name of the dataset.
+        examples: some dozens, since images are embedded.
+        image: image_id to the content of the image file, None if it is missing.
     """
     picks = [one.picked in one.candidates[:BEST] for one in examples if one.picked is not None]
     answers = [one.answer == one.target for one in examples if one.target]

@@ -37,9 +37,15 @@ def report_html(
     """The report of an audit, or of the audits before and after a remedy or another change.
 
     The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
-    without figures are omitted. The result is deterministic. ``before`` and ``after`` are outputs of `vqa-mc audit
-    --json`; the examples are some dozens, since images are embedded. ``changes`` are sentences about what changed from
-    one release to the next, and none for a remedy, whose command is shown at the end.
+    without figures are omitted. The result is deterministic.
+
+    Args:
+        before: the output of `vqa-mc audit --json`.
+        examples: example questions with their images; some dozens, since images are embedded.
+        after: the same for the remedied benchmark.
+        after_examples: example questions of the remedied benchmark.
+        remedy: command that replaces the decoys, shown at the end if not empty.
+        changes: sentences about what changed from one release to the next; empty for a remedy.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
     later = {(example.question_id, example.question): example for example in after_examples}

@@ -25,7 +25,12 @@ CLOSING = 5
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens, on any free port if it is 0; raises InputError if the address cannot be used."""
+    """A socket that listens; raises InputError if the address cannot be used.
+
+    Args:
+        host: name or address; 0.0.0.0 for all networks.
+        port: 0 for any free one.
+    """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family)

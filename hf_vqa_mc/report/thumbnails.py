@@ -22,11 +22,17 @@ BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 def picture_values(
     content: bytes | None, longest: int = LONGEST_SIDE, absent: str = "", attention: NDArray[np.float64] | None = None
 ) -> dict[str, Any]:
-    """An image file, possibly broken or None, as values for templates; deterministic.
+    """An image as values for templates; deterministic.
+
+    Args:
+        content: image file, possibly broken; None without an image.
+        longest: longer side in pixels.
+        absent: the note if there is no image.
+        attention: see `small_image`.
 
     Returns:
         ``image`` (a JPEG as a ``data:`` URL, "" if it cannot be shown), its ``width`` and ``height``, and ``missing``,
-        the reason why there is none, ``absent`` without a file.
+        the reason why there is none.
     """
     picture = small_image(content, longest, attention) if content else absent
     if isinstance(picture, str):
@@ -40,8 +46,11 @@ def picture_values(
 def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | None = None) -> "Image | str":
     """An image file as a small upright RGB picture on white; or the reason why it cannot be shown.
 
-    ``longest`` is the longer side in pixels. ``attention`` (n, n), x first, of the image as stored, without its EXIF
-    orientation, is drawn over the whole image, the more opaque the higher; its minimum is invisible.
+    Args:
+        content: image file, possibly broken.
+        longest: longer side in pixels.
+        attention: (n, n), x first, of the image as stored, without its EXIF orientation: drawn over the whole image,
+            the more opaque the higher; its minimum is invisible.
     """
     from PIL import ExifTags, Image, ImageOps
 

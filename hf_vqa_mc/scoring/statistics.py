@@ -78,7 +78,11 @@ def effective_rows(
 def mean_interval(
     scores: NDArray[np.float64], clusters: Sequence[str] | NDArray[np.int64] | None = None
 ) -> list[float]:
-    """The bounds of the 95% interval of a mean of scores in [0, 1], see `proportion_interval` and `standard_error`.
+    """The bounds of the 95% interval of a mean of scores, see `proportion_interval`.
+
+    Args:
+        scores: float64 (n,), in [0, 1].
+        clusters: as for `standard_error`.
 
     >>> low, high = mean_interval(np.ones(10))
     >>> round(low, 3), high

@@ -29,7 +29,9 @@ MOST_FREQUENT = 20
 def open_ended_source(columns: Collection[str], name: str | None = None) -> tuple[Source, OpenEnded] | None:
     """The open-ended config of exactly these columns, with its source; None if there is none.
 
-    ``name``, of the config, decides among several of the same columns, else the first one is taken.
+    Args:
+        columns: names of columns.
+        name: of the config; decides among several of the same columns, else the first one is taken.
     """
     found = [
         (source, config)

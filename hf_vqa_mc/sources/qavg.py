@@ -67,9 +67,12 @@ def read(files: Files) -> pa.Table:
 
 
 def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str, str]:
-    """The split of each image: 50/20/30% of them, rounded; ``fixed`` is that of some of them.
+    """The split of each image: 50/20/30% of them, rounded.
 
-    If those are more than a part's share (in a small sample), the part is larger and the last ones are smaller.
+    Args:
+        image_ids: all images, each once.
+        fixed: the split of some of them. If those are more than a part's share (in a small sample), the part is
+            larger and the last ones are smaller.
     """
     splits = {image_id: fixed[image_id] for image_id in image_ids if image_id in fixed}
     others = (name for name in image_ids if name not in splits)

@@ -135,8 +135,15 @@ def matching_rows(
 ) -> pa.Array:
     """The index of each id among the others; both must have the same unique ids.
 
-    The name of the ids, ``field``, the two files, ``locations``, and the names of their records are for messages.
-    Raises InputError with an id that occurs twice in a file or in one file only.
+    Args:
+        ids: of one file's records, in order.
+        other_ids: of another file's records.
+        field: name of the ids, for messages.
+        locations: the two files, for messages.
+        lists: names of their records, for messages.
+
+    Raises:
+        InputError: names an id that occurs twice in a file or in one file only.
     """
     for some, location, name in zip((ids, other_ids), locations, lists, strict=True):
         counts = pc.value_counts(some)

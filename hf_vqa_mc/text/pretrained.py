@@ -7,11 +7,18 @@ from hf_vqa_mc.io.hub_folder import first_line
 
 
 def load_text_model(name: str, model_class: str, option: str, kind: str, **options: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """A tokenizer and a model in evaluation mode, from a folder or the Hub; no pickle is loaded, no code is run.
+    """A tokenizer and a model in evaluation mode.
 
-    ``model_class`` names a class of transformers, such as ``AutoModel``; ``options`` are of its ``from_pretrained``.
-    The user's option and the ``kind`` that is expected ("text encoder") are for errors: InputError if there is no such
-    model, ConnectionError if the Hub cannot be reached.
+    Args:
+        name: folder or name on the Hub; weights are safetensors and no code is executed.
+        model_class: name of a class of transformers, such as ``AutoModel``.
+        option: the user's option that gave the name, for errors.
+        kind: what is expected, for errors: "text encoder".
+        options: of the model's ``from_pretrained``.
+
+    Raises:
+        InputError: there is no such model.
+        ConnectionError: the Hub cannot be reached.
     """
     import transformers
     from transformers.utils import logging as untyped

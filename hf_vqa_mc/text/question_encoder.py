@@ -30,7 +30,12 @@ class TextEncoder:
         self._tokenizer, self._model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
 
     def encode(self, texts: Sequence[str], report: Callable[[int], None] = lambda done: None) -> Vectors:
-        """float32 (texts, dimensions), with mean square 1 in each row; ``report`` gets the number of texts done."""
+        """float32 (texts, dimensions), with mean square 1 in each row.
+
+        Args:
+            texts: a list or another sequence.
+            report: called with the number of texts done.
+        """
         import torch
 
         lengths = np.argsort(np.array([len(text) for text in texts]), kind="stable")  # for little padding

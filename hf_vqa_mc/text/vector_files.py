@@ -193,7 +193,11 @@ def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) ->
 def check_finite(words: Sequence[str], vectors: NDArray[np.floating], location: str, first: int = 1) -> None:
     """Raise InputError if vectors (words, dim) contain a NaN or an infinity; names location, row and word.
 
-    ``location`` is followed by the number of the row; that of the first one is ``first``.
+    Args:
+        words: one per row.
+        vectors: float (words, dim).
+        location: prefix of a row's location, followed by its number.
+        first: number of the first row.
     """
     for start in range(0, len(vectors), _ROWS_PER_BLOCK):
         finite = np.isfinite(vectors[start : start + _ROWS_PER_BLOCK])

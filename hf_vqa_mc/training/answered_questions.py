@@ -74,8 +74,15 @@ def read_answered(
 ) -> Splits[AnsweredQuestions]:
     """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is.
 
-    ``group`` is the column with the groups of questions, or RECORD.FIELD, if the model needs them; ``rows`` are splits
-    that were read already. Raises InputError if columns are missing or not valid.
+    Args:
+        dataset: folder, or name on the Hub.
+        config: name of the config.
+        group: column with the groups of questions, or RECORD.FIELD; None: the model needs no groups.
+        form: what is read as the question.
+        rows: splits that were read already.
+
+    Raises:
+        InputError: columns are missing or not valid.
     """
     number_of: dict[str, int] = {}
     splits = {}

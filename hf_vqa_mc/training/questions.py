@@ -134,10 +134,17 @@ def read_splits(dataset: str, config: str, rows: Mapping[str, Any] | None = None
 def on_images(
     questions: OfSplit, images: Container[str] | None, skip: bool, what: str, remedy: str
 ) -> tuple[OfSplit, int]:
-    """The questions on the given images, None for all, and the number of the others.
+    """The questions on the given images, and the number of the others.
 
-    Raises InputError if all lack ``what`` (features, captions), or some lack it and ``skip`` is false; with the
-    ``remedy``.
+    Args:
+        questions: of a split.
+        images: contains the image_ids of the images with features or captions; None: all.
+        skip: whether other questions are skipped.
+        what: what other images lack, for messages.
+        remedy: what to do about it, for messages.
+
+    Raises:
+        InputError: all lack it, or some lack it and ``skip`` is false.
     """
     if images is None:
         return questions, 0

@@ -49,9 +49,15 @@ def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
 def run_word_vectors(
     settings: TrainingSettings, sentences: Iterable[Sequence[str]], progress: Progress
 ) -> WordVectors:
-    """The word vectors of a new model; InputError if none are given, or the file cannot be read.
+    """The word vectors of a new model.
 
-    ``sentences`` are groups of texts; the words of a group are a sentence to train vectors on.
+    Args:
+        settings: of the run.
+        sentences: groups of texts; the words of a group are a sentence to train vectors on.
+        progress: called with (step, done, total).
+
+    Raises:
+        InputError: none are given, or the file cannot be read.
     """
     name = named_word_vectors(settings, f", or --word-vectors {CORPUS}")
     step = "training word vectors" if name == CORPUS else "reading word vectors"

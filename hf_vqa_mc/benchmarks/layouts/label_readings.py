@@ -85,7 +85,13 @@ def readings(
 ) -> list[Reading]:
     """Interpretations of a split's label column; forms that fit all rows must agree on every row.
 
-    ``cells`` are the choices of the splits with such columns, ``label_from`` the index of the first choice, if given.
+    Args:
+        tables: the splits.
+        split: the one that must be readable.
+        name: the column.
+        cells: choices of the splits with such columns.
+        label_from: index of the first choice, if given.
+        location: for messages.
 
     Returns:
         One reading; two if integers may start from 0 or 1.
