@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.descriptions.drawing import CATEGORIES, OTHERS, OWN, SERIES, WIDTH, Drawing, Shape, shortened, text_width
+from hf_vqa_mc.descriptions.drawing import (
+    CATEGORIES,
+    OTHERS,
+    OWN,
+    SERIES,
+    WIDTH,
+    Drawing,
+    Shape,
+    shortened,
+    text_width,
+)
 from hf_vqa_mc.descriptions.figure import Found, Share, number_text
 
 Sides = Sequence[tuple[str, Found]]

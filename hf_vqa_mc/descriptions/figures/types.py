@@ -136,8 +136,8 @@ def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure
             f"answers_by_{name}",
             f"Answers by {what}",
             "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
-            f"The {SHOWN} most frequent answers of each; the empty rest are others. Answers of one colour are the same, "
-            "those in grey are any others.",
+            f"The {SHOWN} most frequent answers of each; the empty rest are others. Equal colors are equal answers, "
+            "but for gray: all others.",
             partial(answers_by_type, column),
             Stacked("type", "answer", "share"),
             lambda data: needs_answers(data) or needs(data),
