@@ -175,7 +175,7 @@ class Stacked:
             drawing.label(left - 12, y + ROW * len(sides) / 2, shortened(group, left - 12), anchor="end")
             for number, found in enumerate(by_side):
                 x, at = left, y + ROW * number + 1
-                if len(sides) > 1:
+                if len(sides) > 1 and group in found:
                     drawing.box(left - 7, at, 4, ROW - 2, SERIES[number])
                 for part, value in found.get(group, {}).items():
                     colour = colours.get(part, OTHERS)
@@ -200,18 +200,20 @@ class Sunburst:
         if not any(one.table for _, one in sides):
             return None
         drawing = Drawing(len(sides) * (SUNBURST + (26 if len(sides) > 1 else 0)))
+        colours: dict[str, str] = {}  # of first words, the same in both
         for number, (name, found) in enumerate(sides):
             top = number * (SUNBURST + 26)
             if len(sides) > 1:
                 drawing.label(4, top + 12, shortened(name, WIDTH))
                 top += 26
-            self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2)
+            self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2, colours)
         return drawing
 
-    def _draw(self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float) -> None:
+    def _draw(
+        self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float, colours: dict[str, str]
+    ) -> None:
         """The arcs; a child begins where its parent begins, after its siblings."""
         used: dict[tuple[str, ...], float] = {(): 0.0}
-        colours: dict[str, str] = {}
         ring = SUNBURST / 2 * (1 - HOLE) / len(self.words)
         for row, value in enumerate(table.get(self.value, [])):
             path = tuple(word for name in self.words if (word := table[name][row]) is not None)

@@ -85,7 +85,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("percent", "points", "interval", "count", "plain"):
+    for name in ("percent", "points", "interval", "count", "plain", "breakable"):
         found.filters[name] = getattr(plain_text, name)
     found.filters["letter"] = letter
     return found

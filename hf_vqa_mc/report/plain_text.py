@@ -30,6 +30,17 @@ def plain(text: object, most: int = LONGEST) -> str:
     return f"{shown[:most].rstrip()}\u2026 ({len(whole):,} characters)" if cut else shown
 
 
+def breakable(name: str) -> str:
+    """A name as HTML that may be broken after "_", "/" and ".", rather than within a word.
+
+    >>> breakable("<a>/b_2")
+    Markup('&lt;a&gt;/<wbr>b_<wbr>2')
+    """
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.findall("[^_/.]+[_/.]*|[_/.]+", name))
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A fraction as text in percent; a dash for None.
 
