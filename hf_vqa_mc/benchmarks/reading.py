@@ -87,9 +87,8 @@ def read_readable(opened: Opened, options: BenchmarkOptions, progress: Progress)
     Raises:
         InputError: it is no benchmark, or most rows of a split cannot be read.
     """
-    opened = replace(opened, tables=dict(opened.tables))
-    rows = {name: np.arange(table.num_rows) for name, table in opened.tables.items()}
-    sizes = {name: len(of_split) for name, of_split in rows.items()}
+    whole, opened = opened.tables, replace(opened, tables=dict(opened.tables))
+    rows = {name: np.arange(table.num_rows) for name, table in whole.items()}
     faulty: list[Faulty] = []
     while True:
         try:
@@ -98,7 +97,7 @@ def read_readable(opened: Opened, options: BenchmarkOptions, progress: Progress)
             name, table = error.split, opened.tables[error.split]
             kept = np.ones(table.num_rows, bool)
             kept[error.rows] = False
-            if kept.sum() < (1 - MOST_FAULTY) * sizes[name]:
+            if kept.sum() < (1 - MOST_FAULTY) * whole[name].num_rows:
                 raise InputError(f"{error.message}; most rows of this split cannot be read") from None
             cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else [None] * sum(~kept)
             texts = (None if cell is None else str(cell) for cell in cells)

@@ -6,17 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.descriptions.drawing import (
-    CATEGORIES,
-    OTHERS,
-    OWN,
-    SERIES,
-    WIDTH,
-    Drawing,
-    Shape,
-    shortened,
-    text_width,
-)
+from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened, text_width
 from hf_vqa_mc.descriptions.figure import Found, Share, number_text
 
 Sides = Sequence[tuple[str, Found]]
@@ -27,6 +17,8 @@ MOST_NAME = 0.5 * WIDTH
 ROW, BAR = 24.0, 14.0
 MOST_BARS = 24
 """Maximum number of bars and of stacked bars; all are in the table."""
+*OWN, OTHERS = CATEGORIES
+"""Colours of the most frequent parts of stacked bars, and the grey of all others."""
 PLOT = 220.0
 """Height of a plot with axes."""
 SUNBURST = 450.0
@@ -146,10 +138,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Stacked:
-    """A bar of 100% per group with its most frequent parts, such as answers by question type.
-
-    Equal parts have the same colour in all bars; those without a colour of their own are grey.
-    """
+    """A bar of 100% per group with its most frequent parts, such as answers by question type, in one colour each."""
 
     group: str
     part: str
@@ -255,10 +244,7 @@ def _names_width(names: Sequence[str]) -> float:
 
 
 def _with_legend(sides: Sides, height: float, left_out: int = 0) -> tuple[Drawing, float]:
-    """A drawing with so much space below the names of two datasets, and where it begins; one has no legend.
-
-    Below it is the number of bars that are left out.
-    """
+    """A drawing with so much space between the names of two datasets and the number of bars left out, and its top."""
     named = sides if len(sides) > 1 else ()
     drawing = Drawing(24 * len(named) + height + (ROW if left_out else 0))
     if left_out:

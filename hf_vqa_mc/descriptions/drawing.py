@@ -9,8 +9,6 @@ WIDTH = 480.0
 SERIES = ("a", "b")
 """Colours of the first and second dataset."""
 CATEGORIES = tuple(f"c{number}" for number in range(8))
-*OWN, OTHERS = CATEGORIES
-"""Colours of the most frequent parts of bars, and the grey of all others."""
 _CATEGORY_COLOURS = ("#7fb7be", "#e3a36f", "#a9b665", "#b79fd0", "#e08d8d", "#8fb0dd", "#d9c064", "#a8a39b")
 COLOURS = {
     "a": ("#1b7f8c", "#4cb7c4"),
