@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.executors import ExecutorName
 from hf_vqa_mc.io.packed import FREE, LARGEST, RATIO, reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
@@ -83,21 +84,6 @@ def overwrite_option(panel: str = "") -> Any:  # noqa: ANN401  as `option`
         default=False,
         panel=panel,
     )
-
-
-def address_option(panel: str) -> Any:  # noqa: ANN401  as `option`
-    """The option of verbs with ``executor``; `check_address` validates it."""
-    return option(
-        "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
-        default=None,
-        panel=panel,
-    )
-
-
-def check_address(address: str | None, executor: str) -> None:
-    """Raise InputError for an address without ``--executor ray``."""
-    if address is not None and executor != "ray":
-        raise InputError("--address is used only with --executor ray; add it")
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -247,6 +233,32 @@ class ReadOptions:
         check=POSITIVE,
         panel=RUNNING,
     )
+
+
+@settings
+class ExecutorOptions:
+    """Options of verbs whose work a Ray cluster can do."""
+
+    executor: ExecutorName = option(
+        "local, or ray (extra ray): the nodes of a Ray cluster do the work.", default="local", panel=RUNNING
+    )
+    address: str | None = option(
+        "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
+        default=None,
+        panel=RUNNING,
+    )
+    workers: int | None = option(
+        "Threads, by default one per core; with --executor ray, CPUs of a call.",
+        default=None,
+        check=AT_LEAST_ONE,
+        panel=RUNNING,
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()  # type: ignore[misc]
+        if self.address is not None and self.executor != "ray":
+            raise InputError("--address is used only with --executor ray; add it")
 
 
 def arguments(settings: ReadOptions) -> dict[str, Any]:

@@ -75,6 +75,15 @@ def nltk_wordnet(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A Ray cluster of seven CPUs; this process is connected to it."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
+    ray.init("local", num_cpus=7, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
 @pytest.fixture(scope="session")
 def datasets3() -> Path:
     """A folder that, first on PYTHONPATH, makes ``import datasets`` give datasets 3 (``.ci/run`` makes one)."""

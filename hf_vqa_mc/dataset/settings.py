@@ -5,17 +5,7 @@ from typing import Literal
 
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.executors import ExecutorName
-from hf_vqa_mc.options import (
-    AT_LEAST_ONE,
-    RUNNING,
-    ReadOptions,
-    address_option,
-    check_address,
-    option,
-    overwrite_option,
-    settings,
-)
+from hf_vqa_mc.options import ExecutorOptions, ReadOptions, option, overwrite_option, settings
 from hf_vqa_mc.sources import SOURCES
 
 IMAGES, LARGE = "Images", "Large datasets"
@@ -56,7 +46,7 @@ class DecoySettings(Settings):
 
 
 @settings
-class BuildSettings(DecoySettings, ReadOptions):
+class BuildSettings(ExecutorOptions, DecoySettings, ReadOptions):
     """Build a source's multiple-choice variants and open-ended configs into a folder that load_dataset reads.
 
     Open-ended configs, the publisher's complete records, need no word vectors.
@@ -96,24 +86,11 @@ class BuildSettings(DecoySettings, ReadOptions):
         check=("1,000 or more", lambda value: value >= 1000),
         panel=LARGE,
     )
-    executor: ExecutorName = option(
-        "local, or ray (extra ray): parts are built on a Ray cluster; without --largest-part, it searches the similar "
-        "questions of the whole dataset.",
-        default="local",
-        panel=LARGE,
-    )
-    address: str | None = address_option(LARGE)
     work: str | None = option(
         "Folder of finished parts or searches, a path or URL that all workers reach; an interrupted build resumes "
         "from it, and it is removed at the end. By default OUTPUT.work.",
         default=None,
         panel=LARGE,
-    )
-    workers: int | None = option(
-        "Threads, at most one per core; with --executor ray, CPUs of a call.",
-        default=None,
-        check=AT_LEAST_ONE,
-        panel=RUNNING,
     )
 
     def __post_init__(self) -> None:
@@ -121,7 +98,6 @@ class BuildSettings(DecoySettings, ReadOptions):
         super().__post_init__()
         if self.embed_images and self.images is None:
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
-        check_address(self.address, self.executor)
         if self.largest_part is None and self.executor == "local" and self.work is not None:
             raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
         if self.largest_part is not None:

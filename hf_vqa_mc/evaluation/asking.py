@@ -13,7 +13,7 @@ from hf_vqa_mc.evaluation.inputs import INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
-from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.evaluation.run_folder import Answers
 from hf_vqa_mc.io.progress import Progress
 
 WAITING = 2
@@ -41,20 +41,36 @@ def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: S
     return found
 
 
-def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
+def ask(
+    model: Any,  # noqa: ANN401  a LanguageModel
+    method: Method,
+    prompts: Prompts,
+    jobs: Sequence[Job],
+    run: Answers,
+    progress: Progress,
+    answers: bool = False,
+) -> None:
     """Ask all jobs that have no reply yet, and add their replies to the run.
 
+    Args:
+        model: to ask.
+        method: the way to get an answer.
+        prompts: of the jobs.
+        jobs: to ask.
+        run: the replies so far.
+        progress: called with (step, jobs done, number of jobs).
+        answers: whether the model is known to answer some prompts, so that the first ones of these may all fail.
+
     Raises:
-        InputError: the model rejects the first prompts, or returns something else than replies; or no prompt of an
-            input has a reply.
+        InputError: the model rejects the first prompts, or returns something else than replies.
         ConnectionError: the model's server cannot be reached any more.
     """
-    todo = [job for job in jobs if job not in run.replies or run.replies[job].failure]
+    todo = [job for job in jobs if run.lacks(job)]
     done = len(jobs) - len(todo)
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
     failures: list[str] = []
-    answered = len(todo) < len(jobs)
+    answered = answers or len(todo) < len(jobs)
     with closing(_all_replies(model, method, prompts, todo)) as batches:
         for replies, unmade in batches:
             run.add(replies | unmade)
@@ -66,6 +82,10 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
                 raise InputError(
                     f"model {name_of(model)} answers none of the first {len(failures)} questions: {failures[0]}"
                 )
+
+
+def check_replies(jobs: Sequence[Job], run: Answers) -> None:
+    """Raise InputError if no prompt of an input has a reply."""
     for name in dict.fromkeys(job.input for job in jobs):
         found = [run.replies[job].failure for job in jobs if job.input == name]
         if all(found):

@@ -30,13 +30,20 @@ class CheckpointModel:
         device: such as ``cuda:1``; by default the GPU if there is one.
         batch_size: maximum number of questions per forward pass.
         word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training.
+        weights: whether it will be asked; else it stays on the CPU, without its image backbone.
 
     Raises:
         InputError: the checkpoint is damaged, or an option does not fit it.
     """
 
     def __init__(
-        self, name: str, *, device: str | None = None, batch_size: int = 64, word_vectors: str | None = None
+        self,
+        name: str,
+        *,
+        device: str | None = None,
+        batch_size: int = 64,
+        word_vectors: str | None = None,
+        weights: bool = True,
     ) -> None:
         self.name, self.batch_size = name, batch_size
         local = Path(name).expanduser()
@@ -45,6 +52,8 @@ class CheckpointModel:
         self._model, self._processor = load_checkpoint(name, **options)
         kind = model_of(self._model.config)
         self.sees_images, self._is_open_ended = kind.sees_image, kind.open_ended
+        if not weights:
+            return
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._model.to(self._device)  # type: ignore[arg-type]
         if self.sees_images:

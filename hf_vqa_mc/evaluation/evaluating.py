@@ -1,26 +1,32 @@
 """An evaluation: rows, prompts, replies, figures."""
 
 import contextlib
+import json
 import logging
+import os
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.asking import ask, jobs_of
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
 from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.opening import find_method, open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
-from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.evaluation.run_folder import SHARES, RunFolder, share_answers
 from hf_vqa_mc.io.atomic_file import check_outside
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.executors import open_executor
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
 
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
 
 LOG = logging.getLogger("hf_vqa_mc")
+SHARE_ROWS = 1_024
+"""Questions of a call on a cluster: a multiple of usual batch sizes, so that batches are those of a local run."""
 LOOKED_AT = 1_000
 """Number of prompts from which tokens are estimated."""
 CHARACTERS = 4
@@ -57,42 +65,52 @@ class Evaluation:
                 **self.figures.as_json()}  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """An evaluation that can start."""
+
+    benchmark: Benchmark
+    model: Any
+    """a LanguageModel"""
+    method: Method
+    prompts: Prompts
+    jobs: list[Job]
+    run: dict[str, Any]
+    """see `Evaluation`"""
+
+
 def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401  EvaluateSettings
     """Evaluate a model as the settings say; see `hf_vqa_mc.evaluate`."""
     if settings.output is not None:
         check_outside(settings.output, "--output", settings.paths)
+    is_local = settings.executor == "local"
+    with contextlib.ExitStack() as stack:
+        given = _prepared(settings, progress, stack, weights=is_local)
+        LOG.info(_extent(given.prompts, given.jobs))
+        with RunFolder(settings.output, given.run).open() as folder:
+            if is_local:
+                ask(given.model, given.method, given.prompts, given.jobs, folder, progress)
+            else:
+                _ask_on_cluster(settings, given, folder, progress)
+            check_replies(given.jobs, folder)
+            split = given.benchmark.test
+            figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
+    return Evaluation(figures, split.location, given.run, given.benchmark.notes, given.benchmark.revision)
+
+
+def _prepared(
+    settings: Any,  # noqa: ANN401  EvaluateSettings
+    progress: Progress,
+    stack: contextlib.ExitStack,
+    weights: bool,
+) -> _Prepared:
+    """Read the benchmark and open the model; the stack closes it."""
     benchmark = settings.read(progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
-    model = open_model(
-        settings.model,
-        **{
-            name: getattr(settings, name)
-            for name in (
-                "base_url",
-                "engine",
-                "device",
-                "batch_size",
-                "concurrency",
-                "max_tokens",
-                "timeout",
-                "word_vectors",
-            )
-        },
-    )
-    with contextlib.ExitStack() as stack:
-        if model is not settings.model and hasattr(model, "close"):  # a server's connections
-            stack.callback(model.close)
-        return _evaluated(settings, benchmark, questions, model, progress)
-
-
-def _evaluated(
-    settings: Any,  # noqa: ANN401  EvaluateSettings
-    benchmark: Benchmark,
-    questions: Questions,
-    model: Any,  # noqa: ANN401  a LanguageModel
-    progress: Progress,
-) -> Evaluation:
-    """Ask a model all questions, and compute the figures."""
+    names = ("base_url", "engine", "device", "batch_size", "concurrency", "max_tokens", "timeout", "word_vectors")
+    model = open_model(settings.model, weights=weights, **{name: getattr(settings, name) for name in names})
+    if model is not settings.model and hasattr(model, "close"):  # a server's connections
+        stack.callback(model.close)
     split = benchmark.test
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
@@ -115,11 +133,79 @@ def _evaluated(
         "questions_sha256": prompts.fingerprint(),
         "example": prompts.text(FULL, 0, questions.choices[0]),
     }
-    LOG.info(_extent(prompts, jobs))
-    with RunFolder(settings.output, run).open() as folder:
-        ask(model, method, prompts, jobs, folder, progress)
-        figures = figures_of(questions, split, method, jobs, folder.replies)
-    return Evaluation(figures, split.location, run, benchmark.notes, benchmark.revision)
+    return _Prepared(benchmark, model, method, prompts, jobs, run)
+
+
+def _ask_on_cluster(settings: Any, given: _Prepared, folder: RunFolder, progress: Progress) -> None:  # noqa: ANN401
+    """Ask all jobs that have no reply yet, in shares of `SHARE_ROWS` questions."""
+    share_of = {row: index // SHARE_ROWS for index, row in enumerate(dict.fromkeys(job.row for job in given.jobs))}
+    shares: dict[int, list[Job]] = {}
+    for job in given.jobs:
+        if folder.lacks(job):
+            shares.setdefault(share_of[job.row], []).append(job)
+    if not shares:
+        return
+    answers = sum(map(len, shares.values())) < len(given.jobs)
+    always = settings, str(Path.cwd()), json.dumps(given.run, sort_keys=True)
+    calls = {
+        f"share {share} of the questions in {given.benchmark.test.location}": (
+            *always,
+            share,
+            jobs,
+            answers or share != min(shares),
+        )
+        for share, jobs in shares.items()
+    }
+    (settings.output / SHARES).mkdir(exist_ok=True)
+    with open_executor(settings.executor, settings.address, settings.workers) as executor:
+        executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
+    folder.collect()
+    if missing := sum(job not in folder.replies for job in given.jobs):
+        raise InputError(f"--output {settings.output} lacks {missing:,} answers of nodes; mount it on all of them")
+
+
+def answer_share(
+    settings: Any,  # noqa: ANN401  EvaluateSettings
+    working_folder: str,
+    run: str,
+    share: int,
+    jobs: Sequence[Job],
+    answers: bool,
+) -> None:
+    """Ask the jobs of a share on a node of a cluster, and store the replies in the run's folder.
+
+    Args:
+        settings: of the evaluation.
+        working_folder: that relative paths start from.
+        run: settings of the run as JSON, as the machine that started it finds them.
+        share: number of the share.
+        jobs: to ask.
+        answers: see `ask`.
+
+    Raises:
+        InputError: the benchmark or the model is another one on this node, or the folder is not mounted here.
+    """
+    with contextlib.suppress(OSError):  # all paths may be absolute
+        os.chdir(working_folder)
+    try:
+        given = _prepared_once(settings, run)
+    except InputError as error:
+        raise InputError(f"node {socket.gethostname()}: {error}") from error
+    with share_answers(settings.output, share) as known:
+        ask(given.model, given.method, given.prompts, jobs, known, silent, answers)
+
+
+@lru_cache(1)
+def _prepared_once(settings: Any, run: str) -> _Prepared:  # noqa: ANN401  EvaluateSettings
+    """The evaluation on a node, for all shares that its process asks."""
+    found = _prepared(settings, silent, contextlib.ExitStack(), weights=True)
+    for name, value in json.loads(run).items():
+        if found.run[name] != value:
+            raise InputError(
+                f"{name} is {shown(found.run[name])} here, and {shown(value)} on the machine that started the run; "
+                "all nodes need the same model and benchmark"
+            )
+    return found
 
 
 def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:

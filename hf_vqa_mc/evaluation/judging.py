@@ -15,7 +15,7 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.questions import LETTERS, Questions, presented_questions
 from hf_vqa_mc.benchmarks.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.asking import ask
+from hf_vqa_mc.evaluation.asking import ask, check_replies
 from hf_vqa_mc.evaluation.evaluating import sampled
 from hf_vqa_mc.evaluation.inputs import FULL, NO_IMAGE, Input
 from hf_vqa_mc.evaluation.language_model import Reply, name_of
@@ -168,6 +168,7 @@ def _replies(
         jobs = [Job(row, given.name, 0) for row in rows.tolist()]
         with RunFolder(settings.output, run).open() as folder:
             ask(model, METHOD, prompts, jobs, folder, progress)
+            check_replies(jobs, folder)
             return {job.row: folder.replies[job] for job in jobs}
 
 

@@ -24,8 +24,11 @@ def open_model(
     max_tokens: int,
     timeout: float,
     word_vectors: str | None,
+    weights: bool = True,
 ) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
+
+    Without ``weights``, a local model cannot be asked and needs no GPU, but its other files are checked.
 
     Raises:
         InputError: there is no such model, or an option does not fit it.
@@ -49,7 +52,7 @@ def open_model(
             raise InputError(f"--engine {engine}: --model {name} is a model of vqa-mc train; remove it")
         from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
 
-        return CheckpointModel(name, device=device, batch_size=batch_size, word_vectors=word_vectors)
+        return CheckpointModel(name, device=device, batch_size=batch_size, word_vectors=word_vectors, weights=weights)
     if word_vectors is not None:
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
     if engine == VLLM:
@@ -58,7 +61,7 @@ def open_model(
         return VllmModel(name, device=device, max_tokens=max_tokens)
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
-    return TransformersModel(name, device=device, batch_size=batch_size, max_tokens=max_tokens)
+    return TransformersModel(name, device=device, batch_size=batch_size, max_tokens=max_tokens, weights=weights)
 
 
 def find_method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel

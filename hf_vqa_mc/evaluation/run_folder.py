@@ -2,14 +2,18 @@
 
 ::
 
-    RUN/run.json        settings and versions
-    RUN/answers.jsonl   one line per answer, appended
+    RUN/run.json                     settings and versions
+    RUN/answers.jsonl                one line per answer, appended
+    RUN/shares/SHARE-TIME.jsonl      answers of a call on a cluster, until they are moved to answers.jsonl
 
 A run that was stopped at any moment continues with the questions that have no answer. Failures are asked again.
 """
 
 import json
 import os
+import shutil
+import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -26,11 +30,68 @@ from hf_vqa_mc.io.json_stream import read_json
 
 EVALUATIONS = Path("vqa_mc_evaluations")
 """The folder of the command's runs, which is created."""
-SETTINGS, ANSWERS = "run.json", "answers.jsonl"
+SETTINGS, ANSWERS, SHARES = "run.json", "answers.jsonl", "shares"
 _JOB = ("row", "input", "rotation")
 
 
-class RunFolder:
+class Answers:
+    """Replies to jobs, in memory and as lines of a file if there is one."""
+
+    def __init__(self) -> None:
+        self.replies: dict[Job, Reply] = {}
+        self._file: BinaryIO | None = None
+
+    def lacks(self, job: Job) -> bool:
+        """Whether a job has no reply, or a failure."""
+        return job not in self.replies or bool(self.replies[job].failure)
+
+    def add(self, replies: Mapping[Job, Reply]) -> None:
+        """Store replies; with a file they are written before this returns."""
+        self.replies |= replies
+        if self._file is not None:
+            lines = [json.dumps(_record(job, reply), allow_nan=False) + "\n" for job, reply in replies.items()]
+            self._file.write("".join(lines).encode())
+            self._file.flush()
+
+    def read(self, path: Path) -> int:
+        """Add the answers of a file; returns the end of its last complete line, after which a process was killed."""
+        end = 0
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    record = json.loads(line)
+                    job = Job(*(record.pop(name) for name in _JOB))
+                    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+                    self.replies[job] = Reply(**(record | lists))
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    raise InputError(
+                        f"{path}, line {number}: not an answer of vqa-mc evaluate; remove the line, and its question "
+                        "is asked again"
+                    ) from error
+                end += len(line)
+        return end
+
+
+@contextmanager
+def share_answers(run: Path, share: int) -> Iterator[Answers]:
+    """The answers of a share so far, and a new file for more: an earlier worker may still write to its own.
+
+    Raises:
+        InputError: the folder of the machine that started the run is not mounted here.
+    """
+    folder = run / SHARES
+    if not folder.is_dir():
+        raise InputError(f"{socket.gethostname()}: there is no folder {folder}; mount --output on all nodes")
+    answers = Answers()
+    for path in sorted(folder.glob(f"{share:05}-*.jsonl")):
+        answers.read(path)
+    with in_plain_words(run), (folder / f"{share:05}-{time.time_ns()}.jsonl").open("xb") as answers._file:
+        yield answers
+
+
+class RunFolder(Answers):
     """The folder of an evaluation, or memory if ``path`` is None.
 
     Args:
@@ -42,9 +103,8 @@ class RunFolder:
     """
 
     def __init__(self, path: Path | None, settings: Mapping[str, Any]) -> None:
+        super().__init__()
         self.path, self.settings = path, dict(settings)
-        self.replies: dict[Job, Reply] = {}
-        self._file: BinaryIO | None = None
         if path is not None:
             check_folder(path.parent if path.parent == EVALUATIONS else path, "--output")
             self._check()
@@ -69,20 +129,24 @@ class RunFolder:
             try:
                 self._check()
                 write_json(self.path / SETTINGS, self.settings, 1)
-                with (self.path / ANSWERS).open("a+b") as self._file:
-                    self._read(self._file)
+                with (self.path / ANSWERS).open("ab") as self._file:
+                    self._file.truncate(self.read(self.path / ANSWERS))
+                    self.collect()
                     yield self
             finally:
                 self._file = None
                 lock.release()
 
-    def add(self, replies: Mapping[Job, Reply]) -> None:
-        """Store replies; with a file they are written before this returns."""
-        self.replies |= replies
-        if self._file is not None:
-            lines = [json.dumps(_record(job, reply), allow_nan=False) + "\n" for job, reply in replies.items()]
-            self._file.write("".join(lines).encode())
-            self._file.flush()
+    def collect(self) -> None:
+        """Move the answers of calls on a cluster to the others; stopped at any moment, it can be done again."""
+        if self.path is None or self._file is None:
+            return
+        for path in sorted((self.path / SHARES).glob("*.jsonl")):
+            found = Answers()
+            found.read(path)
+            self.add({job: reply for job, reply in found.replies.items() if self.lacks(job)})
+        os.fsync(self._file.fileno())
+        shutil.rmtree(self.path / SHARES, ignore_errors=True)
 
     def _check(self) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""
@@ -102,27 +166,6 @@ class RunFolder:
                     f"--output {folder} has a run with {name} {shown(found)}, now {shown(value)}; choose another "
                     "folder, or the same settings to resume it"
                 )
-
-    def _read(self, file: BinaryIO) -> None:
-        """The answers of a file; what a killed process wrote of its last line is removed."""
-        file.seek(0)
-        end = 0
-        for number, line in enumerate(file):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                record = json.loads(line)
-                job = Job(*(record.pop(name) for name in _JOB))
-                lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-                self.replies[job] = Reply(**(record | lists))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise InputError(
-                    f"{self.path}/{ANSWERS}, line {number + 1}: not an answer of vqa-mc evaluate; remove the line, "
-                    "and its question is asked again"
-                ) from error
-            end += len(line)
-        file.truncate(end)
-        file.seek(0, os.SEEK_END)
 
 
 def _record(job: Job, reply: Reply) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class TransformersModel:
         device: such as ``cuda:1``; ``auto`` distributes the weights over all GPUs; by default the GPU if there is one.
         batch_size: maximum number of prompts per forward pass.
         max_tokens: maximum number of generated tokens.
+        weights: whether it will be asked; else only its other files are read.
 
     Raises:
         InputError: there is no such model, its weights are incomplete, or it has images but no chat template.
@@ -41,14 +42,24 @@ class TransformersModel:
     """
 
     def __init__(
-        self, name: str, *, device: str | None = None, batch_size: int = 8, max_tokens: int = MOST_TOKENS
+        self,
+        name: str,
+        *,
+        device: str | None = None,
+        batch_size: int = 8,
+        max_tokens: int = MOST_TOKENS,
+        weights: bool = True,
     ) -> None:
         self.name, self.batch_size, self.max_tokens = name, batch_size, max_tokens
         local = Path(name).expanduser()
         folder = local if local.is_dir() else hub_folder("--model", name, FILES, EXPECTED)
         try:
             with quiet():
-                self._load(folder, device)
+                auto = self._read(folder)
+                if weights:
+                    self._load(auto, folder, device)
+                elif not any(folder.glob("*.safetensors")):
+                    raise InputError(f"--model {name} has no weights in safetensors; {EXPECTED}")
         except InputError:
             raise
         except (MemoryError, torch.OutOfMemoryError):
@@ -56,12 +67,9 @@ class TransformersModel:
         except Exception as error:
             raise InputError(f"--model {name} cannot be loaded: {first_line(error)}; {EXPECTED}") from error
         self.version = folder_version(folder, FILES) if local.is_dir() else folder.name  # the commit
-        self._continuations = Continuations(self._model, self.sees_images, self._tokenizer.pad_token_id, batch_size)
-        self.longest = _longest(self._model.config)
-        end = self._model.generation_config.eos_token_id
-        self._ends = [] if end is None else [end] if isinstance(end, int) else list(end)
 
-    def _load(self, folder: Path, device: str | None) -> None:
+    def _read(self, folder: Path) -> Any:  # noqa: ANN401  a class of transformers
+        """Read the config, the processor and the chat template; returns the class of the model."""
         from transformers import (
             AutoConfig,
             AutoModelForCausalLM,
@@ -91,6 +99,10 @@ class TransformersModel:
                 f"--model {self.name} has no chat template, which places the image in the prompt; use an "
                 "instruction-tuned version, or add chat_template.jinja to its folder"
             )
+        return auto
+
+    def _load(self, auto: Any, folder: Path, device: str | None) -> None:  # noqa: ANN401  a class of transformers
+        """Load the weights."""
         placed = {"device_map": "auto"} if device == "auto" else {}
         self._model, about = auto.from_pretrained(
             folder, dtype="auto", use_safetensors=True, trust_remote_code=False, output_loading_info=True, **placed
@@ -99,6 +111,11 @@ class TransformersModel:
         self._model.eval().requires_grad_(False)
         if not placed:
             self._model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        pad = self._tokenizer.pad_token_id
+        self._continuations = Continuations(self._model, self.sees_images, pad, self.batch_size)
+        self.longest = _longest(self._model.config)
+        end = self._model.generation_config.eos_token_id
+        self._ends = [] if end is None else [end] if isinstance(end, int) else list(end)
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together."""

@@ -1,7 +1,7 @@
 """Running independent calls here or on a Ray cluster: ``--executor local`` or ``ray``.
 
-A call is a function of the package and plain arguments. It reads and writes files of a `Storage`, so a call whose
-worker died is made again, and a finished one is never lost.
+A call is a function of the package and its arguments. A call whose worker died is made again. Large results are files
+of a `Storage`, so that those of finished calls are never lost.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -26,6 +26,7 @@ MOST_DEATHS = 10
 _ANSWER_SECONDS = 10.0
 """Time in which the address of a cluster must accept a connection."""
 
+T = TypeVar("T")
 Calls = Mapping[str, tuple[Any, ...]]
 """Arguments of each call, by a name for messages."""
 
@@ -35,14 +36,14 @@ class Executor(Protocol):
 
     def run(
         self,
-        function: Callable[..., None],
+        function: Callable[..., T],
         calls: Calls,
         step: str,
         progress: Progress,
         memory: int = 0,
         gpu: bool = False,
-    ) -> None:
-        """Make all calls.
+    ) -> list[T]:
+        """Make all calls, and return their results in the order of ``calls``.
 
         Args:
             function: of a module of this package; calling it again does no harm.
@@ -63,18 +64,20 @@ class LocalExecutor:
 
     def run(
         self,
-        function: Callable[..., None],
+        function: Callable[..., T],
         calls: Calls,
         step: str,
         progress: Progress,
         memory: int = 0,
         gpu: bool = False,
-    ) -> None:
+    ) -> list[T]:
         """Make all calls."""
         progress(step, 0, len(calls))
+        results = []
         for number, arguments in enumerate(calls.values(), 1):
-            function(*arguments)
+            results.append(function(*arguments))
             progress(step, number, len(calls))
+        return results
 
 
 @dataclass(frozen=True)
@@ -86,32 +89,33 @@ class RayExecutor:
 
     def run(
         self,
-        function: Callable[..., None],
+        function: Callable[..., T],
         calls: Calls,
         step: str,
         progress: Progress,
         memory: int = 0,
         gpu: bool = False,
-    ) -> None:
+    ) -> list[T]:
         """Make all calls; workers may die, and nodes may come and go."""
         import ray
 
         _check_memory(step, memory)
         gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
-        remote = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
+        remote: Any = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
         failed: Counter[tuple[str, bool]] = Counter()
 
         def start(name: str) -> Any:  # noqa: ANN401  an ObjectRef
             return remote.options(name=name).remote(code_state(), self.threads, function, calls[name])
 
         running = {start(name): name for name in calls}
+        results: dict[str, T] = {}
         progress(step, 0, len(calls))
         try:
             while running:
                 (done,), _ = ray.wait(list(running), num_returns=1)
                 name = running.pop(done)
                 try:
-                    ray.get(done)
+                    results[name] = ray.get(done)
                 except ray.exceptions.RayError as error:
                     _count_failure(name, error, failed)
                     running[start(name)] = name
@@ -121,6 +125,7 @@ class RayExecutor:
             for call in running:
                 with contextlib.suppress(Exception):
                     ray.cancel(call)
+        return [results[name] for name in calls]
 
 
 @contextlib.contextmanager
@@ -174,7 +179,7 @@ def use_threads(threads: int) -> None:
     numba.set_num_threads(min(threads, most))
 
 
-def _call(state: str, threads: int, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def _call(state: str, threads: int, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
     """Make a call on a worker; nodes that join later are checked here."""
     if code_state() != state:
         raise InputError(
@@ -182,7 +187,7 @@ def _call(state: str, threads: int, function: Callable[..., None], arguments: tu
             "run; install the same version on all nodes"
         )
     use_threads(threads)
-    function(*arguments)
+    return function(*arguments)
 
 
 def _count_failure(name: str, error: Any, failed: Counter[tuple[str, bool]]) -> None:  # noqa: ANN401  a RayError

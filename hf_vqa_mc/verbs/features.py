@@ -4,20 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.executors import ExecutorName, open_executor
+from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import (
-    AT_LEAST_ONE,
-    RUNNING,
-    ReadOptions,
-    address_option,
-    arguments,
-    check_address,
-    check_options,
-    option,
-    settings,
-    verb,
-)
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ExecutorOptions, ReadOptions, arguments, option, settings, verb
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -31,7 +20,7 @@ SHARE_IMAGES = 5_000
 
 
 @settings
-class FeaturesSettings(ReadOptions):
+class FeaturesSettings(ExecutorOptions, ReadOptions):
     """Compute the image features of a dataset once, for training to read.
 
     Runs on the GPU (in bfloat16) if there is one. After an interruption, the same call computes only what is missing.
@@ -76,22 +65,9 @@ class FeaturesSettings(ReadOptions):
     batch_size: int | None = option(
         "Images per batch; 64 by default, 8 with a detector.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
-    workers: int | None = option(
-        "Threads that read images; one per core by default; with --executor ray, CPUs of a call.",
-        default=None,
-        check=AT_LEAST_ONE,
-        panel=RUNNING,
-    )
-    executor: ExecutorName = option(
-        "local, or ray (extra ray): images are encoded on a Ray cluster whose nodes mount the same folders.",
-        default="local",
-        panel=RUNNING,
-    )
-    address: str | None = address_option(RUNNING)
 
     def __post_init__(self) -> None:
-        check_options(self)
-        check_address(self.address, self.executor)
+        super().__post_init__()
         encoders = (("--backbone", self.backbone != BACKBONE), ("--grid", self.grid is not None))
         detector = self.detector is not None
         reading = (

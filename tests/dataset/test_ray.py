@@ -41,14 +41,6 @@ def built(inputs, tmp_path_factory):
     return tree_bytes(folder / "vqa_mc")
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A Ray cluster of seven CPUs; this process is connected to it."""
-    ray.init("local", num_cpus=7, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
-
-
 def test_an_address_that_does_not_answer_is_named(inputs, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
