@@ -9,12 +9,8 @@ PROBES, LARGE = "Probes", "Large benchmarks"
 
 
 @settings
-class ProbeSettings:
-    """Settings of the probes of an audit.
-
-    Raises:
-        InputError: a value is out of range; names the option.
-    """
+class ProbeLimits:
+    """Settings of every verb that audits: whether probes are trained, and for how long."""
 
     probes: bool = option(
         "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
@@ -24,16 +20,26 @@ class ProbeSettings:
     probe_rows: int = option(
         "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
     )
+    time_limit: float = option(
+        "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
+        default=600.0,
+        check=POSITIVE,
+        panel=PROBES,
+    )
+
+
+@settings
+class ProbeSettings(ProbeLimits):
+    """Settings of the probes of an audit.
+
+    Raises:
+        InputError: a value is out of range; names the option.
+    """
+
     cross_fit: bool = option(
         "With a training split, also fit trained probes on other rows of the audited split, once per fold (up to five "
         "times the time). Counts always are.",
         default=False,
-        panel=PROBES,
-    )
-    time_limit: float = option(
-        "Time limit in seconds for the whole audit; after it, no probe is trained on another fold.",
-        default=600.0,
-        check=POSITIVE,
         panel=PROBES,
     )
     word_vectors: str | None = option(

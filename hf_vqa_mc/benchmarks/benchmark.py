@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROWS = pa.schema(
     [
-        ("question_id", pa.string()),  # unique in its split; the row number if the benchmark has none
+        ("question_id", pa.string()),  # unique in its split, see `question_ids`
         ("image_id", pa.string()),  # equal for rows with the same image; "" without image
         ("question", pa.string()),
         ("choices", pa.list_(pa.string())),  # as published

@@ -130,6 +130,7 @@ class AuditResult(Result):
 
         from hf_vqa_mc.report.audit_folder import remedy_command
         from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
+        from hf_vqa_mc.report.plain_text import points
 
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
@@ -147,7 +148,7 @@ class AuditResult(Result):
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
         if self.regressions:
-            worse = (f"{one.name} ({100 * one.change:+.1f} points)" for one in self.regressions)
+            worse = (f"{one.name} ({points(one.change)} points)" for one in self.regressions)
             yield f"regressions since {self.settings.against}: {', '.join(worse)}"
         if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
             yield "\nTo replace the decoys:"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.options import SkippingOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
@@ -22,7 +22,7 @@ COMPARED = "Second dataset"
 
 
 @settings
-class DescribeSettings(BenchmarkOptions):
+class DescribeSettings(SkippingOptions):
     """Describe a dataset by the figures of the VQA papers: question types, lengths, answers, choices, images.
 
     DATASET is any benchmark that vqa-mc audit reads, or an open-ended config of vqa-mc build. With --against, two

@@ -154,5 +154,5 @@ def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
     if settings.output is None:
         return done
     replies = settings.output / ANSWERS
-    written = (*done.save(settings.output, overwrite=True), *([replies] if replies.stat().st_size else []))
+    written = (*done.save(settings.output, overwrite=True), *([replies] if replies.exists() else []))
     return replace(done, written=written)

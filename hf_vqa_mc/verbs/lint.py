@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.errors import printable
+from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
@@ -157,13 +157,19 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
         InputError: the dataset is no multiple-choice benchmark, most rows of a split cannot be read, or the list of
             known issues cannot be used.
     """
+    from hf_vqa_mc.dataset.loading import NoChoices
     from hf_vqa_mc.descriptions.linting import lint_benchmark, read_known
     from hf_vqa_mc.io.atomic_file import check_output_file
 
     if settings.output is not None:
         check_output_file(settings.output, "--output", settings.inputs, settings.overwrite)
     known = None if settings.ignore is None else read_known(settings.ignore)
-    result = LintResult(lint_benchmark(settings, known, settings.skip_images, progress), settings)
+    try:
+        result = LintResult(lint_benchmark(settings, known, settings.skip_images, progress), settings)
+    except NoChoices as error:
+        raise InputError(
+            f"{error}; of open-ended questions vqa-mc describe shows repeated rows, and rows in two splits"
+        ) from error
     if settings.output is None:
         return result
     return replace(result, written=tuple(result.save(settings.output, settings.overwrite)))

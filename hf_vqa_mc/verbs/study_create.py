@@ -26,6 +26,8 @@ class StudyCreateResult(Result):
     items: "list[Item]"
     """questions and attention checks"""
     content: bytes
+    notes: tuple[str, ...] = ()
+    """on the dataset"""
 
     def report(self) -> Report:
         """What annotators will be asked, and the next command."""
@@ -35,6 +37,7 @@ class StudyCreateResult(Result):
             f"{name} ({counted(number, 'annotator')})" for name, number in settings.annotators.items()
         )
         yield f"{settings.kind}: {counted(kinds[False], 'question')} of {settings.dataset}"
+        yield from self.notes
         yield f"{conditions} per question: {answers:,} answers on pages of {settings.per_page}"
         yield f"wrote {self.path} ({len(self.content) / 1e6:.1f} MB)"
         yield f"to start it: vqa-mc study serve {self.path}"
@@ -78,7 +81,7 @@ def study_create(settings: StudyOptions, progress: Progress) -> StudyCreateResul
             f"--output {settings.output} exists, and a study is never replaced: serve it, or choose another name"
         )
     check_output_file(settings.output, "--output", settings.paths)
-    made, items, pictures = new_study(settings, progress)
+    made, items, pictures, notes = new_study(settings, progress)
     content = new_content(made, items, pictures)
     write_bytes(settings.output, content, overwrite=False)
-    return StudyCreateResult(settings.output, made, items, content)
+    return StudyCreateResult(settings.output, made, items, content, notes)
