@@ -32,9 +32,8 @@ _ADDRESS_SETTINGS = {
     "RAY_py_gcs_connect_timeout_s": f"{_ANSWER_SECONDS}",
     "RAY_gcs_rpc_server_connect_timeout_s": "1",  # waited for twice
     "RAY_NUM_REDIS_GET_RETRIES": "1",
-    "RAY_BACKEND_LOG_LEVEL": "error",
 }
-"""Of Ray, so that an address that is no Ray cluster ends soon, and in one line."""
+"""Of Ray, so that an address that is no Ray cluster ends soon."""
 _WATCHED = 1000
 """Calls, the oldest first, that are waited for at a time: Ray checks each of them every time."""
 
@@ -217,11 +216,24 @@ def _connect(address: str | None) -> None:
         except OSError as error:
             raise InputError(f"--address {address}: no answer ({error}); is the Ray cluster running?") from error
     try:
-        with uninterrupted():
+        with uninterrupted(), _quiet() if address else contextlib.nullcontext():
             ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError and others
         where = f"--address {address}" if address else "Ray could not be started"
         raise InputError(f"{where}: {_first_line(error)}") from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop what C++ prints: before it is connected, Ray has no setting for that."""
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as null:  # noqa: PTH123  no file
+            os.dup2(null.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _cpus(wanted: int | None) -> int:
