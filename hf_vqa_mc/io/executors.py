@@ -286,13 +286,10 @@ def _check_nodes() -> None:
             state = ray.get(answer, timeout=120)
         except ray.exceptions.RayError as error:
             raise InputError(f"node {name} of the Ray cluster: {_first_line(error)}") from error
-        if state is None:
-            raise InputError(
-                f"node {name} of the Ray cluster has no hf_vqa_mc of this version; install {__version__} there"
-            )
         if state != code_state():
+            which = "another version of" if state else "no"
             raise InputError(
-                f"node {name} of the Ray cluster has another version of hf_vqa_mc; install {__version__} on all nodes"
+                f"node {name} of the Ray cluster has {which} hf_vqa_mc; install {__version__} on all nodes"
             )
 
 

@@ -39,12 +39,14 @@ def handle_signals() -> None:
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Delay Ctrl-C to the end of the block, for libraries that crash if it comes while they start."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if os.name == "posix" else set()
+    if os.name != "posix":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if os.name == "posix":
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def is_interruption(error: BaseException) -> bool:
