@@ -145,19 +145,19 @@ def _ask_on_cluster(settings: Any, given: _Prepared, folder: RunFolder, progress
             shares.setdefault(share_of[job.row], []).append(job)
     if not shares:
         return
-    answers = sum(map(len, shares.values())) < len(given.jobs)
-    always = settings, str(Path.cwd()), json.dumps(given.run, sort_keys=True)
+    answered = sum(map(len, shares.values())) < len(given.jobs)
+    common = settings, str(Path.cwd()), json.dumps(given.run)
     calls = {
         f"share {share} of the questions in {given.benchmark.test.location}": (
-            *always,
+            *common,
             share,
             jobs,
-            answers or share != min(shares),
+            answered or number > 0,
         )
-        for share, jobs in shares.items()
+        for number, (share, jobs) in enumerate(shares.items())
     }
-    (settings.output / SHARES).mkdir(exist_ok=True)
     with open_executor(settings.executor, settings.address, settings.workers) as executor:
+        (settings.output / SHARES).mkdir(exist_ok=True)
         executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
     folder.collect()
     if missing := sum(job not in folder.replies for job in given.jobs):
@@ -170,7 +170,7 @@ def answer_share(
     run: str,
     share: int,
     jobs: Sequence[Job],
-    answers: bool,
+    answered: bool,
 ) -> None:
     """Ask the jobs of a share on a node of a cluster, and store the replies in the run's folder.
 
@@ -180,7 +180,7 @@ def answer_share(
         run: settings of the run as JSON, as the machine that started it finds them.
         share: number of the share.
         jobs: to ask.
-        answers: see `ask`.
+        answered: see `ask`.
 
     Raises:
         InputError: the benchmark or the model is another one on this node, or the folder is not mounted here.
@@ -192,7 +192,7 @@ def answer_share(
     except InputError as error:
         raise InputError(f"node {socket.gethostname()}: {error}") from error
     with share_answers(settings.output, share) as known:
-        ask(given.model, given.method, given.prompts, jobs, known, silent, answers)
+        ask(given.model, given.method, given.prompts, jobs, known, silent, answered)
 
 
 @lru_cache(1)
