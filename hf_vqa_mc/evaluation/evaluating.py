@@ -107,10 +107,7 @@ def _prepared(
     """Read the benchmark and open the model; the stack closes it."""
     benchmark = settings.read(progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
-    names = ("base_url", "engine", "device", "batch_size", "concurrency", "max_tokens", "timeout", "word_vectors")
-    model = open_model(settings.model, weights=weights, **{name: getattr(settings, name) for name in names})
-    if model is not settings.model and hasattr(model, "close"):  # a server's connections
-        stack.callback(model.close)
+    model = open_model(settings, stack, weights)
     split = benchmark.test
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
