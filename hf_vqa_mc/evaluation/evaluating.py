@@ -25,7 +25,7 @@ from hf_vqa_mc.evaluation.opening import find_method, open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import SHARES, RunFolder, share_answers
 from hf_vqa_mc.io.atomic_file import check_outside
-from hf_vqa_mc.io.executors import open_executor
+from hf_vqa_mc.io.executors import Executor, open_executor
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
@@ -87,11 +87,13 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     with contextlib.ExitStack() as stack:
         given = _prepared(settings, progress, stack, weights=is_local)
         LOG.info(_extent(given.prompts, given.jobs))
-        with RunFolder(settings.output, given.run).open() as folder:
+        folder = RunFolder(settings.output, given.run)
+        executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
+        with folder.open():
             if is_local:
                 ask(given.model, given.method, given.prompts, given.jobs, folder, progress)
             else:
-                _ask_on_cluster(settings, given, folder, progress)
+                _ask_on_cluster(settings, given, folder, executor, progress)
             check_replies(given.jobs, folder)
             split = given.benchmark.test
             figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
@@ -133,15 +135,19 @@ def _prepared(
     return _Prepared(benchmark, model, method, prompts, jobs, run)
 
 
-def _ask_on_cluster(settings: Any, given: _Prepared, folder: RunFolder, progress: Progress) -> None:  # noqa: ANN401
+def _ask_on_cluster(
+    settings: Any,  # noqa: ANN401  EvaluateSettings
+    given: _Prepared,
+    folder: RunFolder,
+    executor: Executor,
+    progress: Progress,
+) -> None:
     """Ask all jobs that have no reply yet, in shares of `SHARE_ROWS` questions."""
     share_of = {row: index // SHARE_ROWS for index, row in enumerate(dict.fromkeys(job.row for job in given.jobs))}
     shares: dict[int, list[Job]] = {}
     for job in given.jobs:
         if folder.lacks(job):
             shares.setdefault(share_of[job.row], []).append(job)
-    if not shares:
-        return
     answered = sum(map(len, shares.values())) < len(given.jobs)
     common = settings, str(Path.cwd()), json.dumps(given.run)
     calls = {
@@ -153,9 +159,8 @@ def _ask_on_cluster(settings: Any, given: _Prepared, folder: RunFolder, progress
         )
         for number, (share, jobs) in enumerate(shares.items())
     }
-    with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        (settings.output / SHARES).mkdir(exist_ok=True)
-        executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
+    (settings.output / SHARES).mkdir(exist_ok=True)
+    executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
     folder.collect()
     if missing := sum(job not in folder.replies for job in given.jobs):
         raise InputError(f"--output {settings.output} lacks {missing:,} answers of nodes; mount it on all of them")
