@@ -248,7 +248,8 @@ class ExecutorOptions:
         panel=RUNNING,
     )
     workers: int | None = option(
-        "Threads, by default one per core; with --executor ray, CPUs of a call.",
+        "CPUs of a call with --executor ray, by default those of the smallest node; else threads, by default one per "
+        "core.",
         default=None,
         check=AT_LEAST_ONE,
         panel=RUNNING,

@@ -48,7 +48,7 @@ def ask(
     jobs: Sequence[Job],
     run: Answers,
     progress: Progress,
-    answers: bool = False,
+    answered: bool = False,
 ) -> None:
     """Ask all jobs that have no reply yet, and add their replies to the run.
 
@@ -59,7 +59,7 @@ def ask(
         jobs: to ask.
         run: the replies so far.
         progress: called with (step, jobs done, number of jobs).
-        answers: whether the model is known to answer some prompts, so that the first ones of these may all fail.
+        answered: whether the model has answered other prompts; if not, it must answer one of the first of these.
 
     Raises:
         InputError: the model rejects the first prompts, or returns something else than replies.
@@ -70,7 +70,7 @@ def ask(
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
     failures: list[str] = []
-    answered = answers or len(todo) < len(jobs)
+    answered = answered or len(todo) < len(jobs)
     with closing(_all_replies(model, method, prompts, todo)) as batches:
         for replies, unmade in batches:
             run.add(replies | unmade)

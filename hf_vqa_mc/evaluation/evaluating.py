@@ -25,7 +25,7 @@ from hf_vqa_mc.evaluation.opening import find_method, open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import SHARES, RunFolder, share_answers
 from hf_vqa_mc.io.atomic_file import check_outside
-from hf_vqa_mc.io.executors import open_executor
+from hf_vqa_mc.io.executors import Executor, open_executor
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
@@ -87,11 +87,13 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     with contextlib.ExitStack() as stack:
         given = _prepared(settings, progress, stack, weights=is_local)
         LOG.info(_extent(given.prompts, given.jobs))
-        with RunFolder(settings.output, given.run).open() as folder:
+        folder = RunFolder(settings.output, given.run)
+        executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
+        with folder.open():
             if is_local:
                 ask(given.model, given.method, given.prompts, given.jobs, folder, progress)
             else:
-                _ask_on_cluster(settings, given, folder, progress)
+                _ask_on_cluster(settings, given, folder, executor, progress)
             check_replies(given.jobs, folder)
             split = given.benchmark.test
             figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
@@ -107,10 +109,7 @@ def _prepared(
     """Read the benchmark and open the model; the stack closes it."""
     benchmark = settings.read(progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
-    names = ("base_url", "engine", "device", "batch_size", "concurrency", "max_tokens", "timeout", "word_vectors")
-    model = open_model(settings.model, weights=weights, **{name: getattr(settings, name) for name in names})
-    if model is not settings.model and hasattr(model, "close"):  # a server's connections
-        stack.callback(model.close)
+    model = open_model(settings, stack, weights)
     split = benchmark.test
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
@@ -136,29 +135,32 @@ def _prepared(
     return _Prepared(benchmark, model, method, prompts, jobs, run)
 
 
-def _ask_on_cluster(settings: Any, given: _Prepared, folder: RunFolder, progress: Progress) -> None:  # noqa: ANN401
+def _ask_on_cluster(
+    settings: Any,  # noqa: ANN401  EvaluateSettings
+    given: _Prepared,
+    folder: RunFolder,
+    executor: Executor,
+    progress: Progress,
+) -> None:
     """Ask all jobs that have no reply yet, in shares of `SHARE_ROWS` questions."""
     share_of = {row: index // SHARE_ROWS for index, row in enumerate(dict.fromkeys(job.row for job in given.jobs))}
     shares: dict[int, list[Job]] = {}
     for job in given.jobs:
         if folder.lacks(job):
             shares.setdefault(share_of[job.row], []).append(job)
-    if not shares:
-        return
-    answers = sum(map(len, shares.values())) < len(given.jobs)
-    always = settings, str(Path.cwd()), json.dumps(given.run, sort_keys=True)
+    answered = sum(map(len, shares.values())) < len(given.jobs)
+    common = settings, str(Path.cwd()), json.dumps(given.run)
     calls = {
         f"share {share} of the questions in {given.benchmark.test.location}": (
-            *always,
+            *common,
             share,
             jobs,
-            answers or share != min(shares),
+            answered or number > 0,
         )
-        for share, jobs in shares.items()
+        for number, (share, jobs) in enumerate(shares.items())
     }
     (settings.output / SHARES).mkdir(exist_ok=True)
-    with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
+    executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
     folder.collect()
     if missing := sum(job not in folder.replies for job in given.jobs):
         raise InputError(f"--output {settings.output} lacks {missing:,} answers of nodes; mount it on all of them")
@@ -170,7 +172,7 @@ def answer_share(
     run: str,
     share: int,
     jobs: Sequence[Job],
-    answers: bool,
+    answered: bool,
 ) -> None:
     """Ask the jobs of a share on a node of a cluster, and store the replies in the run's folder.
 
@@ -180,7 +182,7 @@ def answer_share(
         run: settings of the run as JSON, as the machine that started it finds them.
         share: number of the share.
         jobs: to ask.
-        answers: see `ask`.
+        answered: see `ask`.
 
     Raises:
         InputError: the benchmark or the model is another one on this node, or the folder is not mounted here.
@@ -192,7 +194,7 @@ def answer_share(
     except InputError as error:
         raise InputError(f"node {socket.gethostname()}: {error}") from error
     with share_answers(settings.output, share) as known:
-        ask(given.model, given.method, given.prompts, jobs, known, silent, answers)
+        ask(given.model, given.method, given.prompts, jobs, known, silent, answered)
 
 
 @lru_cache(1)

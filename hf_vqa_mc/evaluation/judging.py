@@ -147,11 +147,8 @@ def _replies(
     progress: Progress,
 ) -> dict[int, Reply]:
     """The model's reply for each row; completes the settings of the run."""
-    options = ("base_url", "engine", "device", "batch_size", "concurrency", "max_tokens", "timeout")
-    model = open_model(settings.model, word_vectors=None, **{name: getattr(settings, name) for name in options})
     with contextlib.ExitStack() as stack:
-        if model is not settings.model and hasattr(model, "close"):
-            stack.callback(model.close)
+        model = open_model(settings, stack)
         if not callable(getattr(model, METHOD.name, None)):
             raise InputError(f"--model {name_of(model)} generates no text; use a language model, or --model {WORDNET}")
         sees = getattr(model, "sees_images", True) and len(questions.image_rows) > 0

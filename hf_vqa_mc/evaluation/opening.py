@@ -1,5 +1,6 @@
 """The model to evaluate, from its name or object, and its method."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,55 +14,52 @@ TRANSFORMERS, VLLM = "transformers", "vllm"
 """Programs that run a model of transformers; ``--engine``."""
 
 
-def open_model(
-    model: Any,  # noqa: ANN401  a name or a LanguageModel
-    *,
-    base_url: str | None,
-    engine: str,
-    device: str | None,
-    batch_size: int,
-    concurrency: int,
-    max_tokens: int,
-    timeout: float,
-    word_vectors: str | None,
-    weights: bool = True,
-) -> Any:  # noqa: ANN401  a LanguageModel
+def open_model(settings: Any, stack: ExitStack, weights: bool = True) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
 
-    Without ``weights``, a local model cannot be asked and needs no GPU, but its other files are checked.
+    Args:
+        settings: `ModelOptions` of a verb, with ``max_tokens`` and optionally ``word_vectors``.
+        stack: closes what was opened.
+        weights: if False, a local model cannot be asked and needs no GPU, but its other files are checked.
 
     Raises:
         InputError: there is no such model, or an option does not fit it.
         ConnectionError: the Hub or the server cannot be reached.
     """
-    if not isinstance(model, str | Path):
-        if not any(callable(getattr(model, name, None)) for name in METHODS):
+    if not isinstance(settings.model, str | Path):
+        if not any(callable(getattr(settings.model, name, None)) for name in METHODS):
             raise InputError(
-                f"model is {shown(model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
+                f"model is {shown(settings.model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
             )
-        return model
-    name = str(model)
-    if base_url is not None and engine != TRANSFORMERS:
-        raise InputError(f"--engine {engine}: the server at --base-url runs the model; remove one of them")
-    if base_url is not None:
+        return settings.model
+    name, engine, word_vectors = str(settings.model), settings.engine, getattr(settings, "word_vectors", None)
+    local: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size, "weights": weights}
+    if settings.base_url is not None:
+        if engine != TRANSFORMERS:
+            raise InputError(f"--engine {engine}: the server at --base-url runs the model; remove one of them")
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
-        return ServedModel(name, base_url, concurrency=concurrency, max_tokens=max_tokens, timeout=timeout)
+        limits = {one: getattr(settings, one) for one in ("concurrency", "max_tokens", "timeout")}
+        served = ServedModel(name, settings.base_url, **limits)
+        stack.callback(served.close)
+        return served
     if _is_ours(name):
         if engine != TRANSFORMERS:
             raise InputError(f"--engine {engine}: --model {name} is a model of vqa-mc train; remove it")
         from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
 
-        return CheckpointModel(name, device=device, batch_size=batch_size, word_vectors=word_vectors, weights=weights)
+        return CheckpointModel(name, word_vectors=word_vectors, **local)
     if word_vectors is not None:
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
     if engine == VLLM:
         from hf_vqa_mc.evaluation.vllm_model import VllmModel
 
-        return VllmModel(name, device=device, max_tokens=max_tokens)
+        vllm = VllmModel(name, device=settings.device, max_tokens=settings.max_tokens)
+        stack.callback(vllm.close)
+        return vllm
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
-    return TransformersModel(name, device=device, batch_size=batch_size, max_tokens=max_tokens, weights=weights)
+    return TransformersModel(name, max_tokens=settings.max_tokens, **local)
 
 
 def find_method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel

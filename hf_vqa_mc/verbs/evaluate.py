@@ -105,15 +105,15 @@ class EvaluateSettings(ModelOptions, ExecutorOptions, BenchmarkOptions):
             if self.workers is not None:
                 raise InputError("--workers is used only with --executor ray; add it")
             return
-        for name, wrong, remedy in (
-            ("--base-url", self.base_url is not None, "the server distributes its requests; remove one of them"),
-            ("--engine vllm", self.engine == VLLM, "start vLLM as a server instead, and give --base-url"),
-            ("model", not isinstance(self.model, str | Path), "it is an object in memory; give a folder or a name"),
-            ("dataset", not isinstance(self.dataset, str | Path), "it is an object in memory; give files or a name"),
-            ("--output", self.output is None, "give a folder that all nodes mount"),
+        for wrong, why in (
+            (self.base_url is not None, "with --base-url: the server distributes its requests; remove one of them"),
+            (self.engine == VLLM, "with --engine vllm: start vLLM as a server instead, and give --base-url"),
+            (not isinstance(self.model, str | Path), "with a model in memory: give a folder or a name"),
+            (not isinstance(self.dataset, str | Path), "with a dataset in memory: give files or a name"),
+            (self.output is None, "without --output: give a folder that all nodes mount"),
         ):
             if wrong:
-                raise InputError(f"--executor ray, {name}: {remedy}")
+                raise InputError(f"--executor ray {why}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

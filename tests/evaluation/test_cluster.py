@@ -158,16 +158,24 @@ def test_a_model_without_weights_is_named_before_the_cluster_is_used(calls, benc
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": "http://localhost:1/v1"}, "--base-url: the server distributes its requests; remove one of them"),
-        ({"engine": "vllm"}, "--engine vllm: start vLLM as a server instead, and give --base-url"),
-        ({"model": object()}, "model: it is an object in memory; give a folder or a name"),
-        ({"dataset": worlds.benchmark(4)}, "dataset: it is an object in memory; give files or a name"),
-        ({"output": None}, "--output: give a folder that all nodes mount"),
+        ({"base_url": "http://localhost:1/v1"}, "with --base-url: the server distributes its requests; remove one"),
+        ({"engine": "vllm"}, "with --engine vllm: start vLLM as a server instead, and give --base-url"),
+        ({"model": object()}, "with a model in memory: give a folder or a name"),
+        ({"dataset": worlds.benchmark(4)}, "with a dataset in memory: give files or a name"),
+        ({"output": None}, "without --output: give a folder that all nodes mount"),
     ],
 )
 def test_what_cannot_be_asked_on_a_cluster_is_refused(options, message):
-    with pytest.raises(vm.InputError, match=f"--executor ray, {message}"):
+    with pytest.raises(vm.InputError, match=f"--executor ray {message}"):
         vm.evaluate(**{"dataset": "x.csv", "model": "x", "output": "x", "executor": "ray", **options})
+
+
+def test_a_cluster_that_does_not_answer_leaves_no_folder(benchmark, language, tmp_path):
+    pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
+    given = {"model": language, "inputs": ["no-image"], "output": tmp_path / "run", "executor": "ray"}
+    with pytest.raises(vm.InputError, match="--address nonsense: expected auto, HOST:PORT or ray://HOST:PORT"):
+        vm.evaluate(benchmark, address="nonsense", **given)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("option", [{"address": "auto"}, {"workers": 2}])
