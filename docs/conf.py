@@ -9,7 +9,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 from hf_vqa_mc import recipe
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.version import __version__
 
 project = "hf_vqa_mc"

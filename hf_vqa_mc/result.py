@@ -2,10 +2,10 @@
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hf_vqa_mc.errors import printable
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
 
+Report: TypeAlias = "Iterator[RenderableType]"
+Frame: TypeAlias = "pd.DataFrame"
+"""Names of types for results, whose packages are imported on first use."""
 FAILED = 3
 """Exit code of a command that worked, and found a threshold exceeded or a check failed."""
 REPR_WIDTH = 120
@@ -28,7 +31,7 @@ class Result(ABC):
     """exit code of the command; `FAILED` if a threshold is exceeded or a check failed"""
 
     @abstractmethod
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """Tables (`rich.table.Table`) and lines of text, in order."""
 
     @abstractmethod
@@ -36,7 +39,7 @@ class Result(ABC):
         """All figures, JSON-serializable; fractions, not percent."""
 
     @abstractmethod
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """The main table, one row per item."""
 
     @property
@@ -88,6 +91,13 @@ class Result(ABC):
         lines = [part for part in self.report() if isinstance(part, str)]
         table: str = self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format="{:.4g}".format)
         return table + in_html(lines)
+
+
+def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None = None) -> Frame:  # noqa: ANN401
+    """A data frame of records, lists or columns, as `pandas.DataFrame` takes them."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=columns, dtype=dtype)
 
 
 def in_html(parts: "Iterable[RenderableType]", table: str = "") -> str:

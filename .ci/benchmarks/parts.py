@@ -1,14 +1,15 @@
-"""Builds in parts of made-up triplets, their time and memory: `python .ci/benchmarks/parts.py [MILLIONS ...]`.
+"""Builds and audits in parts of made-up triplets, time and memory: `python .ci/benchmarks/parts.py [MILLIONS ...]`.
 
 Three fifths of the questions are unique, as in VQA v1; the others repeat one of 20,000.
 """
 
 import json
-import resource
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -33,36 +34,41 @@ _BEGINNINGS = ("what color is the", "where is the", "how many", "what is next to
 def rows(sizes: tuple[float, ...] = SIZES) -> list[Row]:
     """Time and memory of each size, and growth of CPU time from the first to the last."""
     found: list[Row] = []
-    cpu: dict[float, float] = {}
+    cpu: dict[tuple[str, float], float] = {}
     for millions in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            seconds, cpu[millions], gigabytes = measured(Path(folder), int(millions * MILLION))
-        what = f"build of {millions:g} million triplets in parts of {LARGEST_PART:,}, 2 threads"
-        found += [(what, seconds, "s", ""), ("CPU time of that", cpu[millions], "s", "")]
-        found.append(("peak memory of that", gigabytes, "GB", "< 8"))
+            for verb, (seconds, busy, gigabytes) in measured(Path(folder), int(millions * MILLION)):
+                cpu[verb, millions] = busy
+                what = f"{verb} of {millions:g} million triplets in parts, 2 threads"
+                found += [(what, seconds, "s", ""), ("CPU time of that", busy, "s", "")]
+                found.append(("peak memory of that", gigabytes, "GB", "< 8.6"))
     first, last = sizes[0], sizes[-1]
-    growth = cpu[last] / cpu[first] / (last / first)
-    return [*found, (f"CPU time per triplet, {last:g} million / {first:g} million", growth, "", "< 1.3")]
+    for verb in ("build", "audit"):
+        growth = cpu[verb, last] / cpu[verb, first] / (last / first)
+        found.append((f"CPU time of {verb} per triplet, {last:g} million / {first:g} million", growth, "", "< 1.3"))
+    return found
 
 
-def measured(folder: Path, n: int) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and peak resident memory in GB of a build of ``n`` triplets."""
+def measured(folder: Path, n: int) -> Iterator[tuple[str, tuple[float, float, float]]]:
+    """The figures of `timed` for a build of ``n`` triplets and for an audit of the rows, without trained probes."""
     write_triplets(folder / "triplets", n)
-    command = ["build", "triplets", "--data-dir", "triplets", "--variants", "iou_qou", "--word-vectors", "vectors.txt"]
-    command += ["--largest-part", str(LARGEST_PART), "--output", "vqa_mc", "--workers", "2"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "hf_vqa_mc", *command], cwd=folder, stdout=subprocess.DEVNULL)
-    if done.returncode:
-        raise SystemExit(f"parts: the build ended with {done.returncode}")
-    seconds = time.perf_counter() - start
+    options = ["--data-dir", "triplets", "--variants", "iou_qou", "--word-vectors", "vectors.txt", "--workers", "2"]
+    yield "build", timed(folder, "build", "triplets", "--largest-part", str(LARGEST_PART), *options)
     built = json.loads((folder / "vqa_mc" / "statistics.json").read_text())
     splits = built["sources"]["triplets"]["configs"]["triplets_iou_qou"]["splits"]
     if sum(split["rows"] for split in splits.values()) != n:
         raise SystemExit(f"parts: {n} triplets, {splits}")
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, cpu, used.ru_maxrss * 1024 / 1e9
+    yield "audit", timed(folder, "audit", "vqa_mc", "--no-probes", "--largest-part", str(2 * LARGEST_PART))
+
+
+def timed(folder: Path, *command: str) -> tuple[float, float, float]:
+    """Seconds, CPU seconds and peak resident memory in GB of a command."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "hf_vqa_mc", *command], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"parts: {' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
 
 
 def write_triplets(folder: Path, n: int) -> None:

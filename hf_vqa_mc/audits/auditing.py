@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
@@ -19,7 +19,7 @@ from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
-from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
+from hf_vqa_mc.audits.rows import Shapes, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
 from hf_vqa_mc.benchmarks import Benchmark, Split
@@ -27,7 +27,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import word_lists
-from hf_vqa_mc.text.word_vectors import load_word_vectors
+from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10
@@ -44,7 +44,7 @@ class Audit:
     """The result of an audit."""
 
     benchmark: Benchmark
-    rows: Rows
+    rows: Shapes
     """rows of the audited split"""
     gains: list[Gain]
     """largest first"""
@@ -233,8 +233,25 @@ def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
     return {"mean": float(bias.mean()), "histogram": histogram}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Found:
+    """What an audit finds in the rows of a split, before figures are computed from it."""
+
+    rows: Shapes
+    findings: list[Finding]
+    """problems, and what turned out to be none"""
+    ambiguous: dict[str, NDArray[np.bool_]]
+    """see `Audit`"""
+    predictive_texts: dict[str, list[dict[str, Any]]]
+    exact: dict[Sees, ExactSets]
+    shortcuts: list[Shortcut]
+    cross_fitted: list[Shortcut]
+    """fitted on other audited rows although there is a training split"""
+    not_run: list[NotRun]
+
+
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
-    """Find the shortcuts of the audited split.
+    """Find the shortcuts of the audited split, with all rows at once; `parts.audit_in_parts` divides them.
 
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.
@@ -247,12 +264,24 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     Raises:
         InputError: the word vectors, features or language model cannot be used.
     """
-    settings, started = settings or ProbeSettings(), time.monotonic()
-    benchmark = without_wide_rows(benchmark)
-    split = benchmark.test
-    vectors = None
+    settings, benchmark = settings or ProbeSettings(), without_wide_rows(benchmark)
+    started, vectors = time.monotonic(), None
     if settings.word_vectors is not None:
-        vectors = load_word_vectors(settings.word_vectors, lambda: _sentences(split), settings.seed, progress)
+        texts = partial(_sentences, benchmark.test)
+        vectors = load_word_vectors(settings.word_vectors, texts, settings.seed, progress)
+    found = search(benchmark, settings, vectors, progress, started)
+    return of_found(benchmark, settings, found, vectors.sha256 if vectors else None)
+
+
+def search(
+    benchmark: Benchmark,
+    settings: ProbeSettings,
+    vectors: WordVectors | None = None,
+    progress: Progress = silent,
+    started: float | None = None,
+) -> Found:
+    """Number the rows, count, and run the probes; the time limit counts from ``started``."""
+    split = benchmark.test
     progress("counting", 0, 4)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows, train = numbered[split.name], benchmark.train
@@ -263,6 +292,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 3, 4)
     predictive = predictive_texts(rows, clusters=split.clusters)
     progress("counting", 4, 4)
+    started = time.monotonic() if started is None else started
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
@@ -271,10 +301,24 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     cross_fitted += combined(rows, cross_fitted, context.folds, FOLDS, settings.seed, sets)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None, sets)
-    groups = {sees: found.groups for sees, found in exact.items()}
-    by_gain = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
-    about = found, ambiguous, predictive, not_run + not_again, exact, settings, vectors.sha256 if vectors else None
-    return Audit(benchmark, rows, by_gain, *about)
+    return Found(rows, found, ambiguous, predictive, exact, shortcuts, cross_fitted, not_run + not_again)
+
+
+def of_found(benchmark: Benchmark, settings: ProbeSettings, found: Found, word_vectors_sha256: str | None) -> Audit:
+    """The audit of a benchmark in which all this was found."""
+    groups = {sees: one.groups for sees, one in found.exact.items()}
+    return Audit(
+        benchmark,
+        found.rows,
+        gains(found.shortcuts, found.rows.chance, benchmark.test.clusters, found.cross_fitted, groups),
+        [one for one in found.findings if one.is_problem],
+        found.ambiguous,
+        found.predictive_texts,
+        found.not_run,
+        found.exact,
+        settings,
+        word_vectors_sha256,
+    )
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from hf_vqa_mc.dataset.inventory import Inventory, configs_of
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import default_of
+from hf_vqa_mc.scoring.table import points
 
 if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
@@ -224,7 +225,7 @@ def _shortcuts(
         elif now["trained"]:
             within = before["low"] - TOLERANCE <= now["gain"] <= before["high"] + TOLERANCE
             within &= now["low"] - TOLERANCE <= before["gain"] <= now["high"] + TOLERANCE
-            change = f"gain {100 * before['gain']:+.1f}, recomputed {100 * now['gain']:+.1f}"
+            change = f"gain {points(before['gain'])}, recomputed {points(now['gain'])}"
             yield Check(name, _status(within), f"{change}, {'' if within else 'not '}within the 95% interval")
         else:
             names = [*FIGURES, *(f"cross_fitted_{figure}" for figure in FIGURES)]

@@ -1,7 +1,7 @@
 """Problems of rows other than shortcuts: odd choices, duplicates, leaks between splits, predictive texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,15 +31,39 @@ class Finding:
 
     name: str
     """unique name, such as ``duplicate choices``"""
-    sentence: str
-    """description with figures"""
+    template: str
+    """description with {} for each share"""
+    shares: tuple[tuple[int, int], ...]
+    """numerator and denominator of each share; the first one is of the affected rows or decoys"""
     rows: NDArray[np.int64] = field(repr=False)
     """affected rows, ascending"""
-    total: int
-    """number of rows or decoys searched"""
-    unit: Literal["rows", "decoys"]
-    count: int
-    """number of rows or decoys affected"""
+    unit: Literal["rows", "decoys"] = "rows"
+    compares: bool = False
+    """whether it is a problem only if the first share is above the second"""
+    needs_all_rows: bool = False
+    """whether counts of parts of the rows cannot be added"""
+
+    @property
+    def count(self) -> int:
+        """Number of rows or decoys affected."""
+        return self.shares[0][0]
+
+    @property
+    def total(self) -> int:
+        """Number of rows or decoys searched."""
+        return self.shares[0][1]
+
+    @property
+    def sentence(self) -> str:
+        """Description with figures."""
+        text = self.template.format(*(percent(*share) for share in self.shares))
+        return f"{text[0].upper()}{text[1:]}"
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether it is to be reported."""
+        shares = [count / max(total, 1) for count, total in self.shares]
+        return bool(self.count) and not (self.compares and shares[0] <= shares[1])
 
 
 def percent(count: float, of: float) -> str:
@@ -55,7 +79,7 @@ def percent(count: float, of: float) -> str:
 
 
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
-    """Search for odd choices, duplicate rows, and leaks to other splits; findings without rows are left out.
+    """Search for odd choices, duplicate rows, and leaks to other splits; some findings may be no problem.
 
     ``numbered`` has the rows of ``splits``, from one call of `number_rows`.
     """
@@ -65,40 +89,49 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
     for name, other in splits.items():
         if name != audited:
             found += _leaks(splits[audited], rows, other, numbered[name])
-    return [finding for finding in found if finding.count]
+    return found
 
 
-def _of_rows(name: str, sentence: str, where: NDArray[np.int64], rows: Rows) -> Finding:
-    """A finding about rows, whose share replaces SHARE in the sentence."""
-    share = percent(len(where), len(rows))
-    return Finding(name, sentence.replace("SHARE", share, 1), where, len(rows), "rows", len(where))
+def pooled_findings(parts: Sequence[Sequence[Finding]], rows: Sequence[NDArray[np.int64]]) -> list[Finding]:
+    """The findings of rows that were searched in parts; ``rows`` has the rows of each part, as indices."""
+    found = []
+    for of_parts in zip(*parts, strict=True):
+        sums = tuple(
+            (sum(count for count, _ in one), sum(total for _, total in one))
+            for one in zip(*(finding.shares for finding in of_parts), strict=True)
+        )
+        where = np.concatenate([own[finding.rows] for own, finding in zip(rows, of_parts, strict=True)])
+        found.append(replace(of_parts[0], shares=sums, rows=np.sort(where)))
+    return found
+
+
+def _of_rows(name: str, template: str, where: NDArray[np.int64], rows: Rows, **about: Any) -> Finding:  # noqa: ANN401
+    """A finding about rows."""
+    return Finding(name, template, ((len(where), len(rows)),), where, **about)
 
 
 def _named_in_question(rows: Rows) -> Finding:
     named = words_in_question(rows) == 1.0
     where = np.flatnonzero(named[:, 0])
-    of_decoys, decoys = int(named[:, 1:].sum()), max(int(rows.valid[:, 1:].sum()), 1)
-    if len(where) / len(rows) <= of_decoys / decoys:
-        where = where[:0]  # no more often than decoys
-    sentence = (
-        "In SHARE of the rows the question contains all words of the target, compared with "
-        f"{percent(of_decoys, decoys)} of the decoys."
-    )
-    return _of_rows("target in the question", sentence, where, rows)
+    of_decoys = int(named[:, 1:].sum()), int(rows.valid[:, 1:].sum())
+    template = "In {} of the rows the question contains all words of the target, compared with {} of the decoys."
+    return Finding("target in the question", template, ((len(where), len(rows)), of_decoys), where, compares=True)
 
 
 def _repeating(rows: Rows) -> Finding:
     keys = np.sort(rows.keys, axis=1)
     where = np.flatnonzero(((keys[:, 1:] == keys[:, :-1]) & (keys[:, 1:] >= 0)).any(axis=1))
     targets = int(((rows.keys[where, 1:] == rows.keys[where, :1]) & rows.valid[where, 1:]).any(axis=1).sum())
-    of_target = f" (in {percent(targets, len(rows))} one of them is the target)" if targets else ""
-    sentence = f"In SHARE of the rows two choices differ only in case, punctuation or possessive 's{of_target}."
-    return _of_rows("duplicate choices", sentence, where, rows)
+    template = (
+        "In {} of the rows two choices differ only in case, punctuation or possessive 's (one of them is the target "
+        "in {})."
+    )
+    return Finding("duplicate choices", template, ((len(where), len(rows)), (targets, len(rows))), where)
 
 
 def _containing(rows: Rows) -> Finding:
     where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary.key_texts)))
-    return _of_rows("overlapping choices", "In SHARE of the rows one choice contains another.", where, rows)
+    return _of_rows("overlapping choices", "In {} of the rows one choice contains another.", where, rows)
 
 
 def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
@@ -108,15 +141,14 @@ def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
     decoys = audited.valid.copy()
     decoys[:, 0] = False
     never = decoys & ~correct[audited.keys]
-    count, of = int(never.sum()), int(decoys.sum())
     return Finding(
         "decoys that are never correct",
-        f"{percent(count, of).capitalize()} of the decoys are the target of no row; a model that has learned the "
-        "targets can exclude them without reading the question.",
+        "{} of the decoys are the target of no row; a model that has learned the targets can exclude them without "
+        "reading the question.",
+        ((int(never.sum()), int(decoys.sum())),),
         np.flatnonzero(never.any(axis=1)),
-        of,
         "decoys",
-        count,
+        needs_all_rows=True,
     )
 
 
@@ -131,14 +163,17 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     where = with_image[several[texts[with_image]]]
     targets = np.unique(_pairs(texts[where], rows.keys[where, 0]), return_index=True)[1]
     one_target = np.bincount(texts[where][targets], minlength=len(texts)) == 1
-    always = percent(int(one_target[texts[where]].sum()), len(where))
-    same = f"; in {always} of these the target is the same for all images" if len(where) else ""
+    always = int(one_target[texts[where]].sum()), len(where)
     later = np.delete(np.arange(len(both)), np.unique(both, return_index=True)[1])
-    repeated = "SHARE of the rows have image, question and choices of an earlier row."
-    sentence = f"In SHARE of the rows another image has the same question and choices{same}."
+    repeated = "{} of the rows have image, question and choices of an earlier row."
+    template = (
+        "In {} of the rows another image has the same question and choices; in {} of these the target is the same for "
+        "all images."
+    )
+    shares = (len(where), len(rows)), always
     return [
         _of_rows("duplicate rows", repeated, later, rows),
-        _of_rows("same question on several images", sentence, where, rows),
+        Finding("same question on several images", template, shares, where, needs_all_rows=True),
     ]
 
 
@@ -153,10 +188,15 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
         "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(other_rows)),
     }
     found = []
+    name = other.name.replace("{", "{{").replace("}", "}}")
     for what, where in shared.items():
         verb = "occur" if " and " in what else "occurs"
-        sentence = f"In SHARE of the rows, the {what} also {verb} in the split {other.name}."
-        found.append(_of_rows(f"{what} also in {other.name}", sentence, np.flatnonzero(where), rows))
+        template = f"In {{}} of the rows, the {what} also {verb} in the split {name}."
+        on_images = what.startswith("image")  # all rows of an image are in one part
+        rows_found = np.flatnonzero(where)
+        found.append(
+            _of_rows(f"{what} also in {other.name}", template, rows_found, rows, needs_all_rows=not on_images)
+        )
     return found
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 
 from hf_vqa_mc.audits.shortcut import TIED, Sees, Shortcut
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
+from hf_vqa_mc.scoring.table import points
 from hf_vqa_mc.text.counted import counted
 
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
@@ -110,13 +111,13 @@ class Gain:
         text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of {rows}"
         if found.low == found.high:
             return f"{text}: exactly chance, due to the closed answer sets."
-        interval = f"95% interval {_signed(found.low)} to {_signed(found.high)}"
-        points = f"{abs(100 * found.gain):.1f} points {'above' if found.gain >= 0 else 'below'} chance ({interval})"
+        interval = f"95% interval {points(found.low)} to {points(found.high)}"
+        gained = f"{abs(100 * found.gain):.1f} points {'above' if found.gain >= 0 else 'below'} chance ({interval})"
         if not self.shortcut.sees.is_shortcut or self.alarm:
-            return f"{text}, {points}."
+            return f"{text}, {gained}."
         if found.high < 0:
             why = "other rows' answers are misleading" if self.shortcut.folds else "excluding that choice helps"
-            return f"{text}, {points}: {why}."
+            return f"{text}, {gained}: {why}."
         return f"{text}; that is not significantly above chance ({interval})."
 
     def as_json(self) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
         for best in [one for one in alarms if one.shortcut.sees is sees][:1]:
             sentences.append(
                 f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of the rows are answered correctly "
-                f"({best.shortcut.name}, {_signed(best.estimate.gain)} points)."
+                f"({best.shortcut.name}, {points(best.estimate.gain)} points)."
             )
     return " ".join(sentences)
 
@@ -201,7 +202,3 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
 def exceeding(found: Sequence[Gain], most: float) -> list[Gain]:
     """The significant shortcuts whose whole interval is above a gain of ``most``, a fraction of the rows."""
     return [one for one in found if one.shortcut.sees.is_shortcut and one.alarm and one.estimate.low > most]
-
-
-def _signed(share: float) -> str:
-    return f"{100 * share:+.1f}"

@@ -14,6 +14,7 @@ from hf_vqa_mc.audits.gains import ALARM_LEVEL, Gain, holm
 from hf_vqa_mc.audits.shortcut import TIED, Sees
 from hf_vqa_mc.benchmarks import Split
 from hf_vqa_mc.scoring.statistics import CONFIDENCE
+from hf_vqa_mc.scoring.table import points
 from hf_vqa_mc.text.counted import counted
 
 SHOWN_IDS = 20
@@ -188,7 +189,7 @@ class Releases:
         of = f"{len(certain)} of {counted(len(self.gains), 'shortcut')}"
         yield f"The 95% interval of the change of the gain excludes 0 for {of}."
         for one in certain:
-            yield f"{one.name}: {100 * one.change:+.1f} points ({100 * one.low:+.1f} to {100 * one.high:+.1f})."
+            yield f"{one.name}: {points(one.change)} points ({points(one.low)} to {points(one.high)})."
 
 
 def releases(old: Audit, new: Audit) -> Releases:

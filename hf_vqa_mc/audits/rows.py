@@ -76,22 +76,15 @@ class Vocabulary:
         return padded
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Rows:
-    """The rows of a split with the target in column 0, which probes must not exploit."""
+class Shapes:
+    """The sizes of rows with the target in column 0."""
 
-    texts: NDArray[np.int32]
-    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
     positions: NDArray[np.int32]
     """(rows, choices): index of each choice in the published order, padded with MISSING"""
-    questions: NDArray[np.int32]
-    """(rows,): index of each question in ``vocabulary.questions``"""
-    vocabulary: Vocabulary
-    """shared by all splits of the dataset"""
 
     def __len__(self) -> int:
         """The number of rows."""
-        return len(self.questions)
+        return len(self.positions)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} rows)"
@@ -99,13 +92,8 @@ class Rows:
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
         """(rows, choices): mask, False for padding."""
-        valid: NDArray[np.bool_] = self.texts != MISSING
+        valid: NDArray[np.bool_] = self.positions != MISSING
         return valid
-
-    @cached_property
-    def keys(self) -> NDArray[np.int32]:
-        """(rows, choices): number of each choice's comparable text, padded with MISSING."""
-        return np.where(self.valid, self.vocabulary.keys[self.texts], MISSING).astype(np.int32)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -117,6 +105,32 @@ class Rows:
     def chance(self) -> NDArray[np.float64]:
         """(rows,): accuracy of random guessing."""
         return 1.0 / self.sizes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledRows(Shapes):
+    """Rows of several vocabularies, without their texts."""
+
+    positions: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows(Shapes):
+    """The rows of a split with the target in column 0, which probes must not exploit."""
+
+    texts: NDArray[np.int32]
+    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
+    positions: NDArray[np.int32]
+    """(rows, choices): index of each choice in the published order, padded with MISSING"""
+    questions: NDArray[np.int32]
+    """(rows,): index of each question in ``vocabulary.questions``"""
+    vocabulary: Vocabulary
+    """shared by all splits of the dataset"""
+
+    @cached_property
+    def keys(self) -> NDArray[np.int32]:
+        """(rows, choices): number of each choice's comparable text, padded with MISSING."""
+        return np.where(self.valid, self.vocabulary.keys[self.texts], MISSING).astype(np.int32)
 
     @cached_property
     def choice_sets(self) -> NDArray[np.uint64]:

@@ -5,16 +5,12 @@ from pathlib import Path
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
 
-PROBES = "Probes"
+PROBES, LARGE = "Probes", "Large benchmarks"
 
 
 @settings
-class ProbeSettings:
-    """Settings of the probes of an audit.
-
-    Raises:
-        InputError: a value is out of range; names the option.
-    """
+class ProbeLimits:
+    """Settings of every verb that audits: whether probes are trained, and for how long."""
 
     probes: bool = option(
         "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
@@ -24,16 +20,26 @@ class ProbeSettings:
     probe_rows: int = option(
         "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
     )
+    time_limit: float = option(
+        "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
+        default=600.0,
+        check=POSITIVE,
+        panel=PROBES,
+    )
+
+
+@settings
+class ProbeSettings(ProbeLimits):
+    """Settings of the probes of an audit.
+
+    Raises:
+        InputError: a value is out of range; names the option.
+    """
+
     cross_fit: bool = option(
         "With a training split, also fit trained probes on other rows of the audited split, once per fold (up to five "
         "times the time). Counts always are.",
         default=False,
-        panel=PROBES,
-    )
-    time_limit: float = option(
-        "Time limit in seconds for the whole audit; after it, no probe is trained on another fold.",
-        default=600.0,
-        check=POSITIVE,
         panel=PROBES,
     )
     word_vectors: str | None = option(
@@ -51,6 +57,13 @@ class ProbeSettings:
     language_model: str | None = option(
         "Causal language model (folder or Hub name) used as a text-only probe.", default=None, panel=PROBES
     )
+    largest_part: int | None = option(
+        "Divide the rows by image into random parts of about this many (1,000 or more): counts are made within each "
+        "part, and memory grows with the part. Trained probes are those of the first part.",
+        default=None,
+        check=("1,000 or more", lambda value: value >= 1000),
+        panel=LARGE,
+    )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PROBES)
 
     def __post_init__(self) -> None:
@@ -59,3 +72,5 @@ class ProbeSettings:
             raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
         if self.mlps and self.word_vectors is None:
             raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
+        if self.largest_part is not None and self.word_vectors == "corpus":
+            raise InputError("--largest-part cannot be used with --word-vectors corpus; give a file")

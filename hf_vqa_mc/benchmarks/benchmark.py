@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROWS = pa.schema(
     [
-        ("question_id", pa.string()),  # unique in its split; the row number if the benchmark has none
+        ("question_id", pa.string()),  # unique in its split, see `question_ids`
         ("image_id", pa.string()),  # equal for rows with the same image; "" without image
         ("question", pa.string()),
         ("choices", pa.list_(pa.string())),  # as published
@@ -63,6 +63,8 @@ class Split:
     """whether the benchmark defines the order of choices; otherwise the target comes first"""
     images_missing: str = ""
     """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
+    numbers: NDArray[np.int64] | None = None
+    """(rows,): row numbers in the benchmark, of a part of its rows; None for 0, 1, 2 ..."""
 
     def __repr__(self) -> str:
         sizes = pc.list_value_length(self.rows["choices"])
@@ -98,7 +100,9 @@ class Split:
         """Some of the rows, in this order."""
         images = None if self.images is None else SomeImages(self.images, rows)
         kept = pa.array(rows)
-        return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
+        numbers = None if self.numbers is None else self.numbers[rows]
+        taken = {"rows": self.rows.take(kept), "original": self.original.take(kept)}
+        return replace(self, **taken, images=images, numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -174,7 +174,9 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
 def question_ids(
     table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
 ) -> tuple[pa.Array, str | None, tuple[str, ...]]:
-    """The question ids: the first column of unique ones, else row numbers.
+    """The question ids: the first column of unique ones, else the first column of ids, else row numbers.
+
+    Ids that are missing or occur twice are followed by the row number.
 
     Args:
         table: some rows of a split.
@@ -183,12 +185,12 @@ def question_ids(
         rows: number of each row in the split, for messages.
 
     Returns:
-        (rows,) ids as text; their column, if there is one; a sentence if an earlier column of ids cannot be used.
+        (rows,) unique ids as text; their column, if there is one; a sentence if a column of ids has others.
 
     Raises:
         InputError: the column named by the user has an id twice, or is empty in a row.
     """
-    problem = ""
+    problem, numbered = "", None
     for name in [options.question_id] if options.question_id else named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
@@ -197,10 +199,13 @@ def question_ids(
                 used = f"{problem}; the ids of the column {shown(name)} are used instead"
                 return ids, name, (used,) if problem else ()
             problem = problem or f"{location}: {name} is no column of ids, since {why}"
+            numbered = numbered or (name, _numbered(ids, rows))
         elif options.question_id:
             problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
     if options.question_id:
         raise InputError(f"{problem}; make the ids unique")
+    if numbered and len(numbered[1].unique()) == len(rows):
+        return numbered[1], numbered[0], (f"{problem}; such ids are followed by the row number",)
     return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
 
 
@@ -211,6 +216,15 @@ def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
     for first, again in repeats(ids)[:1].tolist():
         return f"{shown(ids[again].as_py())} is in rows {rows[first]} and {rows[again]}"
     return ""
+
+
+def _numbered(ids: pa.Array, rows: NDArray[np.integer]) -> pa.Array:
+    """The ids; those that are missing or occur twice with their row numbers."""
+    odd = as_mask(pc.is_null(ids))
+    odd[repeats(ids)] = True
+    numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
+    texts = pc.fill_null(ids.filter(pa.array(odd)), "no id")
+    return pc.replace_with_mask(ids, pa.array(odd), pc.binary_join_element_wise(texts, numbers, " "))
 
 
 def repeats(ids: pa.Array) -> NDArray[np.int64]:

@@ -31,6 +31,15 @@ GROUP = "l2-category"
 """VLMEvalKit's name of the larger group that a category belongs to."""
 
 
+def letter(index: int) -> str:
+    """The letter of a choice; its number where there are no more letters.
+
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', '27')
+    """
+    return LETTERS[index] if index < len(LETTERS) else str(index + 1)
+
+
 @dataclass(frozen=True)
 class OtherColumns:
     """The columns of a split besides question, choices and label."""

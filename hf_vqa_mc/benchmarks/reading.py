@@ -1,11 +1,14 @@
 """Read a benchmark as rows with one schema."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
 from hf_vqa_mc.benchmarks.cells import as_text
@@ -30,6 +33,20 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 
+MOST_FAULTY = 0.5
+"""If more rows of a split cannot be read, its columns were not understood."""
+
+
+class Faulty(NamedTuple):
+    """A row that cannot be read."""
+
+    fault: str
+    """see `FaultyRows`"""
+    split: str
+    row: int
+    cell: str | None
+    """the faulty cell as text; None for an empty one"""
+
 
 @verb(BenchmarkOptions)
 def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
@@ -48,8 +65,52 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     return read_opened(open_tables(options.dataset, options.config), options, progress)
 
 
+def read_without_faulty(options: BenchmarkOptions, progress: Progress) -> Benchmark:
+    """Read a benchmark without the rows that cannot be read; a note counts them.
+
+    Raises:
+        InputError: as `read_readable`.
+    """
+    progress("opening", 0, 1)
+    opened, notes = limited(open_tables(options.dataset, options.config), options.limit)
+    benchmark, faulty = read_readable(opened, options, progress)
+    counts = Counter(one.split for one in faulty)
+    for name in (one for one in opened.tables if counts[one]):
+        rows = f"{counts[name]:,} of {opened.tables[name].num_rows:,} rows of {name}"
+        notes += (f"{rows} cannot be read and are left out; vqa-mc lint lists them",)
+    return replace(benchmark, notes=(*notes, *benchmark.notes))
+
+
+def read_readable(opened: Opened, options: BenchmarkOptions, progress: Progress) -> tuple[Benchmark, list[Faulty]]:
+    """Read a benchmark again without the rows that cannot be read, until all can be.
+
+    Raises:
+        InputError: it is no benchmark, or most rows of a split cannot be read.
+    """
+    whole, opened = opened.tables, replace(opened, tables=dict(opened.tables))
+    rows = {name: np.arange(table.num_rows) for name, table in whole.items()}
+    faulty: list[Faulty] = []
+    while True:
+        try:
+            return read_opened(opened, options, progress, rows), faulty
+        except FaultyRows as error:
+            name, table = error.split, opened.tables[error.split]
+            kept = np.ones(table.num_rows, bool)
+            kept[error.rows] = False
+            if kept.sum() < (1 - MOST_FAULTY) * whole[name].num_rows:
+                raise InputError(f"{error.message}; most rows of this split cannot be read") from None
+            cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else [None] * sum(~kept)
+            texts = (None if cell is None else str(cell) for cell in cells)
+            of_rows = zip(rows[name][error.rows].tolist(), texts, strict=True)
+            faulty += [Faulty(error.fault, name, *of_row) for of_row in of_rows]
+            opened.tables[name], rows[name] = table.filter(pa.array(kept)), rows[name][kept]
+
+
 def read_opened(
-    opened: Opened, options: BenchmarkOptions, progress: Progress, *, every_row: bool = False
+    opened: Opened,
+    options: BenchmarkOptions,
+    progress: Progress,
+    rows: Mapping[str, NDArray[np.integer]] | None = None,
 ) -> Benchmark:
     """Read a benchmark from its tables.
 
@@ -57,8 +118,8 @@ def read_opened(
         opened: the tables.
         options: columns, split and images.
         progress: called with (step, done, total).
-        every_row: a row of any split that cannot be read is an error, not only one of the evaluated split; notes on
-            ids are left out, since rows may be missing.
+        rows: row numbers of each split, if some rows are left out; then a row of any split that cannot be read is an
+            error, not only one of the evaluated split.
 
     Raises:
         InputError: as `read_benchmark`; FaultyRows names all rows with the same fault.
@@ -87,11 +148,11 @@ def read_opened(
         location = opened.locations[name]
         try:
             splits[name], read_as[name], more = _split(
-                name, table, location, layout, options, pictures.get(name), left_out
+                name, table, location, layout, options, pictures.get(name), left_out, rows[name] if rows else None
             )
-            notes += () if every_row else more
+            notes += more
         except InputError as error:
-            if name == evaluated or (every_row and isinstance(error, FaultyRows)):
+            if name == evaluated or (rows and isinstance(error, FaultyRows)):
                 raise
             left_out[name] = str(error)
     progress("reading", len(tables), len(tables))
@@ -141,6 +202,7 @@ def _split(
     options: BenchmarkOptions,
     pictures: Pictures | None,
     left_out: dict[str, str],
+    numbers: NDArray[np.integer] | None,
 ) -> tuple[Split, str, tuple[str, ...]]:
     """One split, a description of its columns, and a sentence if its ids are not unique."""
     for column in layout.columns:
@@ -168,7 +230,7 @@ def _split(
         if questions is None:
             question = question_column(table, options, location)
             questions = as_text(table[question])
-        ids, question_id, notes = question_ids(table, options, location, kept)
+        ids, question_id, notes = question_ids(table, options, location, kept if numbers is None else numbers[kept])
         question_type = type_column(table, options, layout.columns)
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {

@@ -26,13 +26,6 @@ OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 `Result.exit_code`."""
 LESS_MEMORY = "close other programs, or read less of the data (many commands have --limit)"
 """What to do without enough memory."""
-REMOVED = {
-    ("quickstart", "--no-train"): "models are trained only with --train",
-    ("quickstart", "--ties"): "equally similar questions are always in random order; see vqa-mc build --ties",
-}
-"""Options of earlier versions: (command, option) to what to do now."""
-
-
 GROUPS = {
     "generate": "Generate questions as the makers of TDIUC, GQA and VQA2 did, for your own images.",
     "study": "Study a benchmark with people: a web page asks, answers become scores, verdicts and annotations.",
@@ -120,9 +113,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    for (name, option), now in REMOVED.items():
-        if name in sys.argv[1:2] and option in sys.argv[2:]:
-            sys.exit(_print_error(f"{option} was removed: {now}", INPUT))
     app()
 
 

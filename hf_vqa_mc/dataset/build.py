@@ -78,7 +78,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
-    replaces = _check_output(location, settings)
+    replaces = _check_output(location, source, settings)
     with_choices = named is None or bool(named)
     if configs is None and source.open_ended:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
@@ -88,7 +88,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     with ExitStack() as stack:
         executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
         work: Storage | None = None
-        if with_choices and (settings.largest_part is not None or settings.executor != "local"):
+        if with_choices and settings.uses_work:
             work = stack.enter_context(work_folder(opened, named, settings, location))
         made: VariantInputs | None = None
         parts: Parts | None = None
@@ -122,7 +122,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         if is_url(location):
             if work:
                 work.write_json(UPLOAD, location)
-            inventory = write_remote(Storage(location), write, place, replaces)
+            inventory = write_remote(Storage(location), source.name, write, place, replaces)
         else:
             inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
     return inventory
@@ -189,7 +189,7 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     return variants, chosen
 
 
-def _check_output(location: str, settings: BuildSettings) -> bool:
+def _check_output(location: str, source: Source, settings: BuildSettings) -> bool:
     """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it.
 
     Returns:
@@ -197,12 +197,14 @@ def _check_output(location: str, settings: BuildSettings) -> bool:
     """
     check_url("--output", location)
     _check_folder_name(PurePath(location).name)
+    if settings.uses_work or source.stream:
+        work_location(settings, location)
     if not is_url(location):
         check_output(Path(location), BUILT, settings.overwrite)
         return settings.overwrite
     output = Storage(location)
     replaces = settings.overwrite or (output.exists() and _uploads_to(location, work_location(settings, location)))
-    check_remote(output, replaces)
+    check_remote(output, source.name, replaces)
     return replaces
 
 

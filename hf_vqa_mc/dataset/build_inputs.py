@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
-from hf_vqa_mc.dataset.parts import PLAN, STATE, divide, make_plan, put_vectors, read_part
+from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, UPLOAD, VECTORS, divide, make_plan, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import needs_word_vectors, uses_word_vectors, variants_of
 from hf_vqa_mc.decoys import VARIANTS
@@ -29,6 +31,13 @@ from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import code_state
 
 LOG = logging.getLogger(__name__)
+FINISHED: dict[str, str] = {}
+"""State of a build whose work folder is being removed."""
+OWN = re.compile(
+    rf"({'|'.join(map(re.escape, (STATE, PLAN, VECTORS, PRIORS, UPLOAD)))}|part-\d{{5,}}|{QUESTIONS}.*)"
+    r"(\.[0-9a-f]{32}\.partial)?"
+)
+"""Names of the files and folders of a build in its work folder."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ def work_folder(
     It is removed at the end, and after an error in the input before any part was built.
 
     Raises:
-        InputError: it holds another build or other files, or cannot be written.
+        InputError: it holds another build or other files, another build uses it, or it cannot be written.
     """
     work = work_location(settings, location)
     parts = {
@@ -132,29 +141,57 @@ def work_folder(
         "version of this package": code_state(),
     }
     state = {name: fingerprint(part) for name, part in parts.items()}
-    if work.exists(STATE):
+    work.check_writable()
+    with _locked(work):
         before = _state_of(work)
-        if differing := [name for name in state if before.get(name) != state[name]]:
+        if before == FINISHED:
+            _remove(work)
+        elif differing := [name for name in state if before and before.get(name) != state[name]]:
             raise InputError(
                 f"{work.path()} holds an unfinished build with other {' and '.join(differing)}; repeat that build, "
                 "remove the folder, or give another one with --work"
             )
-        LOG.info("resuming the build in %s", work.path())
-    elif work.exists() and work.names():
-        raise InputError(f"{work.path()} holds other files; give a new folder with --work")
-    else:
-        work.check_writable()
+        elif before:
+            LOG.info("resuming the build in %s", work.path())
         work.write_json(STATE, state)
+        try:
+            yield work
+        except KeyboardInterrupt:
+            LOG.info("what is finished is kept in %s; the same command resumes", work.path())
+            raise
+        except InputError:
+            if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
+                _remove(work)
+            raise
+        _remove(work)
+
+
+@contextlib.contextmanager
+def _locked(work: Storage) -> Iterator[None]:
+    """Keep other builds from a folder on this machine; InputError if one is using it."""
+    if is_url(work.location):
+        yield
+        return
+    lock = Path(work.location, ".lock")
     try:
-        yield work
-    except KeyboardInterrupt:
-        LOG.info("what is finished is kept in %s; the same command resumes", work.path())
-        raise
-    except InputError:
-        if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
-            work.remove()
-        raise
-    work.remove()
+        with FileLock(lock, timeout=0):
+            try:
+                yield
+            finally:
+                if not work.exists(STATE):
+                    lock.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):  # other files, a link, a mount point
+                        lock.parent.rmdir()
+    except Timeout:
+        raise InputError(
+            f"{work.path()}: another build uses this folder; wait for it, or give another --work"
+        ) from None
+
+
+def _remove(work: Storage) -> None:
+    """Remove a build's own files; one that is killed meanwhile is recognized as finished."""
+    work.write_json(STATE, FINISHED)
+    work.remove_own(OWN, last=STATE)
 
 
 def work_location(settings: BuildSettings, location: str) -> Storage:
@@ -163,14 +200,22 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
     check_url("--work", given)
     if contains(location, given):
         raise InputError(f"--work {given}: it must not be the output or a folder in it")
+    data_dir = settings.data_dir and str(settings.data_dir.expanduser())
+    for option, folder in (("--output", location), ("--work", given)):
+        if data_dir and contains(data_dir, folder):
+            raise InputError(
+                f"{option} {folder}: it is in --data-dir, whose files are the input; give one outside of it"
+            )
     if contains(given, location):
         raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
     return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
 
 
-def _state_of(work: Storage) -> dict[str, str]:
-    """The state of the build that a folder belongs to."""
-    with contextlib.suppress(ValueError):
+def _state_of(work: Storage) -> dict[str, str] | None:
+    """The state of the build that a folder belongs to; None if it is new. Others' hidden files do not matter."""
+    if not work.exists(STATE) and all(name.startswith((".", f"{STATE}.")) for name in work.names()):
+        return None
+    with contextlib.suppress(ValueError, FileNotFoundError):
         if isinstance(found := work.read_json(STATE), dict):
             return found
     raise InputError(f"{work.path()} holds other files; give a new folder with --work")

@@ -99,7 +99,7 @@ def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
     made.filters |= {
         "percent": percent,
         "count": "{:,}".format,
-        "decimals": _decimals,
+        "decimals": lambda value, digits=2: f"{value:.{digits}f}",
         "cell": _cell,
         "example": example_text,
         "quoted": lambda text: Markup(json.dumps(text, ensure_ascii=False).replace("```", "` ` `")),
@@ -144,10 +144,6 @@ def example_text(example: dict[str, Any]) -> "Markup":
         kind += ", fallback" if example["choice_fallback"][position] else ""
         lines.append(f"> {position}. {plain(choice)} ({kind})")
     return Markup("\n".join(lines))  # its parts are escaped
-
-
-def _decimals(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}"
 
 
 def example_json(row: str) -> str:

@@ -4,6 +4,7 @@ import io
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -90,7 +91,7 @@ def measure_part(location: str, part: int) -> None:
     work = Storage(location)
     if work.exists(f"{folder_of(part)}/{MEASURED}"):
         return
-    priors = pq.read_table(io.BytesIO(work.read(PRIORS)))
+    priors = _stored_priors(location, work.read(STATE))
     found: dict[str, dict[str, list[float]]] = {}
     for name, entry in work.read_json(f"{folder_of(part)}/{BUILT}").items():
         known = priors.filter(pc.equal(priors["config"], name))
@@ -101,6 +102,12 @@ def measure_part(location: str, part: int) -> None:
             rows = pa.concat_tables([pq.read_table(content, columns=["choices", "label"]) for content in contents])
             found[name][split] = _measured(rows.combine_chunks(), known)
     work.write_json(f"{folder_of(part)}/{MEASURED}", found)
+
+
+@lru_cache(maxsize=1)
+def _stored_priors(location: str, state: bytes) -> pa.Table:
+    """Eq. 2 of all parts, read once per process; its ``state`` distinguishes builds at one location."""
+    return pq.read_table(io.BytesIO(Storage(location).read(PRIORS)))
 
 
 def _measured(rows: pa.Table, known: pa.Table) -> list[float]:

@@ -11,6 +11,7 @@ from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.manifest import MANIFEST, files_in
 from hf_vqa_mc.io.storage import Storage
+from hf_vqa_mc.sources.source import source_of
 
 _OWN = re.compile(
     rf"{'|'.join(map(re.escape, (CARD, INVENTORY, PREVIEW, CROISSANT)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
@@ -18,27 +19,38 @@ _OWN = re.compile(
 """Names of the files of a dataset folder."""
 
 
-def check_remote(output: Storage, overwrite: bool) -> None:
-    """Raise InputError unless the output can be written and is new, or may be replaced."""
+def check_remote(output: Storage, source: str, overwrite: bool) -> None:
+    """Raise InputError unless the output can be written and is new, or holds this source alone and may be replaced."""
     names = output.names() if output.exists() else []
     if names and not overwrite:
         raise InputError(
-            f"{output.path()}: holds files already; choose another location, or --overwrite to replace it"
+            f"{output.path()}: holds files already; choose another location, or --overwrite to replace {source} there"
         )
     if others := [name for name in names if not _OWN.fullmatch(name)]:
         raise InputError(
             f"{output.path()}: holds files that vqa-mc build did not write: {listed(others, 1)}; move them"
         )
+    configs = {name.partition("/")[0] for name in names if "/" in name}
+    if sources := {source_of(config) or config for config in configs} - {source}:
+        raise InputError(
+            f"{output.path()}: holds {listed(sorted(sources), 3)}, which {source} would replace; in an object store "
+            "give each source a location of its own"
+        )
     output.check_writable()
 
 
 def write_remote(
-    output: Storage, write: Callable[[Path], Inventory], place: Callable[[Storage], None], overwrite: bool
+    output: Storage,
+    source: str,
+    write: Callable[[Path], Inventory],
+    place: Callable[[Storage], None],
+    overwrite: bool,
 ) -> Inventory:
     """Write a dataset folder on this machine and upload it; without its card it is not complete.
 
     Args:
         output: the folder in the object store.
+        source: name of the dataset's source.
         write: writes the folder except files that are placed.
         place: puts other files into the output.
         overwrite: remove what the output holds first.
@@ -47,7 +59,7 @@ def write_remote(
         folder = Path(temporary, PurePath(output.location).name)
         inventory = write(folder)
         if overwrite:
-            check_remote(output, overwrite)
+            check_remote(output, source, overwrite)
             output.remove()
         place(output)
         for name in sorted(set(files_in(folder)) - {MANIFEST}, key=lambda name: name == CARD):

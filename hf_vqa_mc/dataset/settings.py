@@ -98,12 +98,17 @@ class BuildSettings(ExecutorOptions, DecoySettings, ReadOptions):
         super().__post_init__()
         if self.embed_images and self.images is None:
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
-        if self.largest_part is None and self.executor == "local" and self.work is not None:
+        if self.work is not None and not self.uses_work:
             raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
         if self.largest_part is not None:
             self._check_parts()
         if self.images is not None and not self.images.is_dir():
             raise InputError(f"images {self.images}: no such folder")
+
+    @property
+    def uses_work(self) -> bool:
+        """Whether finished parts or searches are kept in a work folder."""
+        return self.largest_part is not None or self.executor != "local"
 
     def _check_parts(self) -> None:
         """Raise InputError for options that need all rows of the dataset at once."""

@@ -1,6 +1,7 @@
 """Charts of one dataset or of two side by side: bars, lines, stacked bars, and the sunburst of first words."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ MOST_NAME = 0.5 * WIDTH
 ROW, BAR = 24.0, 14.0
 MOST_BARS = 24
 """Maximum number of bars and of stacked bars; all are in the table."""
+*OWN, OTHERS = CATEGORIES
+"""Colours of the most frequent parts of stacked bars, and the grey of all others."""
 PLOT = 220.0
 """Height of a plot with axes."""
 SUNBURST = 450.0
@@ -51,10 +54,11 @@ class Bars:
         sizes = {name: max(found.get(name) or 0 for found in by_side) for name in names}
         largest = max(sizes.values(), default=0)
         names = [name for name in names if sizes[name] > VISIBLE * largest][:MOST_BARS]
+        left_out = sum(map(bool, sizes.values())) - len(names)
         if not names:
             return None
         step = ROW if len(by_side) == 1 else 1.5 * ROW
-        drawing, top = _with_legend(sides, step * len(names) + 4)
+        drawing, top = _with_legend(sides, step * len(names) + 4, left_out)
         left = _names_width(list(map(number_text, names)))
         texts = [number_text(found[name]) for name in names for found in by_side if name in found]
         room = WIDTH - left - max(text_width(text, 12) for text in texts) - 10
@@ -134,7 +138,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Stacked:
-    """A bar of 100% per group with its most frequent parts, such as answers by question type."""
+    """A bar of 100% per group with its most frequent parts, such as answers by question type, in one colour each."""
 
     group: str
     part: str
@@ -143,23 +147,27 @@ class Stacked:
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them; with two datasets, the bars of a group are next to each other."""
         by_side = [_nested(one.table, self.group, self.part, self.value) for _, one in sides]
-        groups = list(dict.fromkeys(name for found in by_side for name in found))[:MOST_BARS]
+        every = list(dict.fromkeys(name for found in by_side for name in found))
+        groups = every[:MOST_BARS]
         if not groups:
             return None
         step = ROW * len(sides) + (10 if len(sides) > 1 else 2)
-        drawing, top = _with_legend(sides, step * len(groups) + 4)
+        drawing, top = _with_legend(sides, step * len(groups) + 4, len(every) - len(groups))
+        total: Counter[str] = Counter()
+        for parts in (found.get(group, {}) for found in by_side for group in groups):
+            total.update(parts)
+        colours = dict(zip(sorted(total, key=lambda part: (-total[part], part)), OWN, strict=False))
         left = _names_width(groups) + 4
         room = WIDTH - left - 8
         for row, group in enumerate(groups):
             y = top + step * row
             drawing.label(left - 12, y + ROW * len(sides) / 2, shortened(group, left - 12), anchor="end")
-            colours: dict[str, str] = {}
             for number, found in enumerate(by_side):
                 x, at = left, y + ROW * number + 1
-                if len(sides) > 1:
+                if len(sides) > 1 and group in found:
                     drawing.box(left - 7, at, 4, ROW - 2, SERIES[number])
                 for part, value in found.get(group, {}).items():
-                    colour = colours.setdefault(part, CATEGORIES[len(colours) % len(CATEGORIES)])
+                    colour = colours.get(part, OTHERS)
                     title = f"{group}: {part} {number_text(value)}"
                     drawing.box(x, at, max(room * value - 1, 0.2), ROW - 2, colour, title)
                     if text_width(part, 11) + 6 < room * value:
@@ -181,18 +189,20 @@ class Sunburst:
         if not any(one.table for _, one in sides):
             return None
         drawing = Drawing(len(sides) * (SUNBURST + (26 if len(sides) > 1 else 0)))
+        colours: dict[str, str] = {}  # of first words, the same in both
         for number, (name, found) in enumerate(sides):
             top = number * (SUNBURST + 26)
             if len(sides) > 1:
                 drawing.label(4, top + 12, shortened(name, WIDTH))
                 top += 26
-            self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2)
+            self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2, colours)
         return drawing
 
-    def _draw(self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float) -> None:
+    def _draw(
+        self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float, colours: dict[str, str]
+    ) -> None:
         """The arcs; a child begins where its parent begins, after its siblings."""
         used: dict[tuple[str, ...], float] = {(): 0.0}
-        colours: dict[str, str] = {}
         ring = SUNBURST / 2 * (1 - HOLE) / len(self.words)
         for row, value in enumerate(table.get(self.value, [])):
             path = tuple(word for name in self.words if (word := table[name][row]) is not None)
@@ -233,10 +243,12 @@ def _names_width(names: Sequence[str]) -> float:
     return min(max(map(text_width, names)) + 10, MOST_NAME)
 
 
-def _with_legend(sides: Sides, height: float) -> tuple[Drawing, float]:
-    """A drawing with so much space below the names of two datasets, and where it begins; one has no legend."""
+def _with_legend(sides: Sides, height: float, left_out: int = 0) -> tuple[Drawing, float]:
+    """A drawing with so much space between the names of two datasets and the number of bars left out, and its top."""
     named = sides if len(sides) > 1 else ()
-    drawing = Drawing(24 * len(named) + height)
+    drawing = Drawing(24 * len(named) + height + (ROW if left_out else 0))
+    if left_out:
+        drawing.label(4, drawing.height - ROW / 2, f"{left_out:,} more in the table only", size=12, colour="soft")
     for number, (name, _) in enumerate(named):
         drawing.box(4, 24 * number + 5, 14, 10, SERIES[number])
         drawing.label(26, 24 * number + 10, shortened(name, WIDTH - 30))

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import question_ids
-from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
-from hf_vqa_mc.benchmarks.opening import Opened, open_tables
+from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import limited, read_opened
+from hf_vqa_mc.benchmarks.reading import Faulty, limited, read_readable
 from hf_vqa_mc.descriptions.data import Data, of_benchmark
 from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.errors import InputError
@@ -25,19 +23,7 @@ from hf_vqa_mc.io.progress import Progress
 
 ROW = "(row number)"
 """Added column with the number of each row in all splits; messages may list it among the columns."""
-MOST_FAULTY = 0.5
-"""If more rows of a split cannot be read, its columns were not understood."""
 THREADS = 4
-
-
-class Faulty(NamedTuple):
-    """A row that cannot be read."""
-
-    fault: str
-    """see `FaultyRows`"""
-    row: int
-    cell: str | None
-    """the faulty cell as text; None for an empty one"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +46,7 @@ class Linted:
     tables: dict[str, pa.Table]
     """all columns of all rows by split, and ROW"""
     faulty: list[Faulty]
+    """with numbers of rows of all splits"""
     progress: Progress
     skip_images: bool = False
 
@@ -83,11 +70,6 @@ class Linted:
             if name not in self.benchmark.layout.columns
             and all(name in split.original.column_names for split in self.splits)
         ]
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """(rows of data,): a column."""
-        return pa.chunked_array([chunk for split in self.splits for chunk in split.original[name].chunks],
-                                self.splits[0].original.schema.field(name).type)  # fmt: skip
 
     def locations(self, rows: NDArray[np.int64], ids: dict[str, pa.Array]) -> dict[str, pa.Array]:
         """Split, row in the split and question id of rows of all splits; null for `WHOLE`.
@@ -164,33 +146,15 @@ def read_linted(
         name: table.append_column(ROW, pa.array(np.arange(start, start + table.num_rows)))
         for start, (name, table) in zip(numbers.tolist(), opened.tables.items(), strict=False)
     }
-    benchmark, faulty = _without_faulty(replace(opened, tables=dict(tables)), options, progress)
+    benchmark, faulty = read_readable(replace(opened, tables=tables), options, progress)
+    firsts = dict(zip(tables, numbers.tolist(), strict=False))
+    faulty = [one._replace(row=firsts[one.split] + one.row) for one in faulty]
     ids = {}
     for name, table in tables.items():
         ids[name], _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
         notes += problem
-    benchmark = replace(benchmark, notes=(*notes, *benchmark.notes))
+    benchmark = replace(benchmark, notes=tuple(dict.fromkeys((*notes, *benchmark.notes))))
     return Linted(benchmark, of_benchmark(benchmark), tables, faulty, progress, skip_images), ids
-
-
-def _without_faulty(opened: Opened, options: BenchmarkOptions, progress: Progress) -> tuple[Benchmark, list[Faulty]]:
-    """Read a benchmark again without the rows that cannot be read, until all can be."""
-    sizes = {name: table.num_rows for name, table in opened.tables.items()}
-    faulty: list[Faulty] = []
-    while True:
-        try:
-            return read_opened(opened, options, progress, every_row=True), faulty
-        except FaultyRows as error:
-            table = opened.tables[error.split]
-            kept = np.ones(table.num_rows, bool)
-            kept[error.rows] = False
-            if kept.sum() < (1 - MOST_FAULTY) * sizes[error.split]:
-                raise InputError(f"{error.message}; most rows of this split cannot be read") from None
-            rows = table[ROW].to_numpy()[error.rows].tolist()
-            cells = table[error.column].take(pa.array(error.rows)).to_pylist() if error.column else [None] * len(rows)
-            texts = (None if cell is None else str(cell) for cell in cells)
-            faulty += [Faulty(error.fault, *of_row) for of_row in zip(rows, texts, strict=True)]
-            opened.tables[error.split] = table.filter(pa.array(kept))
 
 
 def in_split(linted: Linted) -> Iterator[tuple[str, NDArray[np.int64]]]:

@@ -89,6 +89,12 @@ class Column:
         return int((self.counts > 0).sum())
 
     @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """(distinct,): rank of each text in alphabetical order, whatever the order of the rows."""
+        ranks: NDArray[np.int64] = pc.rank(self.distinct).to_numpy().astype(np.int64)
+        return ranks
+
+    @cached_property
     def texts(self) -> list[str]:
         """(distinct,): the texts."""
         return texts_of(self.distinct)
@@ -106,8 +112,8 @@ class Column:
         return Words(numbers, starts, texts_of(vocabulary))
 
     def most_frequent(self, most: int) -> list[int]:
-        """Indices of the most frequent texts; of equally frequent ones the first."""
-        order = np.argsort(-self.counts, kind="stable")[:most]
+        """Indices of the most frequent texts; of equally frequent ones the first in alphabetical order."""
+        order = np.lexsort((self.ranks, -self.counts))[:most]
         return [index for index in order.tolist() if self.counts[index]]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hf_vqa_mc.benchmarks.benchmark import Split
-from hf_vqa_mc.benchmarks.questions import LETTERS, Questions
+from hf_vqa_mc.benchmarks.questions import Questions, letter
 from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method
@@ -175,7 +175,7 @@ class Figures:
         targets = ((picks.labels[:, None] + offset) % sizes[:, None])[parsed]
         return [
             {
-                "letter": LETTERS[at] if at < len(LETTERS) else str(at + 1),
+                "letter": letter(at),
                 "picked": float((shown == at).sum() / total),
                 "target": float((targets == at).sum() / total),
             }

@@ -22,7 +22,7 @@ from hf_vqa_mc.evaluation.language_model import Reply, name_of
 from hf_vqa_mc.evaluation.methods import METHODS
 from hf_vqa_mc.evaluation.opening import open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
-from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
 from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -121,6 +121,8 @@ def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  Jud
     if by_wordnet:
         with RunFolder(settings.output, run).open():
             pass  # checks and writes the settings
+        if settings.output is not None:
+            (settings.output / ANSWERS).unlink()  # empty
     else:
         replies = _replies(settings, questions, rows, run, progress)
         for row, reply in replies.items():

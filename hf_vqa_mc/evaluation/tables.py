@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hf_vqa_mc.evaluation.figures import Figures, Share
 from hf_vqa_mc.evaluation.inputs import FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.methods import RULES
-from hf_vqa_mc.scoring.table import with_interval
+from hf_vqa_mc.scoring.table import points, with_interval
 from hf_vqa_mc.text.counted import counted
 
 NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
@@ -65,5 +65,5 @@ def percent_interval(found: Share) -> str:
 def points_interval(found: Share) -> str:
     """A difference in percentage points with its interval; "n/a" without one, see `NO_INTERVAL`."""
     if found.low is None or found.high is None:
-        return f"{100 * found.mean:+.1f} (n/a)"
-    return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+        return f"{points(found.mean)} (n/a)"
+    return f"{points(found.mean)} ({points(found.low)} to {points(found.high)})"

@@ -24,7 +24,7 @@ BETWEEN = (" ", "\n", "")
 
 
 class TransformersModel:
-    """A causal language model or image-text-to-text model, with weights in safetensors.
+    """A causal language model or image-text-to-text model, with weights in safetensors; a folder or a name on the Hub.
 
     Prompts are a user's message in the model's chat template; a text-only model without one gets the plain text.
     Prompts of a batch are padded on the left, continuations on the right, which leaves all probabilities unchanged.

@@ -21,10 +21,9 @@ from hf_vqa_mc.io.atomic_file import check_outside
 from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Result, frame_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from datasets import DatasetDict
 
 
@@ -81,14 +80,12 @@ class FeaturesResult(Result):
             "broken": self.broken,
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per image: image_id, sha256 of its file, and why it was skipped ("" unless it was)."""
-        import pandas as pd
-
         skipped = {**dict.fromkeys(self.missing, "missing"), **self.broken}
         rows = [(image_id, image_hash.hex(), "") for image_id, image_hash in self.images.items()]
         rows += [(image_id, "", why) for image_id, why in skipped.items()]
-        return pd.DataFrame(rows, columns=["image_id", "sha256", "skipped"])
+        return frame_of(rows, columns=["image_id", "sha256", "skipped"])
 
     def count_regions(self, store: FeatureStore) -> None:
         """Measure `region_counts`."""

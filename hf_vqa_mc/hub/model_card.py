@@ -1,12 +1,8 @@
-"""Model card (``README.md``) of a checkpoint, written from ``training.json`` alone.
-
-``python -m hf_vqa_mc.hub.model_card FOLDER`` prints it.
-"""
+"""Model card (``README.md``) of a checkpoint, written from ``training.json`` alone."""
 
 import json
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
 
 TASK, TEXT_TASK, ANSWER_TASK = "visual-question-answering", "multiple-choice", "question-answering"
 """Task names of the Hub: for models that see the image, and for those that do not, with choices and without."""
-USAGE = "python -m hf_vqa_mc.hub.model_card FOLDER [NAMESPACE/NAME]\n"
 RECORD = "training.json"
 HELD_OUT = "held_out"
 """Key of the results on held-out training images, which choose the checkpoint if there is no validation split."""
@@ -276,16 +271,6 @@ def _in_order(by_split: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(split, by_split[split]) for split in order if split in by_split]
 
 
-def default_name(record: Record) -> str:
-    """A suggested name for a repository with the checkpoint.
-
-    >>> default_name({"model": "mlp-qa", "config": "cocoqa_iou_qou"})
-    'NAMESPACE/vqa-mc-mlp-qa-cocoqa_iou_qou'
-    """
-    parts = (record.get("model"), record.get("config"))
-    return _on_the_hub("-".join(["NAMESPACE/vqa-mc", *filter(None, parts)])) or "NAMESPACE/NAME"
-
-
 def eval_results(record: Record) -> "list[EvalResult]":
     """The accuracies on published splits, without the one on held-out training images."""
     from huggingface_hub import EvalResult
@@ -318,22 +303,3 @@ def _on_the_hub(name: str) -> str | None:
         return check_name(name)
     except InputError:
         return None
-
-
-def main(arguments: list[str]) -> int:
-    """Print the card of a folder and, optionally, a name of its repository; return the exit code."""
-    if len(arguments) not in (1, 2) or arguments[0].startswith("-"):
-        sys.stderr.write(USAGE)
-        return 2
-    try:
-        record = read_record(Path(arguments[0]))
-        name = check_name(arguments[1]) if len(arguments) == 2 else default_name(record)
-        sys.stdout.write(model_card(record, name))
-    except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,20 +1,23 @@
 """Running independent calls here or on a Ray cluster: ``--executor local`` or ``ray``.
 
-A call is a function of the package and plain arguments. It reads and writes files of a `Storage`, so a call whose
-worker died is made again, and a finished one is never lost.
+A call is a function of the package and its arguments. A call whose worker died is made again. Large results are files
+of a `Storage`, so that those of finished calls are never lost.
 """
 
 import contextlib
 import logging
 import os
 import socket
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from itertools import islice
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.interruption import uninterrupted
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__, code_state
 
@@ -23,26 +26,35 @@ MOST_FAILURES = 3
 """Failures of a call after which the run stops."""
 MOST_DEATHS = 10
 """Deaths of workers during a call after which the run stops: most are not the call's fault."""
-_ANSWER_SECONDS = 10.0
-"""Time in which the address of a cluster must accept a connection."""
+_ANSWER_SECONDS = 10
+"""Time in which the address of a cluster must accept a connection, and then answer."""
+_ADDRESS_SETTINGS = {
+    "RAY_py_gcs_connect_timeout_s": f"{_ANSWER_SECONDS}",
+    "RAY_gcs_rpc_server_connect_timeout_s": "1",  # waited for twice
+    "RAY_NUM_REDIS_GET_RETRIES": "1",
+}
+"""Of Ray, so that an address that is no Ray cluster ends soon."""
+_WATCHED = 1000
+"""Calls, the oldest first, that are waited for at a time: Ray checks each of them every time."""
 
+T = TypeVar("T")
 Calls = Mapping[str, tuple[Any, ...]]
 """Arguments of each call, by a name for messages."""
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """Makes calls in any order, each at least once."""
 
     def run(
         self,
-        function: Callable[..., None],
+        function: Callable[..., T],
         calls: Calls,
         step: str,
         progress: Progress,
         memory: int = 0,
         gpu: bool = False,
-    ) -> None:
-        """Make all calls.
+    ) -> list[T]:
+        """Make all calls, and return their results in the order of ``calls``.
 
         Args:
             function: of a module of this package; calling it again does no harm.
@@ -55,68 +67,64 @@ class Executor(Protocol):
         Raises:
             InputError: from a call; a call failed `MOST_FAILURES` times, names it; or no node has enough memory.
         """
+        with contextlib.closing(self._made(function, calls, memory, gpu)) as made:
+            progress(step, 0, len(calls))
+            results = {}
+            for name, result in made:
+                results[name] = result
+                progress(step, len(results), len(calls))
+        return [results[name] for name in calls]
+
+    @abstractmethod
+    def _made(
+        self, function: Callable[..., T], calls: Calls, memory: int, gpu: bool
+    ) -> Generator[tuple[str, T], None, None]:
+        """Make the calls of `run`; yields the name and result of each."""
 
 
 @dataclass(frozen=True)
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Makes one call after another in this process; calls use threads."""
 
-    def run(
-        self,
-        function: Callable[..., None],
-        calls: Calls,
-        step: str,
-        progress: Progress,
-        memory: int = 0,
-        gpu: bool = False,
-    ) -> None:
-        """Make all calls."""
-        progress(step, 0, len(calls))
-        for number, arguments in enumerate(calls.values(), 1):
-            function(*arguments)
-            progress(step, number, len(calls))
+    def _made(
+        self, function: Callable[..., T], calls: Calls, memory: int, gpu: bool
+    ) -> Generator[tuple[str, T], None, None]:
+        for name, arguments in calls.items():
+            yield name, function(*arguments)
 
 
 @dataclass(frozen=True)
-class RayExecutor:
-    """Makes calls on a Ray cluster that is already connected."""
+class RayExecutor(Executor):
+    """Makes calls on a Ray cluster that is already connected; workers may die, and nodes may come and go."""
 
     threads: int
     """CPUs and threads of each call"""
 
-    def run(
-        self,
-        function: Callable[..., None],
-        calls: Calls,
-        step: str,
-        progress: Progress,
-        memory: int = 0,
-        gpu: bool = False,
-    ) -> None:
-        """Make all calls; workers may die, and nodes may come and go."""
+    def _made(
+        self, function: Callable[..., T], calls: Calls, memory: int, gpu: bool
+    ) -> Generator[tuple[str, T], None, None]:
         import ray
 
-        _check_memory(step, memory)
+        _check_memory(memory)
         gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
-        remote = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
+        remote: Any = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
         failed: Counter[tuple[str, bool]] = Counter()
 
         def start(name: str) -> Any:  # noqa: ANN401  an ObjectRef
             return remote.options(name=name).remote(code_state(), self.threads, function, calls[name])
 
         running = {start(name): name for name in calls}
-        progress(step, 0, len(calls))
         try:
             while running:
-                (done,), _ = ray.wait(list(running), num_returns=1)
+                (done,), _ = ray.wait(list(islice(running, _WATCHED)), num_returns=1)
                 name = running.pop(done)
                 try:
-                    ray.get(done)
+                    result = ray.get(done)
                 except ray.exceptions.RayError as error:
                     _count_failure(name, error, failed)
                     running[start(name)] = name
                 else:
-                    progress(step, len(calls) - len(running), len(calls))
+                    yield name, result
         finally:
             for call in running:
                 with contextlib.suppress(Exception):
@@ -142,23 +150,20 @@ def open_executor(name: ExecutorName, address: str | None = None, threads: int |
             use_threads(threads)
         yield LocalExecutor()
         return
-    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")  # of 20 attempts at a wrong address each takes 36 seconds
+    if address not in (None, "auto"):
+        for setting, value in _ADDRESS_SETTINGS.items():
+            os.environ.setdefault(setting, value)
     try:
         import ray
     except ImportError:
         raise MissingExtra("ray", "ray") from None
     connected = ray.is_initialized()
-    if not connected:
-        _connect(address)
-    elif address not in (None, "auto"):
+    if connected and address not in (None, "auto"):
         raise InputError(f"--address {address}: this process is connected to a Ray cluster already; leave it out")
     try:
-        usable = [cpus for node in _nodes() if (cpus := int(node["Resources"].get("CPU", 0)))]
-        if not usable:
-            raise InputError(f"the Ray cluster {address or ''} has no CPUs; start it with some (--num-cpus)")
-        each = threads or min(usable)
-        if each > max(usable):
-            raise InputError(f"--workers {each}: no node of the Ray cluster has more than {max(usable)} CPUs")
+        if not connected:
+            _connect(address)
+        each = _cpus(threads)
         _check_nodes()
         yield RayExecutor(each)
     finally:
@@ -174,7 +179,7 @@ def use_threads(threads: int) -> None:
     numba.set_num_threads(min(threads, most))
 
 
-def _call(state: str, threads: int, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def _call(state: str, threads: int, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
     """Make a call on a worker; nodes that join later are checked here."""
     if code_state() != state:
         raise InputError(
@@ -182,7 +187,7 @@ def _call(state: str, threads: int, function: Callable[..., None], arguments: tu
             "run; install the same version on all nodes"
         )
     use_threads(threads)
-    function(*arguments)
+    return function(*arguments)
 
 
 def _count_failure(name: str, error: Any, failed: Counter[tuple[str, bool]]) -> None:  # noqa: ANN401  a RayError
@@ -220,19 +225,43 @@ def _connect(address: str | None) -> None:
         except OSError as error:
             raise InputError(f"--address {address}: no answer ({error}); is the Ray cluster running?") from error
     try:
-        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR)
+        with uninterrupted(), _quiet() if address else contextlib.nullcontext():
+            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError and others
         where = f"--address {address}" if address else "Ray could not be started"
         raise InputError(f"{where}: {_first_line(error)}") from error
 
 
-def _check_memory(step: str, memory: int) -> None:
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop what C++ prints: before it is connected, Ray has no setting for that."""
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as null:  # noqa: PTH123  no file
+            os.dup2(null.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _cpus(wanted: int | None) -> int:
+    """CPUs of each call, by default those of the smallest node."""
+    usable = [cpus for node in _nodes() if (cpus := int(node["Resources"].get("CPU", 0)))]
+    if not usable:
+        raise InputError("the Ray cluster has no CPUs; start it with some (--num-cpus)")
+    if wanted and wanted > max(usable):
+        raise InputError(f"--workers {wanted}: no node of the Ray cluster has more than {max(usable)} CPUs")
+    return wanted or min(usable)
+
+
+def _check_memory(memory: int) -> None:
     """Raise InputError unless a node has so many bytes."""
     most = max(node["Resources"].get("memory", 0) for node in _nodes())
     if memory > most:
         raise InputError(
-            f"{step}: a call needs about {memory / 1e9:.1f} GB of memory, and no node of the Ray cluster has more "
-            f"than {most / 1e9:.1f}; use smaller parts (--largest-part)"
+            f"a call needs about {memory / 1e9:.1f} GB of memory, and no node of the Ray cluster has more than "
+            f"{most / 1e9:.1f}; use smaller parts (--largest-part)"
         )
 
 
@@ -266,13 +295,10 @@ def _check_nodes() -> None:
             state = ray.get(answer, timeout=120)
         except ray.exceptions.RayError as error:
             raise InputError(f"node {name} of the Ray cluster: {_first_line(error)}") from error
-        if state is None:
-            raise InputError(
-                f"node {name} of the Ray cluster has no hf_vqa_mc of this version; install {__version__} there"
-            )
         if state != code_state():
+            which = "another version of" if state else "no"
             raise InputError(
-                f"node {name} of the Ray cluster has another version of hf_vqa_mc; install {__version__} on all nodes"
+                f"node {name} of the Ray cluster has {which} hf_vqa_mc; install {__version__} on all nodes"
             )
 
 

@@ -4,9 +4,11 @@ Any exception after such a signal counts as an interruption: libraries that are 
 raise others.
 """
 
+import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -32,6 +34,19 @@ def handle_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM) if alone else (signal.SIGINT,):
         if signal.getsignal(number) != signal.SIG_IGN:  # as a shell does for commands in the background
             signal.signal(number, interrupt)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delay Ctrl-C to the end of the block, for libraries that crash if it comes while they start."""
+    if os.name != "posix":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def is_interruption(error: BaseException) -> bool:

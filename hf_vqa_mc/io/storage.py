@@ -1,11 +1,12 @@
 """A folder on this machine or in an object store, by path or fsspec URL, for what several machines read and write."""
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
@@ -28,6 +29,8 @@ def check_url(option: str, location: str) -> None:
     if not is_url(location):
         return
     _, _, path = location.rpartition("://")
+    if location.startswith("://"):
+        raise InputError(f"{option} {location}: expected a path, or a URL such as s3://BUCKET/vqa_mc")
     if "@" in path.partition("/")[0]:
         raise InputError(f"{option}: a URL must not hold a user or password; credentials come from the environment")
     if found := sorted(set(path) & set("*?[]")):
@@ -38,7 +41,9 @@ def check_url(option: str, location: str) -> None:
 
 def contains(folder: str, location: str) -> bool:
     """Whether a location is a folder or in it."""
-    if is_url(folder) or is_url(location):
+    if is_url(folder) != is_url(location):
+        return False
+    if is_url(folder):
         parts, others = (PurePosixPath(one.rstrip("/")).parts for one in (folder, location))
     else:
         parts, others = (Path(os.path.realpath(one)).parts for one in (folder, location))
@@ -69,7 +74,7 @@ class Storage:
         """The location of a file, for messages."""
         return f"{self.location.rstrip('/')}/{name}".rstrip("/")
 
-    @contextmanager
+    @contextlib.contextmanager
     def _access(self, name: str) -> Iterator[tuple[Any, str]]:
         """The file system and the file's path in it; errors name the file and are of one type."""
         files, root = self._root
@@ -100,7 +105,7 @@ class Storage:
         with self._access(folder) as (files, path):
             return sorted(os.path.relpath(name, path) for name in files.find(path))
 
-    @contextmanager
+    @contextlib.contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open a file for reading."""
         with self._access(name) as (files, path), files.open(path, "rb") as file:
@@ -160,6 +165,17 @@ class Storage:
         with self._access(name) as (files, path):
             if files.exists(path):
                 files.rm(path, recursive=True)
+
+    def remove_own(self, own: re.Pattern[str], last: str) -> None:
+        """Remove the files and folders with such names that are directly in the folder, ``last`` after all others."""
+        with self._access("") as (files, path):
+            names = {name.rstrip("/").rpartition("/")[2]: name for name in files.ls(path, detail=False)}
+            if others := [names[name] for name in sorted(names) if own.fullmatch(name) and name != last]:
+                files.rm(others, recursive=True)
+        self.remove(last)
+        with contextlib.suppress(OSError), self._access("") as (files, path):  # most object stores have no folders
+            if not files.ls(path, detail=False):
+                files.rmdir(path)
 
 
 def _is_local(files: Any) -> bool:  # noqa: ANN401  a file system

@@ -69,7 +69,7 @@ def _rows(dataset: Any, config: str | None, split: str | None, grounding: bool) 
 
 def _benchmark(dataset: Any, config: str | None, split: str | None, reason: InputError) -> Annotations:  # noqa: ANN401
     """The rows of a benchmark; raises ``reason`` if it is none."""
-    from hf_vqa_mc.metrics.benchmark_rows import read_benchmark_rows
+    from hf_vqa_mc.metrics.dataset_rows import read_benchmark_rows
 
     try:
         return read_benchmark_rows(dataset, config, split)
@@ -81,7 +81,7 @@ def _read(path: Path, dataset: str, config: str | None, split: str | None, groun
     from hf_vqa_mc.benchmarks.files import file_form
 
     if path.is_file() and file_form(path) in ("csv", "tsv", "jsonl", "parquet"):
-        from hf_vqa_mc.metrics.benchmark_rows import read_benchmark_rows
+        from hf_vqa_mc.metrics.dataset_rows import read_benchmark_rows
 
         return read_benchmark_rows(dataset, config, split)
     if path.is_file() or (path.is_dir() and _is_parts(path)):

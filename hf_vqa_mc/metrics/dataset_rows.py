@@ -1,4 +1,4 @@
-"""Annotations from the rows of a dataset: a folder that vqa-mc build wrote, one on the Hub, or one in memory."""
+"""Annotations from the rows of a dataset of vqa-mc build, in a folder, on the Hub or in memory, or of a benchmark."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -7,8 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.metrics.annotations import ACCEPTED, vqa_annotations
@@ -87,6 +90,29 @@ def read_rows(
             f"publisher's annotation file, or against {source.name}_{PREFERRED}"
         )
     return OPEN_ENDED[opened.scored_as](rows, location, about, grounding)
+
+
+def read_benchmark_rows(
+    dataset: Any,  # noqa: ANN401  as for read_benchmark, or a Benchmark
+    config: str | None = None,
+    split: str | None = None,
+) -> Annotations:
+    """The questions of the evaluated split; without ids of their own they have the numbers of their rows, from 0.
+
+    Raises:
+        InputError: as `hf_vqa_mc.read_benchmark`.
+    """
+    benchmark = dataset if isinstance(dataset, Benchmark) else read_benchmark(dataset, config, split=split)
+    found, rows = benchmark.test, benchmark.test.rows.to_pydict()
+    names, kinds = list(CHOICE_KINDS), rows.pop("choice_kinds")
+    if all(kinds):
+        rows["choice_kinds"] = [[names.index(kind) for kind in of_row] for of_row in kinds]
+    for name in ("set_id", "set_kind"):
+        if name in found.original.column_names:
+            rows[name] = found.original[name].to_pylist()
+    about = {"dataset": benchmark.dataset, "split": found.name}
+    about |= {"config": benchmark.config} if benchmark.config else {}
+    return multiple_choice_annotations(rows, found.location, about)
 
 
 def _columns(table: pa.Table, location: str) -> dict[str, list[Any]]:

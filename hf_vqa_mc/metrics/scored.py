@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.scheme import Annotations, Matched
 from hf_vqa_mc.scoring.table import Table
 from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hf_vqa_mc.metrics.predictions import Predictions
 
 
@@ -35,10 +34,8 @@ class Scored:
         return self.matched.annotations
 
     @property
-    def per_question(self) -> "pd.DataFrame":
+    def per_question(self) -> Frame:
         """One row per question: its id and its score by each metric that has one."""
-        import pandas as pd
-
         columns: dict[str, Any] = {}
         for name in self.results:
             for measure, scores in (self._by_question(name) or {}).items():
@@ -48,7 +45,7 @@ class Scored:
                     columns.setdefault(name, {})[measure] = scores
         ids = self.annotations.scored
         table = {"question_id": ids, **{name: [of.get(one) for one in ids] for name, of in columns.items()}}
-        return pd.DataFrame(table)
+        return frame_of(table)
 
     def _by_question(self, name: str) -> dict[str, Any] | None:
         """A scheme's scores by question id, of several measures by measure; None if it has none."""

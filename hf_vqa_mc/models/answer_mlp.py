@@ -11,7 +11,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
 from hf_vqa_mc.recipe import OPEN_ENDED
 
 SEEN = {
@@ -58,12 +58,12 @@ class AnswerMlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         check_sizes(self, *(SEEN[name][1] for name in self.inputs if name in SEEN))
-        check_hidden(self.hidden_sizes, self.dropout)
+        check_hidden(self)
         if self.separate and not self.hidden_sizes:
             raise InputError("hidden_sizes is empty; expected the size of the first hidden layer of each input")
 
 
-class AnswerMlpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class AnswerMlpForOpenEndedVqa(VqaModel):
     """Inputs (images L2-normalised), concatenated -> hidden layers (activation, dropout) -> answers.
 
     With separate first layers: each input -> its first hidden layer, which is not trained; these are concatenated.
@@ -102,10 +102,6 @@ class AnswerMlpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call
                 f"with {self.config.activation} for {seen}: set hidden_sizes"
             )
         own.load_state_dict(other.get_submodule("layers.0").state_dict())
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear):
-            module.reset_parameters()
 
     def forward(
         self,
@@ -158,7 +154,9 @@ def classifier(
     return nn.Sequential(*layers, nn.Linear(size, answers or 0))
 
 
-def answer_output(logits: Tensor, labels: Tensor | None) -> SequenceClassifierOutput:
+def answer_output(
+    logits: Tensor, labels: Tensor | None, attentions: tuple[Tensor, ...] | None = None
+) -> SequenceClassifierOutput:
     """The output of an open-ended model.
 
     The loss is cross-entropy for indices of answers; for scores of all answers it is the binary cross-entropy, summed
@@ -170,7 +168,7 @@ def answer_output(logits: Tensor, labels: Tensor | None) -> SequenceClassifierOu
             loss = functional.binary_cross_entropy_with_logits(logits, labels, reduction="sum") / len(labels)
         else:
             loss = functional.cross_entropy(logits, labels)
-    return SequenceClassifierOutput(loss=loss, logits=logits)
+    return SequenceClassifierOutput(loss=loss, logits=logits, attentions=attentions)
 
 
 def needed(tensor: Tensor | None, name: str, config: PreTrainedConfig) -> Tensor:
@@ -180,12 +178,11 @@ def needed(tensor: Tensor | None, name: str, config: PreTrainedConfig) -> Tensor
     return tensor
 
 
-def check_hidden(hidden_sizes: list[int] | tuple[int, ...], dropout: float) -> None:
-    """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
-    if any(size < 1 for size in hidden_sizes):
-        raise InputError(f"hidden_sizes is {list(hidden_sizes)}, expected sizes of 1 or more")
-    if not 0 <= dropout < 1:
-        raise InputError(f"dropout is {dropout}, expected 0 or more, and less than 1")
+def check_hidden(config: PreTrainedConfig) -> None:
+    """Raise InputError unless ``hidden_sizes`` are positive and ``dropout`` is in [0, 1)."""
+    if any(size < 1 for size in config.hidden_sizes):
+        raise InputError(f"hidden_sizes is {list(config.hidden_sizes)}, expected sizes of 1 or more")
+    check_dropout(config, "dropout")
 
 
 def _declared(

@@ -8,8 +8,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.fitted import FittedModel, stored
-from hf_vqa_mc.models.model import Model
+from hf_vqa_mc.models.model import FittedModel, Model, stored
 from hf_vqa_mc.models.open_ended_texts import OTHER_GROUP
 from hf_vqa_mc.models.question_words import PADDING
 

@@ -5,14 +5,13 @@ from typing import Literal
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import Model, check_sizes, check_steps
+from hf_vqa_mc.models.model import Model, check_dropout, check_sizes, check_steps
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import GuidedAttention, image_positions
+from hf_vqa_mc.models.spatial_attention import AttendingModel, GuidedAttention
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -50,12 +49,14 @@ class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
         """Raise InputError unless sizes and steps are in range, and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "vocabulary_size", "word_size", "lstm_size", "size", "attention_size")
         check_steps(self)
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+        check_dropout(self, "dropout")
 
 
-class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """Two-layer LSTM on the question -> steps of attention, memory (LSTM) and answer; the sum of their losses."""
+class AnsweringUnitsForOpenEndedVqa(AttendingModel):
+    """Two-layer LSTM on the question -> steps of attention, memory (LSTM) and answer.
+
+    Scores and attentions are those of the units that answer; the loss is the sum over all units.
+    """
 
     config_class = AnsweringUnitsVqaConfig
     base_model_prefix = "answering_units"
@@ -73,38 +74,9 @@ class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
         self.classifier = nn.Linear(size, config.num_labels or 0)
         self.post_init()  # type: ignore[no-untyped-call]
 
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM | nn.LSTMCell | nn.Embedding):
-            module.reset_parameters()
-
-    def forward(
-        self,
-        question_indices: Tensor,
-        image_grid: Tensor | None = None,
-        labels: Tensor | None = None,
-        *,
-        image_regions: Tensor | None = None,
-        region_mask: Tensor | None = None,
-        region_boxes: Tensor | None = None,
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
-
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_grid: (batch, cells, image_size).
-            labels: see `answer_output`.
-            image_regions: (batch, regions, image_size), instead of image_grid.
-            region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: not used.
-
-        Returns:
-            ``logits`` (batch, answers) of the units that answer; with labels also ``loss``, the sum over all units;
-            ``attentions``: of the units that answer, each (batch, cells or regions).
-
-        Raises:
-            InputError: image_grid or image_regions has another shape, or both or none are given.
-        """
-        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         question, cells = self._encoded(question_indices), self.image(self.dropout(cells)).tanh()
         hidden = cell = cells.new_zeros(len(cells), self.config.size)
         scores, attentions = [], []
@@ -116,11 +88,10 @@ class AnsweringUnitsForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
             scores.append(self.classifier(self.dropout(joint + self.remembered(hidden))))
             attentions.append(attention)
         answering = {"first": slice(1), "last": slice(-1, None), "mean": slice(None)}[self.config.answers_by]
-        output = answer_output(torch.stack(scores[answering]).mean(0), None)
+        output = answer_output(torch.stack(scores[answering]).mean(0), None, tuple(attentions[answering]))
         if labels is not None:
             losses = [needed(answer_output(one, labels).loss, "labels", self.config) for one in scores]
             output.loss = torch.stack(losses).sum()
-        output.attentions = tuple(attentions[answering])
         return output
 
     def _encoded(self, indices: Tensor) -> Tensor:

@@ -5,14 +5,13 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.parametrizations import weight_norm
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, check_dropout, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, image_positions
+from hf_vqa_mc.models.spatial_attention import AttendingModel, average
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -42,12 +41,10 @@ class BottomUpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive, and dropouts in [0, 1)."""
         check_sizes(self, "image_size", "vocabulary_size", "word_size", "size")
-        for name in ("attention_dropout", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, expected 0 or more, and less than 1")
+        check_dropout(self, "attention_dropout", "dropout")
 
 
-class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class BottomUpForOpenEndedVqa(AttendingModel):
     """GRU on the question -> attention over L2-normalised cells -> product of both sides -> classifier."""
 
     config_class = BottomUpVqaConfig
@@ -71,41 +68,15 @@ class BottomUpForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         if isinstance(module, nn.GRU | nn.Embedding):
             module.reset_parameters()
 
-    def forward(
-        self,
-        question_indices: Tensor,
-        image_grid: Tensor | None = None,
-        labels: Tensor | None = None,
-        *,
-        image_regions: Tensor | None = None,
-        region_mask: Tensor | None = None,
-        region_boxes: Tensor | None = None,
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
-
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_grid: (batch, cells, image_size).
-            labels: see `answer_output`.
-            image_regions: (batch, regions, image_size), instead of image_grid.
-            region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: not used; the paper's model does not see where a region is.
-
-        Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: one of (batch, cells or regions).
-
-        Raises:
-            InputError: image_grid or image_regions has another shape, or both or none are given.
-        """
-        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         cells = functional.normalize(cells, dim=-1)
         question = self.gru(packed(self.words(question_indices), question_indices))[1][0]
         both = self.attended_image(cells) * self.attending_question(question)[:, None]
         image, attention = average(cells, self.score(self.attention_dropout(both)).squeeze(-1), mask)
         joint = self.image(image) * self.question(question)
-        output = answer_output(self.answers(self.dropout(self.hidden(joint))), labels)
-        output.attentions = (attention,)
-        return output
+        return answer_output(self.answers(self.dropout(self.hidden(joint))), labels, (attention,))
 
 
 class _Gated(nn.Module):

@@ -6,9 +6,10 @@ Layer order, sizes and dropout are those of Lu et al.'s code (2016, HieCoAttenVQ
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 
 from hf_vqa_mc.errors import unknown_name
+from hf_vqa_mc.models.model import VqaModel
 from hf_vqa_mc.models.spatial_attention import GuidedAttention, average
 
 NGRAMS = (1, 2, 3)
@@ -68,7 +69,7 @@ class ParallelCoAttention(nn.Module):
 CO_ATTENTIONS = {"alternating": AlternatingCoAttention, "parallel": ParallelCoAttention}
 
 
-class CoAttentionModel(PreTrainedModel):  # type: ignore[no-untyped-call]
+class CoAttentionModel(VqaModel):  # type: ignore[no-untyped-call]
     """Co-attention at the levels of words, phrases and question, without words and classifier.
 
     The config has ``image_size``, ``co_attention``, ``level_size``, ``lstm_layers``, ``joint_size`` and
@@ -86,10 +87,6 @@ class CoAttentionModel(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.attentions = nn.ModuleDict({level: CO_ATTENTIONS[config.co_attention](size, dropout) for level in LEVELS})
         shapes = ((size, size), (2 * size, size), (2 * size, config.joint_size))
         self.joined = nn.ModuleDict({level: nn.Linear(*shape) for level, shape in zip(LEVELS, shapes, strict=True)})
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, (nn.Linear, nn.Conv1d, nn.LSTM, nn.Embedding)):
-            module.reset_parameters()
 
     def joint(
         self, image_grid: Tensor, words: Tensor, mask: Tensor, cell_mask: Tensor | None = None

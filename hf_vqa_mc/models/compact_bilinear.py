@@ -4,12 +4,11 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
@@ -93,12 +92,10 @@ class McbVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         """Raise InputError unless sizes are positive, and dropouts in [0, 1)."""
         names = ("word_size", "lstm_size", "lstm_layers", "sketch_size", "attention_size", "glimpses")
         check_sizes(self, "image_size", "vocabulary_size", *names)
-        for name in ("lstm_dropout", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, expected 0 or more, and less than 1")
+        check_dropout(self, "lstm_dropout", "dropout")
 
 
-class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class McbForOpenEndedVqa(VqaModel):
     """Words -> LSTMs; question and image (with attention: a weighted sum of its cells) -> compact bilinear -> answers.
 
     Image features are L2-normalised. Each pooling is followed by signed square root, L2 norm and dropout.
@@ -131,12 +128,9 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM):
-            module.reset_parameters()
-        elif isinstance(module, nn.Embedding):
-            module.reset_parameters()
-            if module is self.fixed_words:
-                nn.init.zeros_(module.weight)  # words without a given vector
+        super()._init_weights(module)
+        if module is self.fixed_words:  # words without a given vector
+            nn.init.zeros_(self.fixed_words.weight)
 
     def forward(
         self,
@@ -178,9 +172,8 @@ class McbForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             attentions = tuple(weights for _, weights in maps)
         else:
             image = functional.normalize(needed(image_features, "image_features", self.config), dim=-1)
-        output = answer_output(self.classifier(self.dropout(signed_root(self.pooling(question, image)))), labels)
-        output.attentions = attentions
-        return output
+        scores = self.classifier(self.dropout(signed_root(self.pooling(question, image))))
+        return answer_output(scores, labels, attentions)
 
     def _question(self, indices: Tensor) -> Tensor:
         """The last hidden states of all layers, (batch, layers x size)."""

@@ -6,14 +6,14 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden
-from hf_vqa_mc.models.model import Model, check_sizes
-from hf_vqa_mc.models.prefix_lstm import last_states
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.answer_mlp import answer_output
+from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
+from hf_vqa_mc.models.prefix_lstm import question_states
+from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL
 
 NO_PICK = -1
@@ -57,7 +57,7 @@ class CounterExampleVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
         """Raise InputError unless sizes are positive, dropout is in [0, 1), and the losses are not negative."""
         check_sizes(self, "image_size", "vocabulary_size", "candidates", "word_size", "lstm_size", "lstm_layers")
         check_sizes(self, "joint_size", "common_size")
-        check_hidden((), self.dropout)
+        check_dropout(self, "dropout")
         for name in ("margin", "ranking_weight"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}, expected a number of 0 or more")
@@ -73,7 +73,7 @@ class CounterExampleOutput(SequenceClassifierOutput):
     """(batch, candidates): probability that the candidate's answer is the explained one"""
 
 
-class CounterExampleForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class CounterExampleForOpenEndedVqa(VqaModel):
     """LSTM of the question times the image -> answers; the same for candidate images, and the answer -> ranking."""
 
     config_class = CounterExampleVqaConfig
@@ -88,15 +88,10 @@ class CounterExampleForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(config.joint_size, answers)
         self.common = nn.Linear(config.joint_size, config.common_size)
-        self.answer = nn.Embedding(
-            max(answers, 1), config.common_size
-        )  # a linear layer on the answer's one-hot vector
+        # a linear layer on the answer's one-hot vector
+        self.answer = nn.Embedding(max(answers, 1), config.common_size)
         self.ranking = nn.Linear(config.candidates, config.candidates)
         self.post_init()  # type: ignore[no-untyped-call]
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
-            module.reset_parameters()
 
     def forward(
         self,
@@ -124,7 +119,7 @@ class CounterExampleForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
         Raises:
             InputError: the number of candidates is not the config's.
         """
-        states = self._states(question_indices)
+        states = question_states(self.lstm, self.words, question_indices)
         question = self.dropout(self.question(self.dropout(states)).tanh())
         joint = question * self._seen(image_features)
         logits = self.classifier(joint)
@@ -146,14 +141,6 @@ class CounterExampleForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped
             ranking = ranking_loss(output.candidate_scores, picked, self.config.margin)
             output.loss = output.loss + self.config.ranking_weight * ranking
         return output
-
-    def _states(self, question_indices: Tensor) -> Tensor:
-        """Cell and hidden states of all layers after the last word, (batch, states)."""
-        if question_indices.device.type == "cpu":
-            hidden, cell = last_states(self.lstm, self.words, question_indices)
-        else:
-            hidden, cell = self.lstm(packed(self.words(question_indices).tanh(), question_indices))[1]
-        return torch.cat([*cell, *hidden], -1)
 
     def _seen(self, images: Tensor) -> Tensor:
         seen: Tensor = self.dropout(self.image(functional.normalize(images, dim=-1)).tanh())

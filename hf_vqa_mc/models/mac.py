@@ -8,14 +8,14 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_packed_sequence
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, check_sizes, check_steps
+from hf_vqa_mc.models.model import Model, check_dropout, check_sizes, check_steps
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, image_positions
+from hf_vqa_mc.models.spatial_attention import AttendingModel, average
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -50,12 +50,14 @@ class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         check_steps(self)
         if self.size % 2:
             raise InputError(f"size is {self.size}, expected an even number, half for each direction of the LSTM")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+        check_dropout(self, "dropout")
 
 
-class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """Bidirectional LSTM and two convolutions -> steps of control, read and write -> classifier."""
+class MacForOpenEndedVqa(AttendingModel):
+    """Bidirectional LSTM and two convolutions -> steps of control, read and write -> classifier.
+
+    The grid is square, unless ``sees_regions``.
+    """
 
     config_class = MacVqaConfig
     base_model_prefix = "mac"
@@ -85,41 +87,15 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding | nn.Conv2d):
-            module.reset_parameters()
-        elif module is self:
+        super()._init_weights(module)
+        if module is self:
             for first in (self.first_control, self.first_memory):
                 nn.init.normal_(first)
 
-    def forward(
-        self,
-        question_indices: Tensor,
-        image_grid: Tensor | None = None,
-        labels: Tensor | None = None,
-        *,
-        image_regions: Tensor | None = None,
-        region_mask: Tensor | None = None,
-        region_boxes: Tensor | None = None,
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
-
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_grid: (batch, cells, image_size), a square grid in row-major order, unless ``sees_regions``.
-            labels: see `answer_output`.
-            image_regions: (batch, regions, image_size), instead of image_grid.
-            region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: not used.
-
-        Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each step, (batch, cells or
-            regions).
-
-        Raises:
-            InputError: image_grid or image_regions has another shape, or both or none are given.
-        """
-        cells, seen_mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
-        words, question, mask = self._encoded(question_indices)
+        words, question, word_mask = self._encoded(question_indices)
         cells = self._cells(cells)
         control = self.first_control.expand(len(question), -1)
         memory = self.first_memory.expand(len(question), -1)
@@ -127,16 +103,14 @@ class MacForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         seen, attentions = self.read_image(self.dropout(cells)), []
         for of_step in self.question_of_step:
             wanted = self.control(torch.cat([control, of_step(question)], -1))
-            control, _ = average(words, self.word_score(wanted[:, None] * words).squeeze(-1), mask)
+            control, _ = average(words, self.word_score(wanted[:, None] * words).squeeze(-1), word_mask)
             joint = self.read_memory(memory * kept)[:, None] * seen
             joint = functional.elu(self.read_both(torch.cat([joint, cells], -1)))
             scores = self.cell_score(self.dropout(functional.elu(control[:, None] * joint))).squeeze(-1)
-            found, attention = average(cells, scores, seen_mask)
+            found, attention = average(cells, scores, mask)
             memory = self.write(torch.cat([found, memory], -1))
             attentions.append(attention)
-        output = answer_output(self.classifier(torch.cat([memory, question], -1)), labels)
-        output.attentions = tuple(attentions)
-        return output
+        return answer_output(self.classifier(torch.cat([memory, question], -1)), labels, tuple(attentions))
 
     def _encoded(self, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Words in context (batch, words, size), the question (batch, size), and the mask of the words."""

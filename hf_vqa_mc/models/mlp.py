@@ -11,7 +11,7 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.models.candidate_head import CandidateHead
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, check_dropout, check_sizes
 
 INPUTS = ("image", "question", "answer")
 """Possible inputs; a model sees the answer and any of the others."""
@@ -36,8 +36,7 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "text_size", "hidden_size")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+        check_dropout(self, "dropout")
 
     def validate_inputs(self) -> None:
         """Raise InputError unless inputs are the answer and any of image and question."""

@@ -1,9 +1,11 @@
 """The declaration of a model, used by training, prediction, transfer, the pipeline and cards."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor, nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -189,11 +191,39 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type {config.model_type!r} is not a model of this package; expected {known}")
 
 
+class VqaModel(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """A model whose layers are initialised as torch does."""
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.RNNBase | nn.RNNCellBase | nn.Embedding | nn.Conv1d | nn.Conv2d):
+            module.reset_parameters()
+
+
+class FittedModel(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """An open-ended model whose weights are counts of the training questions, taken in one pass over them."""
+
+    @abstractmethod
+    def fit(self, labels: Tensor, **inputs: Tensor) -> None:
+        """Fit the model; arguments are those of ``forward``, of all training questions."""
+
+
+def stored(tensor: Tensor) -> nn.Parameter:
+    """A tensor as a weight that is not trained; transformers cannot load a model that has only buffers."""
+    return nn.Parameter(tensor, requires_grad=False)
+
+
 def check_sizes(config: PreTrainedConfig, *names: str) -> None:
     """Raise InputError unless the named settings are 1 or more."""
     for name in names:
         if getattr(config, name) < 1:
             raise InputError(f"{name} is {getattr(config, name)}, expected 1 or more")
+
+
+def check_dropout(config: PreTrainedConfig, *names: str) -> None:
+    """Raise InputError unless the named settings are in [0, 1)."""
+    for name in names:
+        if not 0 <= getattr(config, name) < 1:
+            raise InputError(f"{name} is {getattr(config, name)}, expected 0 or more, and less than 1")
 
 
 def check_steps(config: PreTrainedConfig) -> None:

@@ -5,13 +5,13 @@ from math import isqrt
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
@@ -60,11 +60,10 @@ class ModuleNetworkVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive, and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "vocabulary_size", "layout_words", "word_size", "size", "lstm_size")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+        check_dropout(self, "dropout")
 
 
-class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class ModuleNetworkForOpenEndedVqa(VqaModel):
     """Modules as the question's layout says; their root, plus an LSTM of the question -> ReLU -> classifier."""
 
     config_class = ModuleNetworkVqaConfig
@@ -93,9 +92,8 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
-            module.reset_parameters()
-        elif module is self:  # before training, the result of combine is near to the minimum
+        super()._init_weights(module)
+        if module is self:  # before training, the result of combine is near to the minimum
             with torch.no_grad():
                 self.combining.zero_()[2] = 1
 
@@ -143,9 +141,7 @@ class ModuleNetworkForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-
         if self.config.reads_question:
             hidden = self.lstm(packed(self.words(question_indices), question_indices))[1][0][0]
             joint = joint + self.question(self.dropout(hidden))
-        output = answer_output(self.classifier(self.dropout(joint.relu())), labels)
-        output.attentions = (attention,)
-        return output
+        return answer_output(self.classifier(self.dropout(joint.relu())), labels, (attention,))
 
     def _run(self, layouts: Tensor, cells: Tensor, placed: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The result of each layout's root (batch, size), and its last attention (batch, cells).

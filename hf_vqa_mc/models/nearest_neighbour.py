@@ -8,8 +8,7 @@ from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.fitted import FittedModel, stored
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import FittedModel, Model, check_sizes, stored
 
 NEIGHBOURS = 4
 """Antol et al. 2015, supplement: tuned on test-dev."""

@@ -10,7 +10,7 @@ from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.co_attention import CoAttentionModel, check_co_attention
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING
-from hf_vqa_mc.models.spatial_attention import image_positions
+from hf_vqa_mc.models.spatial_attention import AttendingModel
 from hf_vqa_mc.recipe import Recipe
 
 
@@ -44,7 +44,7 @@ class CoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         check_sizes(self, "image_size", "vocabulary_size", "level_size", "lstm_layers", "joint_size")
 
 
-class CoAttentionForOpenEndedVqa(CoAttentionModel):
+class CoAttentionForOpenEndedVqa(CoAttentionModel, AttendingModel):
     """Co-attention at the levels of words, phrases and question, then a linear classifier of answers."""
 
     config_class = CoAttentionVqaConfig
@@ -56,40 +56,13 @@ class CoAttentionForOpenEndedVqa(CoAttentionModel):
         self.classifier = nn.Linear(config.joint_size, config.num_labels or 0)
         self.post_init()  # type: ignore[no-untyped-call]
 
-    def forward(
-        self,
-        question_indices: Tensor,
-        image_grid: Tensor | None = None,
-        labels: Tensor | None = None,
-        *,
-        image_regions: Tensor | None = None,
-        region_mask: Tensor | None = None,
-        region_boxes: Tensor | None = None,
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
-
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_grid: (batch, cells, image_size).
-            labels: see `answer_output`.
-            image_regions: (batch, regions, image_size), instead of image_grid.
-            region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: not used.
-
-        Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each level, (batch, cells or
-            regions).
-
-        Raises:
-            InputError: image_grid or image_regions has another shape, or both or none are given.
-        """
-        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         words = self.words(question_indices)
         joint, attentions = self.joint(cells, words, question_indices != PADDING, mask)
         dropped = functional.dropout(joint, float(self.config.encoder_dropout), self.training)
-        output = answer_output(self.classifier(dropped), labels)
-        output.attentions = attentions
-        return output
+        return answer_output(self.classifier(dropped), labels, attentions)
 
 
 HIE_CO_ATTENTION = Model(

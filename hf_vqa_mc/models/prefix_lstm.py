@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_words import PADDING, packed
 
 
 class Prefixes(NamedTuple):
@@ -60,6 +60,15 @@ def last_states(lstm: nn.LSTM, words: nn.Embedding, question_indices: Tensor) ->
         hidden_states.append(inputs.index_select(0, prefixes.questions))
         cell_states.append(cells.index_select(0, prefixes.questions))
     return torch.stack(hidden_states), torch.stack(cell_states)
+
+
+def question_states(lstm: nn.LSTM, words: nn.Embedding, question_indices: Tensor) -> Tensor:
+    """Cell and hidden states of all layers after the last word, (batch, states), also on GPUs, see `last_states`."""
+    if question_indices.device.type == "cpu":
+        hidden, cell = last_states(lstm, words, question_indices)
+    else:
+        hidden, cell = lstm(packed(words(question_indices).tanh(), question_indices))[1]
+    return torch.cat([*cell, *hidden], -1)
 
 
 def _recurrence(gates: Tensor, recurrent: Tensor, parents: list[Tensor]) -> tuple[Tensor, Tensor]:

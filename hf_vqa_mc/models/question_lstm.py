@@ -7,13 +7,13 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, check_hidden, classifier, needed
-from hf_vqa_mc.models.model import Model, check_sizes
-from hf_vqa_mc.models.prefix_lstm import last_states
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.model import Model, VqaModel, check_sizes
+from hf_vqa_mc.models.prefix_lstm import question_states
+from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
 
 
@@ -51,10 +51,10 @@ class QuestionLstmVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "vocabulary_size", "word_size", "lstm_size", "lstm_layers")
-        check_hidden(self.hidden_sizes, self.dropout)
+        check_hidden(self)
 
 
-class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class QuestionLstmForOpenEndedVqa(VqaModel):
     """Word vectors (tanh) -> LSTM -> its last cell and hidden states, times the image -> classifier."""
 
     config_class = QuestionLstmVqaConfig
@@ -74,10 +74,6 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
         self.classifier = classifier(joint, config.hidden_sizes, config.num_labels, config.dropout, config.activation)
         self.post_init()  # type: ignore[no-untyped-call]
 
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear | nn.LSTM | nn.Embedding):
-            module.reset_parameters()
-
     def forward(
         self, question_indices: Tensor, image_features: Tensor | None = None, labels: Tensor | None = None
     ) -> SequenceClassifierOutput:
@@ -94,8 +90,7 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
         Raises:
             InputError: the image is missing, or a question has no words.
         """
-        hidden, cell = self._last_states(question_indices)
-        states = torch.cat([*cell, *hidden], -1)
+        states = question_states(self.lstm, self.words, question_indices)
         joint = states if self.question is None else self.dropout(self.question(self.dropout(states)).tanh())
         if self.image is not None:
             image = needed(image_features, "image_features", self.config)
@@ -103,13 +98,6 @@ class QuestionLstmForOpenEndedVqa(PreTrainedModel):  # type: ignore[no-untyped-c
             image = image if self.question is None else self.dropout(image.tanh())
             joint = joint * image if self.config.fusion == "product" else torch.cat([joint, image], -1)
         return answer_output(self.classifier(joint), labels)
-
-    def _last_states(self, question_indices: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden and cell states after the last word, each (layers, batch, lstm_size)."""
-        if question_indices.device.type == "cpu":
-            return last_states(self.lstm, self.words, question_indices)
-        states: tuple[Tensor, Tensor] = self.lstm(packed(self.words(question_indices).tanh(), question_indices))[1]
-        return states
 
 
 def _declared(

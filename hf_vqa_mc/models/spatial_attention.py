@@ -1,15 +1,17 @@
 """Attention* of Chao et al. 2018 (supplement, A.2): spatial attention guided by the question, then MLP-IQA."""
 
+from abc import abstractmethod
+
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import MultipleChoiceModelOutput
+from transformers import PreTrainedConfig
+from transformers.modeling_outputs import MultipleChoiceModelOutput, SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.model import Model, check_sizes
+from hf_vqa_mc.models.model import Model, VqaModel, check_sizes
 
 
 class GuidedAttention(nn.Module):
@@ -78,7 +80,7 @@ class SpatialAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-ca
         check_sizes(self, "image_size", "text_size", "attention_size", "hidden_size")
 
 
-class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+class SpatialAttentionForMultipleChoiceVqa(VqaModel):
     """Attention over the image grid, guided by the question's average word vector; its average is MLP-IQA's image.
 
     With uniform attention the model is MLP-IQA on the mean of the cells, as are ResNet's pooled features.
@@ -93,10 +95,6 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         sizes = {name: getattr(config, name) for name in ("image_size", "text_size", "hidden_size", "dropout")}
         self.mlp = MlpForMultipleChoiceVqa(MlpVqaConfig(**sizes))
         self.post_init()  # type: ignore[no-untyped-call]
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear):
-            module.reset_parameters()
 
     def forward(
         self,
@@ -124,6 +122,46 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         )
         output.attentions = (attention,)
         return output
+
+
+class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
+    """An open-ended model that attends to the cells of an image, or to its regions."""
+
+    def forward(
+        self,
+        question_indices: Tensor,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
+    ) -> SequenceClassifierOutput:
+        """Score all answers of the vocabulary.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_grid: (batch, cells, image_size), in row-major order.
+            labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used.
+
+        Returns:
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each step or level, (batch,
+            cells or regions).
+
+        Raises:
+            InputError: image_grid or image_regions has another shape, or both or none are given.
+        """
+        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        return self._answer(question_indices, cells, mask, labels)
+
+    @abstractmethod
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
+    ) -> SequenceClassifierOutput:
+        """The output of ``forward`` for the cells or regions and the mask of `image_positions`."""
 
 
 def image_positions(

@@ -19,6 +19,7 @@ from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.atomic_file import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
+from hf_vqa_mc.scoring.table import points
 from hf_vqa_mc.text.counted import counted
 
 MOSTLY = 0.5
@@ -125,7 +126,7 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
     reached = "" if statistics["reached"] else f" More than {wanted} remain; at most half of the rows are removed."
     return [
         f"{statistics['rows']:,} of {statistics['published']:,} rows are kept; the most biased ones were removed. On "
-        f"the kept rows, the strongest blind probe gains {100 * last['gain']:+.1f} points.{reached}"
+        f"the kept rows, the strongest blind probe gains {points(last['gain'])} points.{reached}"
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
 from hf_vqa_mc.audits.gains import Gain
+from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.text.tables import TextTable
 
 TABLE_NOTE = (
@@ -57,7 +58,7 @@ def change_table(before: Audit, after: Audit) -> str:
     for name in dict.fromkeys([*found[0], *found[1]]):
         pair = [gains[name] for gains in found if name in gains]
         shown = [_cells(gains.get(name), 2) for gains in found]
-        change = f"{100 * (pair[1].estimate.gain - pair[0].estimate.gain):+.1f}" if len(pair) == 2 else ""
+        change = points(pair[1].estimate.gain - pair[0].estimate.gain) if len(pair) == 2 else ""
         figures = [*(f"{one} ({gain.strip()})" if one else "" for one, gain in shown), change]
         rows.append(_html_row(pair[0], figures, title=" / ".join(gain.sentence for gain in pair)))
     chances = "".join(f"{_RIGHT}{_chance(done)}" for done in (before, after))
@@ -101,9 +102,8 @@ def _cells(gain: Gain | None, columns: int) -> list[str]:
     if gain is None:
         return [""] * columns
     found, again = gain.estimate, gain.cross_fitted
-    reached = [f"{100 * found.accuracy:.1f}", f"{100 * found.gain:+.1f}{'!' if gain.alarm else ' '}"]
-    interval = "exact" if found.low == found.high else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    return [*reached, interval, "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
+    reached = [f"{100 * found.accuracy:.1f}", f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
+    return [*reached, interval(vars(found)), "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
 
 
 def ambiguity(figures: Mapping[str, Any]) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.evaluation.comparison import Comparison, Line
 from hf_vqa_mc.evaluation.tables import percent_interval, points_interval
-from hf_vqa_mc.report.examples import letter
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.text.counted import counted

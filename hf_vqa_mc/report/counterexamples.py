@@ -1,6 +1,6 @@
 """Questions with the counter-examples that a model ranks best, as a page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -12,12 +12,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, is_list_of, read_records
 from hf_vqa_mc.report.examples import drawn_rows, image_reader
 from hf_vqa_mc.report.thumbnails import picture_values
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.extraction.dataset_images import DatasetImages
 
 BEST = 5
@@ -85,7 +82,7 @@ class CounterexamplesResult(Result):
 
         return counterexamples_html(self.title, self.examples, image_reader(self.images))
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The written files, and images that cannot be shown; if nothing was written, the questions as a table."""
         from rich.table import Table
         from rich.text import Text
@@ -111,11 +108,9 @@ class CounterexamplesResult(Result):
             "written": [str(path) for path in self.written],
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question, columns: the fields of `Explained`."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(one) for one in self.examples], columns=list(Explained.__annotations__))
+        return frame_of([vars(one) for one in self.examples], columns=list(Explained.__annotations__))
 
     def _content(self, path: Path) -> bytes:
         """The page."""

@@ -88,7 +88,8 @@ def evaluation_html(done: Evaluation) -> str:
 
 def _headline(figures: Figures) -> dict[str, Any] | None:
     """The accuracy with all inputs, and with the first one without the image, else without the question."""
-    blind = sorted((name for name in INPUTS if name in figures.picks and INPUTS[name].is_blind), key=_shows_image)
+    blind = [name for name in INPUTS if name in figures.picks and INPUTS[name].is_blind]
+    blind.sort(key=lambda name: INPUTS[name].image is Shown.OWN)
     if FULL.name not in figures.picks and not blind:
         return None
     found: dict[str, Any] = {"full": None, "blind": None, "gain": None}
@@ -98,10 +99,6 @@ def _headline(figures: Figures) -> dict[str, Any] | None:
         found |= {"blind": figures.accuracy(blind[0]).mean, "shows": INPUTS[blind[0]].sentence}
         found["gain"] = figures.gain(blind[0]) if FULL.name in figures.picks else None
     return found
-
-
-def _shows_image(name: str) -> bool:
-    return INPUTS[name].image is Shown.OWN
 
 
 def _bar(figures: Figures, name: str) -> dict[str, Any]:

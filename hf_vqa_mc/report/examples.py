@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.benchmarks.cells import unpacked_list
+from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.predictions import read_predictions
@@ -111,15 +112,6 @@ def kind_legends() -> dict[str, str]:
     legends = {name: ": ".join(filter(None, [kind.legend, kind.caption])) for name, kind in CHOICE_KINDS.items()}
     target = legends.pop(TARGET.name)
     return {**legends, "": "decoys", "fallback": "fallbacks: no such decoy was found", TARGET.name: target}
-
-
-def letter(index: int) -> str:
-    """The letter of a choice on a page.
-
-    >>> letter(0), letter(25), letter(26)
-    ('A', 'Z', '27')
-    """
-    return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
 def drawn_rows(rows: int, number: int, seed: int) -> list[int]:

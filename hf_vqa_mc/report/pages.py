@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.report import drawings, plain_text
 from hf_vqa_mc.report.counterexamples import BEST, Explained
-from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends, letter
+from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
@@ -84,7 +85,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("percent", "points", "interval", "count", "plain"):
+    for name in ("percent", "points", "interval", "count", "plain", "breakable"):
         found.filters[name] = getattr(plain_text, name)
     found.filters["letter"] = letter
     return found

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from hf_vqa_mc.scoring.table import points as points
+
 LONGEST = 400
 """Maximum number of characters of a text."""
 
@@ -28,6 +30,17 @@ def plain(text: object, most: int = LONGEST) -> str:
     return f"{shown[:most].rstrip()}\u2026 ({len(whole):,} characters)" if cut else shown
 
 
+def breakable(name: str) -> str:
+    """A name as HTML that may be broken after "_", "/" and ".", rather than within a word.
+
+    >>> breakable("<a>/b_2")
+    Markup('&lt;a&gt;/<wbr>b_<wbr>2')
+    """
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.findall("[^_/.]+[_/.]*|[_/.]+", name))
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A fraction as text in percent; a dash for None.
 
@@ -35,18 +48,6 @@ def percent(share: float | None, digits: int = 1) -> str:
     ('25.3%', '\u2013', '100.0%')
     """
     return "\u2013" if share is None else f"{100 * share:.{digits}f}%"
-
-
-def points(gain: float | None) -> str:
-    """A difference of fractions in percentage points, with its sign; a dash for None.
-
-    >>> points(0.273), points(-0.0123), points(0.0001)
-    ('+27.3', '\u22121.2', '0.0')
-    """
-    if gain is None:
-        return "\u2013"
-    text = f"{100 * gain:+.1f}".replace("-", "\u2212")
-    return "0.0" if text[1:] == "0.0" else text
 
 
 def interval(row: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.closed_sets import ClosedSets, Ints, closed_sets
 from hf_vqa_mc.scoring.multiple_choice import picks
 from hf_vqa_mc.scoring.questions import Column, Questions
-from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Matched, Scheme
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Line, Table, line
 from hf_vqa_mc.text.counted import counted
@@ -251,10 +251,6 @@ def _log_factorials(k: Floats) -> Floats:
     return logs
 
 
-def _is_default(annotations: Annotations) -> bool:
-    return annotations.set_ids is not None
-
-
 def _run(matched: Matched) -> Mapping[str, Any]:
     if matched.annotations.set_ids is None:
         raise InputError(f"{SCHEME.name} needs set_id; {matched.annotations.location} has no row with one")
@@ -298,7 +294,7 @@ SCHEME = Scheme(
     features=(("int64", "int64"), ("string", "int64")),
     kinds=(MULTIPLE_CHOICE,),
     references="labels",
-    is_default=_is_default,
+    is_default=lambda annotations: annotations.set_ids is not None,
     takes_indices=True,
     one_prediction=True,
     run=_run,

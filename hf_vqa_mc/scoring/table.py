@@ -107,6 +107,18 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f}"
 
 
+def points(gain: float | None) -> str:
+    """A difference of fractions in percentage points, with its sign; a dash for None.
+
+    >>> points(0.273), points(-0.0123), points(-0.0001)
+    ('+27.3', '-1.2', '0.0')
+    """
+    if gain is None:
+        return "\u2013"
+    text = f"{100 * gain:+.1f}"
+    return "0.0" if text[1:] == "0.0" else text
+
+
 def by_type(label: str, scores: Mapping[str, float] | None, types: Iterable[str] | None) -> Group:
     """The scores of the most frequent types, and the number of others; ``types`` of the questions are counted."""
     counts, scores = Counter(types or ()), scores or {}

@@ -41,6 +41,11 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
 def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
     return [
         *vote_bars({**row, "votes": row["correct_votes"]}),
+        *(
+            (f"unsure: {text}", votes, False)
+            for text, votes in zip(row["choices"], row["unsure_votes"], strict=True)
+            if votes
+        ),
         *([("bad question", row["bad_votes"], False)] if row["bad_votes"] else []),
     ]
 

@@ -35,13 +35,16 @@ class Material:
     """``pictures`` are indices of ``images``"""
     images: Sequence[Callable[[], bytes | None]]
     """reads the content of an image file; None if there is none"""
+    notes: tuple[str, ...] = ()
+    """see `Benchmark.notes`"""
 
 
-def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list[Item], list[bytes]]:
+def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list[Item], list[bytes], tuple[str, ...]]:
     """Sample the questions of a study, in random order, and encode their images.
 
     Returns:
-        Settings, items with attention checks at the end, and the JPEGs that ``pictures`` of the items number.
+        Settings, items with attention checks at the end, the JPEGs that ``pictures`` of the items number, and notes
+        on the dataset.
 
     Raises:
         InputError: the dataset cannot be read, an image is missing or broken, a caption is missing, or an option does
@@ -74,7 +77,7 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
         time_limit=60 * options.time_limit,
         join=secrets.token_urlsafe(18),
     )
-    return settings, [*items, *_controls(kind, settings, items, options.seed)], pictures
+    return settings, [*items, *_controls(kind, settings, items, options.seed)], pictures, material.notes
 
 
 def _conditions(kind: StudyKind, names: Sequence[str]) -> list[str]:
@@ -169,7 +172,8 @@ def read_choices(options: StudyOptions, progress: Progress) -> Material:
         for row, question_id in enumerate(questions.question_ids)
     ]
     read = split.images.read if split.images else (lambda row: None)
-    return Material(_name(benchmark), items, [partial(read, row) for row in questions.image_rows])
+    images = [partial(read, row) for row in questions.image_rows]
+    return Material(_name(benchmark), items, images, benchmark.notes)
 
 
 def _name(benchmark: "Benchmark") -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.options import SkippingOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, option, settings
 from hf_vqa_mc.studies import STUDIES
@@ -15,7 +15,7 @@ SAMPLE = 1000
 
 
 @settings
-class StudyOptions(BenchmarkOptions):
+class StudyOptions(SkippingOptions):
     """Make a study of a benchmark: one file with sampled questions, their images and, later, people's answers.
 
     An attention check asks for a certain answer; it shows who does not read. The file contains the correct answers and

@@ -1,5 +1,6 @@
 r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data frames as CSV."""
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -154,6 +155,18 @@ def csv_bytes(frame: "pd.DataFrame") -> bytes:
     """A data frame as CSV, in which spreadsheets find no formulas."""
     text: str = frame.rename(columns=_no_formula).map(_no_formula).to_csv(index=False)
     return text.encode()
+
+
+def frame_bytes(frame: "pd.DataFrame", suffix: str) -> bytes:
+    """A data frame in the format of a suffix: .csv as `csv_bytes`, .parquet, .json (a list of records) or .jsonl."""
+    from hf_vqa_mc.io.atomic_file import json_bytes
+
+    if suffix == ".csv":
+        return csv_bytes(frame)
+    if suffix == ".parquet":
+        return bytes(frame.to_parquet(index=False))
+    records = json.loads(frame.to_json(orient="records"))
+    return json_bytes(records, 1) if suffix == ".json" else b"".join(map(json_bytes, records))
 
 
 def _no_formula(value: Any) -> Any:  # noqa: ANN401  any cell

@@ -4,11 +4,8 @@ gensim's own format, .kv (``KeyedVectors.save``), is a pickle, and unpickling ca
 class or function except the substitutes below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
 """
 
-import codecs
 import contextlib
-import io
 import logging
-import pickle
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +19,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.plain_pickle import PickledArray, Refused, unpickled
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.vector_files import VectorTable, check_finite, read_vector_file, table_checksum
 
@@ -34,7 +32,6 @@ _TRAINING, _REPORTED = "training word vectors", 10_000
 """Name of the step, and sentences after which its progress is reported."""
 PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
 """The first two bytes of a pickle."""
-_NUMBERS = {kind: f"<{kind}" for kind in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")}
 _FILE_ENDINGS = frozenset((".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip"))
 
 
@@ -219,65 +216,13 @@ class _Attributes:
         vars(self).update(state)
 
 
-class _Dtype:
-    """Replaces a numpy dtype: little-endian numbers only."""
-
-    def __init__(self, kind: str, *_: object) -> None:
-        if kind not in _NUMBERS:
-            raise pickle.UnpicklingError(f"an array of {kind!r}")
-        self.code = _NUMBERS[kind]
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        if state[1] not in ("<", "|"):
-            raise pickle.UnpicklingError(f"an array of byte order {state[1]!r}")
-
-
-class _Array:
-    """Replaces a numpy array; its bytes are converted on demand."""
-
-    def __init__(self, *_: object) -> None:
-        self._state: tuple[Any, ...] = ()
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._state = state
-
-    def numbers(self) -> NDArray[Any]:
-        _, shape, dtype, fortran, data = self._state
-        return np.frombuffer(data, dtype.code).reshape(shape, order="F" if fortran else "C")
-
-
-def _encode(text: str, encoding: str) -> bytes:
-    """Replaces ``codecs.encode``, by which pickles of protocol 2 store bytes."""
-    if codecs.lookup(encoding).name != "iso8859-1":
-        raise pickle.UnpicklingError(f"text in {encoding!r}")
-    return text.encode("latin-1")
-
-
-_KNOWN = {
+_SUBSTITUTES = {
     **{
-        ("gensim.models.keyedvectors", name): _Attributes
+        f"gensim.models.keyedvectors {name}": _Attributes
         for name in ("KeyedVectors", "EuclideanKeyedVectors", "Word2VecKeyedVectors", "Vocab")
     },
-    ("numpy", "ndarray"): _Array,
-    ("numpy", "dtype"): _Dtype,
-    ("numpy.core.multiarray", "_reconstruct"): _Array,
-    ("numpy._core.multiarray", "_reconstruct"): _Array,
-    ("_codecs", "encode"): _encode,
-    ("builtins", "frozenset"): frozenset,
-    ("__builtin__", "frozenset"): frozenset,
+    **{f"{module} frozenset": frozenset for module in ("builtins", "__builtin__")},
 }
-
-
-class _PlainUnpickler(pickle._Unpickler):
-    """Builds the substitutes and refuses everything else.
-
-    Based on the pure Python unpickler: five bytes of a file can make the one in C allocate 64 GB.
-    """
-
-    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 the base class says so
-        if (module, name) not in _KNOWN:
-            raise pickle.UnpicklingError(f"{module}.{name}")
-        return _KNOWN[module, name]
 
 
 def read_keyed_vectors(path: Path) -> VectorTable:
@@ -292,8 +237,8 @@ def read_keyed_vectors(path: Path) -> VectorTable:
     with unpacked(path) as file:
         data = file.read()
     try:
-        saved = _PlainUnpickler(io.BytesIO(data), encoding="latin-1").load()
-    except pickle.UnpicklingError as error:
+        saved = unpickled(data, _SUBSTITUTES)
+    except Refused as error:
         raise InputError(
             f"{path}: expected gensim KeyedVectors of plain words and numbers, found {error}; nothing else is loaded "
             "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
@@ -316,7 +261,7 @@ def read_keyed_vectors(path: Path) -> VectorTable:
 def _vectors(attributes: dict[str, Any], path: Path) -> NDArray[Any]:
     vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
     try:
-        if isinstance(vectors, _Array):
+        if isinstance(vectors, PickledArray):
             return vectors.numbers()
         packed = Path(f"{path}.vectors.npz")
         if packed.exists():

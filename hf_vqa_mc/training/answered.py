@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.models.counter_example import NO_PICK
+from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.box_cells import box_weights, covered
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.ranked import Ranked
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DECIMALS = 6
 """Decimals of attention in files."""
@@ -76,13 +74,11 @@ class Answered:
                 found["multiple_choice"] = {**figures, "target_accuracy": of_target}
         return found
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """See `Evaluation`: question_id, answer and target; of multiple-choice rows also label (the picked choice)."""
-        import pandas as pd
-
         given = self.questions
         columns = {"question_id": given.question_ids, "answer": self.texts(), "target": given.targets}
-        return pd.DataFrame(columns if self.picked is None else columns | {"label": self.picked})
+        return frame_of(columns if self.picked is None else columns | {"label": self.picked})
 
     def texts(self) -> list[str]:
         """The answer to each question."""

@@ -14,7 +14,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.recipe import QuestionForm
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.ablations import with_changed_words
 from hf_vqa_mc.training.answered import Answered, write_attentions, write_counterexamples
@@ -31,8 +31,6 @@ from hf_vqa_mc.training.task import Evaluation, Task
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hf_vqa_mc.models.model import Model
 
 
@@ -89,7 +87,7 @@ class PredictResult(Result):
         names = ("checkpoint", "dataset", "config", "split", "skipped", "results")
         return {name: getattr(self, name) for name in names} | {"word_changes": self.word_changes.as_json()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question: question_id, answer, target.
 
         Of multiple-choice models also label (index of the answer), and the probabilities of all choices, which do not

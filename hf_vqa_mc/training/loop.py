@@ -21,11 +21,16 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.training.averaging import AveragedWeights
-from hf_vqa_mc.training.gradients import change_gradients
 from hf_vqa_mc.training.material import gather
-from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
+from hf_vqa_mc.training.processes import (
+    accelerator_of,
+    change_gradients,
+    optimizer_of,
+    optimizer_tensors,
+    restore_optimizer,
+)
 from hf_vqa_mc.training.result import TrainResult
 from hf_vqa_mc.training.run_folder import (
     BEST,

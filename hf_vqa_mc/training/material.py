@@ -17,7 +17,6 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.training.ablations import added, check_types, sampled, with_changed_words, without_types
 from hf_vqa_mc.training.candidates import Candidates
 from hf_vqa_mc.training.captions import Captions
@@ -27,11 +26,10 @@ from hf_vqa_mc.training.open_ended_material import open_ended
 from hf_vqa_mc.training.questions import Inputs, OfSplit, Questions, SplitQuestions, Splits, held_out
 from hf_vqa_mc.training.reading import open_candidates, open_captions, read_questions, with_inputs
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.task import Task
 from hf_vqa_mc.training.word_vectors import run_word_vectors, with_word_vectors
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers import PreTrainedConfig
 
     from hf_vqa_mc.models.model import Model
 
@@ -40,15 +38,9 @@ VALIDATION, HELD_OUT = "validation", "held_out"
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class Material(Made):
     """The inputs of a run, and its model."""
 
-    model: "PreTrainedModel"
-    processor: VqaProcessor
-    task: Task[Any]
-    train: SplitQuestions
-    texts: dict[str, Any]
-    """the word vectors, or the vocabulary of answers, for training.json"""
     validation: SplitQuestions
     validated_on: str
     """`VALIDATION` or `HELD_OUT`"""

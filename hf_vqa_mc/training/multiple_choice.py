@@ -18,6 +18,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.candidate_kernels import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
+from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, consensus_of_choices, consensus_of_picked
@@ -26,7 +27,6 @@ from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
 
 if TYPE_CHECKING:
-    import pandas as pd
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
@@ -96,16 +96,14 @@ class Picked:
             "target_accuracy": {name: scored[name] for name in ("accuracy", "stderr", "interval", "chance")},
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
 
         Choices are scored independently, so the probabilities do not sum to 1.
         """
-        import pandas as pd
-
         given = self.questions
         valid = given.choices != NONE
-        return pd.DataFrame(
+        return frame_of(
             {
                 "question_id": given.question_ids,
                 "answer": [self.texts[text] for text in given.choices[np.arange(len(given)), self.labels].tolist()],

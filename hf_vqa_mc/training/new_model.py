@@ -28,6 +28,7 @@ class Made:
     task: Task[Any]
     train: SplitQuestions
     texts: dict[str, Any]
+    """the word vectors, or the vocabulary of answers, for training.json"""
 
 
 def new_model(

@@ -12,13 +12,13 @@ from torch import Tensor
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.models.fitted import FittedModel
+from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, sparse_bags
 from hf_vqa_mc.training.answered import Answered, cell_maps, region_maps
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.questions import Order
-from hf_vqa_mc.training.ranked import Ranked
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
 

@@ -12,9 +12,8 @@ from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.layouts import Layouts, rules
-from hf_vqa_mc.models.model import answers_of, model_of
+from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords

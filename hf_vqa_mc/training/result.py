@@ -4,18 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_vqa_mc.errors import MissingExtra
 from hf_vqa_mc.io.atomic_file import replaced_file
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy_table
 from hf_vqa_mc.training.run_folder import BEST, copy_checkpoint
 from hf_vqa_mc.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,13 +34,11 @@ class TrainResult(Result):
         return self.settings.output / BEST
 
     @property
-    def history(self) -> "pd.DataFrame":
+    def history(self) -> Frame:
         """One row per validation: step, epoch, loss, learning_rate, accuracy in [0, 1]."""
-        import pandas as pd
+        return frame_of(self.record["curve"])
 
-        return pd.DataFrame(self.record["curve"])
-
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The reported split's accuracies, and what to do with the checkpoint."""
         record, results = self.record, self.record["results"]
         if self.reported_on is not None:
@@ -75,7 +69,7 @@ class TrainResult(Result):
         """The run's record: settings, data, results by split and the curve, as in training.json."""
         return self.record
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """The validation curve, see `history`."""
         return self.history
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.result import Frame
 from hf_vqa_mc.training.questions import OfSplit
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    import pandas as pd
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
@@ -45,7 +45,7 @@ class Evaluation(Protocol):
     def results(self) -> dict[str, Any]:
         """Figures for training.json: ``metric``, ``accuracy`` in it, ``questions``; without answers only the last."""
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question."""
 
     def write(self, path: Path, overwrite: bool = True) -> None:

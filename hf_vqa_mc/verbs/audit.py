@@ -9,7 +9,15 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.options import RUNNING, option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.options import (
+    RUNNING,
+    ExecutorOptions,
+    option,
+    overwrite_option,
+    settings,
+    subset,
+    verb,
+)
 from hf_vqa_mc.result import FAILED, Result, in_html
 from hf_vqa_mc.text.counted import counted
 
@@ -32,7 +40,7 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class AuditSettings(ProbeSettings, BenchmarkOptions):
+class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
@@ -70,7 +78,9 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     )
 
     def __post_init__(self) -> None:
-        ProbeSettings.__post_init__(self)
+        super().__post_init__()
+        if self.executor != "local" and self.largest_part is None:
+            raise InputError("--executor ray needs --largest-part, the rows that a call counts")
         for name in ("against_config", "fail_on_regression"):
             if getattr(self, name) is not None and self.against is None:
                 raise InputError(f"--{name.replace('_', '-')} needs --against DATASET, an earlier release")
@@ -120,6 +130,7 @@ class AuditResult(Result):
 
         from hf_vqa_mc.report.audit_folder import remedy_command
         from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
+        from hf_vqa_mc.report.plain_text import points
 
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
@@ -137,7 +148,7 @@ class AuditResult(Result):
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
         if self.regressions:
-            worse = (f"{one.name} ({100 * one.change:+.1f} points)" for one in self.regressions)
+            worse = (f"{one.name} ({points(one.change)} points)" for one in self.regressions)
             yield f"regressions since {self.settings.against}: {', '.join(worse)}"
         if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
             yield "\nTo replace the decoys:"
@@ -191,21 +202,23 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
-    from hf_vqa_mc.audits.auditing import audit as audit_benchmark
+    from hf_vqa_mc.audits.parts import audit_in_parts
     from hf_vqa_mc.audits.releases import releases
+    from hf_vqa_mc.io.executors import open_executor
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
         others = settings.earlier.paths if settings.earlier else []
         check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
     probes = subset(settings, ProbeSettings)
-    if settings.earlier is None:
-        done = AuditResult(audit_benchmark(settings.read(progress), probes, progress), settings)
-    else:
-        both = [one.read(progress) for one in (settings.earlier, settings)]  # before anything is trained
-        steps = [prefixed(progress, name) for name in ("before", "after")]
-        old, new = (audit_benchmark(one, probes, step) for one, step in zip(both, steps, strict=True))
-        done = AuditResult(new, settings, releases=releases(old, new))
+    named = [("", settings)] if settings.earlier is None else [("before", settings.earlier), ("after", settings)]
+    benchmarks = [options.read(progress) for _, options in named]  # before anything is trained
+    with open_executor(settings.executor, settings.address, settings.workers) as executor:
+        audits = [
+            audit_in_parts(benchmarks.pop(0), probes, prefixed(progress, name) if name else progress, executor)
+            for name, _ in named
+        ]
+    done = AuditResult(audits[-1], settings, releases=releases(*audits) if settings.earlier else None)
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))

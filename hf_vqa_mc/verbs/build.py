@@ -10,15 +10,13 @@ from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-    import pandas as pd
     from datasets import DatasetDict
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +47,7 @@ class BuildResult(Result):
         self._check_local()
         return load_splits(str(self.output), config or self.default)[1]
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A table of the configs, remarks and next steps."""
         from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
         from hf_vqa_mc.dataset.inventory import IMAGES
@@ -120,14 +118,12 @@ class BuildResult(Result):
             },
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per config and split; choices and their figures where a row has choices, fractions in [0, 1].
 
         ``prior_rule`` and ``chance`` are accuracies on the split, ``fallbacks`` is the share of decoys that could not
         be found and were replaced, over all splits.
         """
-        import pandas as pd
-
         from hf_vqa_mc.dataset.card_text import choices_text
 
         rows = []
@@ -142,7 +138,7 @@ class BuildResult(Result):
                 row |= {"prior_rule": prior.get("accuracy"), "chance": prior.get("chance")}
                 row["fallbacks"] = sum(figures["fallback"] for figures in sets) / decoys if decoys else None
                 rows.append(row)
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the source's configs into a dataset folder, new or of an earlier build.

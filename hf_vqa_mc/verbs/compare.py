@@ -1,19 +1,16 @@
 """``hf_vqa_mc.compare`` and ``vqa-mc compare``: two or more runs on the same questions, side by side."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
-from hf_vqa_mc.text.tables import check_suffix, csv_bytes
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.text.tables import check_suffix, csv_bytes, frame_bytes
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.evaluation.comparison import Comparison, Line
 
 FORMATS = (".md", ".csv", ".tex", ".json", ".html")
@@ -72,7 +69,7 @@ class CompareResult(Result):
     settings: CompareSettings
     written: tuple[Path, ...] = ()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """What the runs share, a table with a line per run, the breakdown, notes, and the files."""
         from hf_vqa_mc.report.comparison import explanations, heading, text_tables
 
@@ -88,18 +85,16 @@ class CompareResult(Result):
         """All figures; fractions."""
         return self.comparison.as_json()
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per run, then one per group and run, with a column for each column of the breakdown; fractions."""
-        import pandas as pd
-
         done = self.comparison
         empty = dict.fromkeys(done.by, "")
         rows = [{**empty, **_figures(line)} for line in done.lines]
         rows += [{**dict(zip(done.by, line.group, strict=True)), **_figures(line)} for line in done.group_lines]
-        return pd.DataFrame(rows).astype({"gained": "Int64", "lost": "Int64"})
+        return frame_of(rows).astype({"gained": "Int64", "lost": "Int64"})
 
     @property
-    def changed(self) -> "pd.DataFrame":
+    def changed(self) -> Frame:
         """One row per question whose score differs: id, type, and each run's score and picked choice."""
         return self.comparison.changed
 
@@ -131,20 +126,6 @@ class CompareResult(Result):
             ".html": lambda: comparison_html(self.comparison).encode(),
         }
         return content[check_suffix(path, "path", FORMATS)]()
-
-    def _changed_content(self, path: Path) -> bytes:
-        """The content of a file of the changed questions."""
-        import json
-
-        from hf_vqa_mc.io.atomic_file import json_bytes
-
-        frame = self.changed
-        if path.suffix == ".csv":
-            return csv_bytes(frame)
-        if path.suffix == ".json":
-            return json_bytes(json.loads(frame.to_json(orient="records")), 1)
-        parquet: bytes = frame.to_parquet(index=False)
-        return parquet
 
 
 def _figures(line: "Line") -> dict[str, Any]:
@@ -188,6 +169,6 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     if settings.output is not None:
         contents[settings.output] = done._content(settings.output)
     if settings.changed is not None:
-        contents[settings.changed] = done._changed_content(settings.changed)
+        contents[settings.changed] = frame_bytes(done.changed, settings.changed.suffix)
     write_together(contents, settings.overwrite)
     return replace(done, written=tuple(contents))

@@ -1,20 +1,19 @@
 """``hf_vqa_mc.describe`` and ``vqa-mc describe``: a dataset by the figures of the papers, or two side by side."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.options import SkippingOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-    from rich.console import RenderableType
 
     from hf_vqa_mc.descriptions.data import Data
     from hf_vqa_mc.descriptions.describing import Description
@@ -23,7 +22,7 @@ COMPARED = "Second dataset"
 
 
 @settings
-class DescribeSettings(BenchmarkOptions):
+class DescribeSettings(SkippingOptions):
     """Describe a dataset by the figures of the VQA papers: question types, lengths, answers, choices, images.
 
     DATASET is any benchmark that vqa-mc audit reads, or an open-ended config of vqa-mc build. With --against, two
@@ -80,7 +79,7 @@ class DescribeResult(Result):
     settings: DescribeSettings
     written: tuple[Path, ...] = ()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The headline numbers of each figure, notes, and the written files."""
         from hf_vqa_mc.report.description import number_table
 
@@ -97,26 +96,22 @@ class DescribeResult(Result):
         """All numbers and tables, as in describe.json; fractions."""
         return {**self.description.as_json(), "written": [str(path) for path in self.written]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per headline number: figure, number, and the value of each dataset; fractions."""
-        import pandas as pd
-
         from hf_vqa_mc.report.description import headline_numbers
 
         rows = [[one.figure.name, name, *values] for one, name, values in headline_numbers(self.description)]
-        return pd.DataFrame(rows, columns=["figure", "number", *self.description.names], dtype=object)
+        return frame_of(rows, columns=["figure", "number", *self.description.names], dtype=object)
 
-    def table(self, figure: str, dataset: int = 0) -> "pd.DataFrame":
+    def table(self, figure: str, dataset: int = 0) -> Frame:
         """The table of a figure, of the first (0) or second (1) dataset; empty where it does not apply."""
-        import pandas as pd
-
         from hf_vqa_mc.errors import unknown_name
 
         found = {one.figure.name: one.found[dataset] for one in self.description.figures}
         if figure not in found:
             raise unknown_name("figure", figure, found)
         one = found[figure]
-        return pd.DataFrame({} if one is None else one.table, dtype=object)
+        return frame_of({} if one is None else one.table, dtype=object)
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, describe.json, and each figure as SVG and CSV to a folder."""

@@ -1,6 +1,5 @@
 """``hf_vqa_mc.export`` and ``vqa-mc export``: a benchmark as tasks of other harnesses."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -10,12 +9,9 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.benchmarks.questions import Questions
     from hf_vqa_mc.exports.harness import Exported
 
@@ -57,7 +53,7 @@ class ExportResult(Result):
     questions: "Questions"
     settings: ExportSettings
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The files, notes on what was left out, and the command to run."""
         done = self.exported
         yield f"{done.name}: {done.questions:,} questions"
@@ -78,7 +74,7 @@ class ExportResult(Result):
             "written": [str(path) for path in done.files],
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per exported question."""
         from hf_vqa_mc.benchmarks.questions import question_table
 

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.generate_complementary`` and ``vqa-mc generate complementary``: similar images, other answers."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import SEED, ReadOptions, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.tables import check_suffix
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
-    from rich.console import RenderableType
 
 KNOWLEDGE, PAGE = "Image annotations", "HTML page"
 FORMATS = (".jsonl", ".parquet")
@@ -72,7 +70,7 @@ class GenerateComplementaryResult(Result):
     output: Path | None = None
     page: Path | None = None
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """Counts, the states of the premises, the sources of estimates, and the files written, in sentences."""
         figures = self.figures
         premise, estimates = figures["premise"], figures["estimates"]
@@ -107,7 +105,7 @@ class GenerateComplementaryResult(Result):
         """All figures."""
         return {"output": str(self.output) if self.output else None, **self.figures}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question and candidate image."""
         lists = ["candidates", "distances", "differs", "premise", "evidence"]
         frame = self.candidates.to_pandas()

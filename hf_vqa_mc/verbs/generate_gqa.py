@@ -1,6 +1,5 @@
 """``hf_vqa_mc.generate_gqa`` and ``vqa-mc generate gqa``: scene graphs to a dataset in the layout of GQA's files."""
 
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +21,11 @@ from hf_vqa_mc.options import (
     subset,
     verb,
 )
+from hf_vqa_mc.result import Frame, Report, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.engines.gqa.ontology import Ontology
 
 _SIZE: Check = ("an integer from 2 to 7", lambda value: 2 <= value <= 7)
@@ -99,7 +96,7 @@ class GenerateGqaResult(GeneratedResult):
 
     engine = "gqa"
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """Questions per type and split, omissions, and the command that adds decoys."""
         lines: list[tuple[str, ...]] = [
             (name if part == "split" else f"{part}: {name}", f"{count:,}", f"{kept:,}")
@@ -125,12 +122,10 @@ class GenerateGqaResult(GeneratedResult):
             for part, key in keys.items()
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per structural type, semantic type and split: number of questions, all and balanced."""
-        import pandas as pd
-
         rows = [(part, *row) for part, of_part in self._counts().items() for row in of_part]
-        return pd.DataFrame(rows, columns=["by", "name", "all", "balanced"])
+        return frame_of(rows, columns=["by", "name", "all", "balanced"])
 
 
 @verb(

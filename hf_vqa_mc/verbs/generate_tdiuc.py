@@ -1,18 +1,13 @@
 """``hf_vqa_mc.generate_tdiuc`` and ``vqa-mc generate tdiuc``: TDIUC's question types from annotations of images."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hf_vqa_mc.engines.generated_folder import GeneratedResult
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.result import Frame, Report, frame_of
 from hf_vqa_mc.text.tables import TextTable
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
 
 
 @settings
@@ -36,7 +31,7 @@ class GenerateTdiucResult(GeneratedResult):
 
     engine = "tdiuc"
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """Questions of each type, and the command that adds decoys."""
         lines = []
         for name, one in self.statistics["types"].items():
@@ -47,14 +42,12 @@ class GenerateTdiucResult(GeneratedResult):
         yield f"{self.statistics['questions']:,} questions on {self.statistics['images']:,} images"
         yield from self.next_steps()
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question type: questions, images, per split, distinct answers, their entropy in bits."""
-        import pandas as pd
-
         keys = ("questions", "images", "unique_answers", "entropy_bits")
         types = self.statistics["types"].items()
         rows = [{"type": name, **{key: one[key] for key in keys}, **one["splits"]} for name, one in types]
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
 
 @verb(

@@ -1,6 +1,6 @@
 """``hf_vqa_mc.judge`` and ``vqa-mc judge``: which decoys a model finds correct, too."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,14 +10,11 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.verbs.evaluate import default_folder
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.evaluation.judging import Judgement
     from hf_vqa_mc.evaluation.language_model import LanguageModel
 
@@ -78,7 +75,7 @@ class JudgeResult(Result):
 
         return as_json(self.judgement)
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A table with a line per group of decoys, notes, and the files."""
         from rich.table import Table
 
@@ -102,10 +99,8 @@ class JudgeResult(Result):
         """All figures, as in judge.json; fractions."""
         return {**self._figures, "written": [str(path) for path in self.written]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per decoy: question_id, choice, decoy kind, question type, verdict; flagged by WordNet; label."""
-        import pandas as pd
-
         from hf_vqa_mc.benchmarks.verdicts import CORRECT, WRONG
         from hf_vqa_mc.evaluation.judging import NO, UNKNOWN, YES
 
@@ -120,7 +115,7 @@ class JudgeResult(Result):
         }
         if self.judgement.labels is not None:
             table["label"] = [names[flag] for flag in self.judgement.labels.tolist()]
-        return pd.DataFrame(table)
+        return frame_of(table)
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write verdicts.csv and judge.json to a folder, without the replies."""
@@ -159,5 +154,5 @@ def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
     if settings.output is None:
         return done
     replies = settings.output / ANSWERS
-    written = (*done.save(settings.output, overwrite=True), *([replies] if replies.stat().st_size else []))
+    written = (*done.save(settings.output, overwrite=True), *([replies] if replies.exists() else []))
     return replace(done, written=written)

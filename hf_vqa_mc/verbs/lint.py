@@ -1,22 +1,18 @@
 """``hf_vqa_mc.lint`` and ``vqa-mc lint``: faults of single rows of a benchmark, with their locations."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.errors import printable
+from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.counted import counted
-from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes
+from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.descriptions.linting import Linting
 
 FAILED = 3
@@ -77,7 +73,7 @@ class LintResult(Result):
         failing = SEVERITIES[: SEVERITIES.index(self.settings.fail_on) + 1]
         return FAILED if any(check.severity in failing for check in self.linting.counts()) else 0
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A row per check with issues and the first location, what to do, stale known issues, and the file."""
         done, counts = self.linting, self.linting.counts()
         yield f"{done.dataset}: {counted(done.rows, 'row')} checked; columns: {done.read_as}"
@@ -130,36 +126,20 @@ class LintResult(Result):
             "failed": self.exit_code != 0,
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per issue: check, severity, split, row (from 0), question_id, detail."""
         import pandas as pd
 
         frame: pd.DataFrame = self.linting.issues.to_pandas()
         return frame.astype({"row": "Int64"})
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write all issues to a file, in the format of its suffix."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        check_suffix(Path(path), "path", FORMATS)
-        check_output_file(Path(path), "path", self.settings.inputs, overwrite)
-        write_bytes(Path(path), self._content(Path(path)), overwrite)
-        return [Path(path)]
+    @property
+    def _inputs(self) -> list[Path]:
+        return self.settings.inputs
 
     def _content(self, path: Path) -> bytes:
-        import json
-
-        from hf_vqa_mc.io.atomic_file import json_bytes
-
-        if path.suffix == ".csv":
-            return csv_bytes(self.to_pandas())
-        if path.suffix == ".parquet":
-            parquet: bytes = self.to_pandas().to_parquet(index=False)
-            return parquet
-        records = self.linting.issues.to_pylist()
-        if path.suffix == ".json":
-            return json_bytes(records, 1)
-        return "".join(f"{json.dumps(one)}\n" for one in records).encode()
+        """All issues, in the format of the suffix."""
+        return frame_bytes(self.to_pandas(), check_suffix(path, "path", FORMATS))
 
 
 @verb(
@@ -177,13 +157,19 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
         InputError: the dataset is no multiple-choice benchmark, most rows of a split cannot be read, or the list of
             known issues cannot be used.
     """
+    from hf_vqa_mc.dataset.loading import NoChoices
     from hf_vqa_mc.descriptions.linting import lint_benchmark, read_known
     from hf_vqa_mc.io.atomic_file import check_output_file
 
     if settings.output is not None:
         check_output_file(settings.output, "--output", settings.inputs, settings.overwrite)
     known = None if settings.ignore is None else read_known(settings.ignore)
-    result = LintResult(lint_benchmark(settings, known, settings.skip_images, progress), settings)
+    try:
+        result = LintResult(lint_benchmark(settings, known, settings.skip_images, progress), settings)
+    except NoChoices as error:
+        raise InputError(
+            f"{error}; of open-ended questions vqa-mc describe shows repeated rows, and rows in two splits"
+        ) from error
     if settings.output is None:
         return result
     return replace(result, written=tuple(result.save(settings.output, settings.overwrite)))

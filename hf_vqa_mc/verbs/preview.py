@@ -1,6 +1,6 @@
 """``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page and as a picture."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
@@ -11,12 +11,9 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import SEED, check_options, default_of, flag_of, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.benchmarks import Benchmark
     from hf_vqa_mc.report.counterexamples import CounterexamplesResult
     from hf_vqa_mc.report.examples import Example
@@ -112,7 +109,7 @@ class PreviewResult(Result):
 
         return preview_html(self.title, self.examples)
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The written files, and images that cannot be shown; if nothing was written, the questions as a table."""
         from rich.table import Table
         from rich.text import Text
@@ -140,12 +137,10 @@ class PreviewResult(Result):
             "written": [str(path) for path in self.written],
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question: question_id, question, question_type, choices, label, kinds, picked."""
-        import pandas as pd
-
         columns = ("question_id", "question", "question_type", "choices", "label", "kinds", "picked")
-        return pd.DataFrame(
+        return frame_of(
             [[getattr(one, name) for name in columns] for one in self.examples], columns=columns, dtype=object
         )
 

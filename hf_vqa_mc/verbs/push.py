@@ -10,12 +10,9 @@ from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.hub.push import Pushed
     from hf_vqa_mc.hub.shipment import Shipment
 
@@ -90,7 +87,7 @@ class PushResult(Result):
     pushed: "Pushed | None" = None
     """None for a dry run"""
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The repository, its commit and how to load it; for a dry run, the files."""
         shipment, done, kind = self.shipment, self.pushed, PUSHABLES[self.settings.what]
         private = shipment.private if done is None else done.private
@@ -138,11 +135,9 @@ class PushResult(Result):
             figures |= vars(done) | {"removed": list(done.removed)}
         return figures
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per file: path and bytes."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_dict()["files"], columns=["path", "bytes"])
+        return frame_of(self.to_dict()["files"], columns=["path", "bytes"])
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the files to a folder, as they are sent."""

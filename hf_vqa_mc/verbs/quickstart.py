@@ -5,19 +5,15 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
 
 SOURCE, SHOWN, COMPARED = "easyvqa", "easyvqa_iou_qou", "easyvqa_random_uniform"
 """The report compares decoys drawn at random with IoU and QoU decoys."""
@@ -69,7 +65,7 @@ class QuickstartResult(Result):
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """model -> config -> accuracy, stderr, interval, chance and checkpoint; empty unless trained"""
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """Accuracies of blind heuristics and models, and next steps."""
         from hf_vqa_mc.scoring.table import percent
 
@@ -143,11 +139,9 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
             "models": {model: dict(configs) for model, configs in self.models.items()},
         }
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per config: rows, choices, accuracies of random guessing and of the blind heuristics; fractions."""
-        import pandas as pd
-
-        return pd.DataFrame([{"config": name, **found} for name, found in self.figures.items()])
+        return frame_of([{"config": name, **found} for name, found in self.figures.items()])
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the dataset into a folder, as `BuildResult.save`."""

@@ -2,12 +2,13 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from hf_vqa_mc.audits.settings import ProbeLimits
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import SETS, Preset, SetSettings, preset_option
@@ -16,7 +17,6 @@ from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import (
     AT_LEAST_ONE,
     FRACTION,
-    POSITIVE,
     SEED,
     check_options,
     flag_of,
@@ -25,12 +25,10 @@ from hf_vqa_mc.options import (
     settings,
     verb,
 )
-from hf_vqa_mc.result import Result, in_html
+from hf_vqa_mc.result import Frame, Report, Result, in_html
 
 if TYPE_CHECKING:
-    import pandas as pd
     from datasets import DatasetDict
-    from rich.console import RenderableType
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.benchmarks import Benchmark
@@ -52,7 +50,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class RemedySettings(BenchmarkOptions, SetSettings):
+class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
     """Replace a benchmark's decoys by decoys with fewer shortcuts, and audit it before and after.
 
     IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
@@ -128,15 +126,6 @@ class RemedySettings(BenchmarkOptions, SetSettings):
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel=PRUNING,
     )
-    probe_rows: int = option(
-        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=AUDITING
-    )
-    time_limit: float = option(
-        "Time limit in seconds per audit; after it, no probe is trained on another fold.",
-        default=600.0,
-        check=POSITIVE,
-        panel=AUDITING,
-    )
     report: Path | None = option(
         "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after, named after the output.",
         default=None,
@@ -194,7 +183,7 @@ class RemedyResult(Result):
         """The remedied rows in the benchmark's own columns, split by split."""
         return self.remedied.to_datasets()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The changes, the table of shortcuts before and after, both verdicts, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
         from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, shortcut_table
@@ -217,7 +206,7 @@ class RemedyResult(Result):
         audits = {"before": self.before.as_json(), "after": self.after.as_json()}
         return {"remedy": self.statistics, **audits, "written": [str(path) for path in self.written]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per shortcut: accuracy and gain over random guessing before and after; NaN where it was not run."""
         import pandas as pd
 
@@ -317,6 +306,7 @@ def _audits(
     from hf_vqa_mc.audits.auditing import audit as audit_benchmark
     from hf_vqa_mc.audits.settings import ProbeSettings
 
-    audited = ProbeSettings(probe_rows=settings.probe_rows, time_limit=settings.time_limit, seed=settings.seed)
+    limits = {one.name: getattr(settings, one.name) for one in fields(ProbeLimits)}
+    audited = ProbeSettings(**limits, seed=settings.seed)
     before = audit_benchmark(published, audited, prefixed(progress, "before"))
     return before, audit_benchmark(remedied, audited, prefixed(progress, "after"))

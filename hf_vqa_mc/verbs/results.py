@@ -1,6 +1,6 @@
 """``hf_vqa_mc.results`` and ``vqa-mc results``: the results of several runs in one table."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.hub.run_results import RunResult
 
 FORMATS = (".csv", ".json", ".md")
@@ -56,7 +53,7 @@ class ResultsResult(Result):
     output: Path | None = None
     """file of the table; None if it was not written"""
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The table in percent with 95% intervals, without empty columns; what all rows share is above it."""
         columns = self._columns()
         shared = {name for name, column in columns.items() if len(set(column)) == 1} - IN_TABLE
@@ -72,13 +69,11 @@ class ResultsResult(Result):
         """The rows, with fractions in [0, 1]."""
         return {"rows": [row.as_json() for row in self.rows]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per run and tested split: score with its 95% interval (low, high), and a column per answer type.
 
         Fractions in [0, 1]; settings as text.
         """
-        import pandas as pd
-
         records = []
         for row in self.rows:
             fields = row.as_json()
@@ -87,7 +82,7 @@ class ResultsResult(Result):
             fields |= {"low": low, "high": high} | (fields.pop("other_metrics") or {})
             types = fields.pop("per_answer_type") or {}
             records.append(fields | {_own_name(name, fields): score for name, score in types.items()})
-        return pd.DataFrame(records)
+        return frame_of(records)
 
     def to_markdown(self) -> str:
         """The table in Markdown, in percent with 95% intervals, without empty columns."""

@@ -1,6 +1,6 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +9,13 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.metrics.scored import Scored
 from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-    from rich.console import RenderableType
 
     from hf_vqa_mc.benchmarks import Benchmark
     from hf_vqa_mc.verbs.compare import CompareResult
@@ -139,7 +138,7 @@ class ScoreResult(Scored, Result):
     """all files side by side, if there are several"""
     written: tuple[Path, ...] = ()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A table per metric, or the comparison of several files, and what was written."""
         yield from self.counts()
         if self.comparison is None:
@@ -150,7 +149,7 @@ class ScoreResult(Scored, Result):
             yield from self.comparison.report()
         yield from (f"wrote {path}" for path in self.written)
 
-    def _tables(self) -> "Iterator[RenderableType]":
+    def _tables(self) -> Report:
         from rich.text import Text
 
         from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
@@ -177,12 +176,10 @@ class ScoreResult(Scored, Result):
             return of_each[0]
         return {**of_each[0], "also": of_each[1:], "comparison": self.comparison.to_dict()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per score: metric, measure, group ("" for all questions), value, standard error and 95% interval."""
-        import pandas as pd
-
         columns = ["metric", "measure", "group", "value", "stderr", "low", "high"]
-        return pd.DataFrame(list(self.numbers()), columns=columns)
+        return frame_of(list(self.numbers()), columns=columns)
 
     @property
     def _inputs(self) -> list[Path]:

@@ -1,7 +1,6 @@
 """``hf_vqa_mc.study_create`` and ``vqa-mc study create``: the file of a new study."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.studies.kind import Item
     from hf_vqa_mc.studies.study_file import Settings
 
@@ -30,8 +26,10 @@ class StudyCreateResult(Result):
     items: "list[Item]"
     """questions and attention checks"""
     content: bytes
+    notes: tuple[str, ...] = ()
+    """on the dataset"""
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """What annotators will be asked, and the next command."""
         settings, kinds = self.settings, Counter(item.control for item in self.items)
         answers = kinds[False] * sum(settings.annotators.values())
@@ -39,6 +37,7 @@ class StudyCreateResult(Result):
             f"{name} ({counted(number, 'annotator')})" for name, number in settings.annotators.items()
         )
         yield f"{settings.kind}: {counted(kinds[False], 'question')} of {settings.dataset}"
+        yield from self.notes
         yield f"{conditions} per question: {answers:,} answers on pages of {settings.per_page}"
         yield f"wrote {self.path} ({len(self.content) / 1e6:.1f} MB)"
         yield f"to start it: vqa-mc study serve {self.path}"
@@ -48,20 +47,14 @@ class StudyCreateResult(Result):
         settings = {name: value for name, value in vars(self.settings).items() if name != "join"}
         return {**settings, "questions": sum(not item.control for item in self.items), "output": str(self.path)}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question."""
-        import pandas as pd
-
         rows = [[one.question_id, one.question, one.choices] for one in self.items if not one.control]
-        return pd.DataFrame(rows, columns=["question_id", "question", "choices"])
+        return frame_of(rows, columns=["question_id", "question", "choices"])
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write a copy of the study without answers."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_bytes(Path(path), self.content, overwrite)
-        return [Path(path)]
+    def _content(self, path: Path) -> bytes:
+        """The study without answers."""
+        return self.content
 
 
 @verb(
@@ -88,7 +81,7 @@ def study_create(settings: StudyOptions, progress: Progress) -> StudyCreateResul
             f"--output {settings.output} exists, and a study is never replaced: serve it, or choose another name"
         )
     check_output_file(settings.output, "--output", settings.paths)
-    made, items, pictures = new_study(settings, progress)
+    made, items, pictures, notes = new_study(settings, progress)
     content = new_content(made, items, pictures)
     write_bytes(settings.output, content, overwrite=False)
-    return StudyCreateResult(settings.output, made, items, content)
+    return StudyCreateResult(settings.output, made, items, content, notes)

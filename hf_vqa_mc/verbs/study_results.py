@@ -1,6 +1,5 @@
 """``hf_vqa_mc.study_results`` and ``vqa-mc study results``: what people's answers amount to."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import FRACTION, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.studies.finished import Finished
 
 SHARES = (
@@ -56,7 +52,7 @@ class StudyResultsResult(Result):
     summary: dict[str, Any]
     written: tuple[Path, ...] = ()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The table, the attention checks, the files, and how to use them."""
         summary, checks = self.summary, self.summary["attention_checks"]
         yield f"{summary['kind']}: {summary['dataset']}"
@@ -78,11 +74,9 @@ class StudyResultsResult(Result):
         """All figures; fractions in [0, 1]."""
         return self.summary
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per question and condition; what deserves a look comes first."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.done.outcome.items))
+        return frame_of(list(self.done.outcome.items))
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the folder."""

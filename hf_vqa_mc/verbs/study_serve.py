@@ -1,7 +1,6 @@
 """``hf_vqa_mc.study_serve`` and ``vqa-mc study serve``: the web pages of a study."""
 
 import sys
-from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -12,12 +11,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
 from hf_vqa_mc.report.serving import PORT
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.studies.web import Joining
 
 
@@ -61,7 +57,7 @@ class StudyServeResult(Result):
     progress: dict[str, tuple[int, int]]
     """answers so far and answers wanted, by condition"""
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The answers of each condition."""
         yield from (f"{name}: {done:,} of {wanted:,} answers" for name, (done, wanted) in self.progress.items())
 
@@ -69,19 +65,11 @@ class StudyServeResult(Result):
         """The answers of each condition."""
         return {name: {"answers": done, "wanted": wanted} for name, (done, wanted) in self.progress.items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per condition."""
         import pandas as pd
 
         return pd.DataFrame.from_dict(self.to_dict(), orient="index").rename_axis("condition").reset_index()
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the progress as JSON."""
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
-
-        check_output_file(Path(path), "path", overwrite=overwrite)
-        write_json(Path(path), self.to_dict(), overwrite=overwrite)
-        return [Path(path)]
 
 
 @verb(

@@ -1,22 +1,18 @@
 """``hf_vqa_mc.transfer`` and ``vqa-mc transfer``: one pretrained model on other datasets (Chao et al., Table 6)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.options import ReadOptions, option, read_settings_file, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
 
 DATA, RECIPES = "Datasets", "Recipes"
 STEPS = ("from_scratch", "as_is", "fine_tuned")
@@ -92,7 +88,7 @@ class TransferResult(Result):
     that are not in the image data; ``overlap`` is that of `image_overlap.overlap`, None for ``overlap_unknown``.
     """
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The rows next to the paper's, the images both trained and tested on, and the files."""
         done, rows = self.record, self.record["rows"]
         yield "Accuracy in % with 95% intervals"
@@ -139,13 +135,11 @@ class TransferResult(Result):
         public: dict[str, Any] = without_folders(self.record, self.record["checkpoint"], self.settings.dataset)
         return public
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None if unknown.
 
         Where the metric is consensus accuracy, the columns ``..._target`` are the accuracies of picking the target.
         """
-        import pandas as pd
-
         rows = [
             {
                 "config": row["config"],
@@ -158,7 +152,7 @@ class TransferResult(Result):
             }
             for row in self.record["rows"]
         ]
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
 
 def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -1,6 +1,5 @@
 """``hf_vqa_mc.verify`` and ``vqa-mc verify``: recompute an audit and compare it with its audit.json."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +8,12 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import POSITIVE, ReadOptions, option, settings, verb
-from hf_vqa_mc.result import FAILED, Result
+from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-    from rich.console import RenderableType
 
     from hf_vqa_mc.audits.certificate import Check
     from hf_vqa_mc.audits.settings import ProbeSettings
@@ -64,7 +62,7 @@ class VerifyResult(Result):
         """3 if a check failed."""
         return FAILED if self.failed else 0
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A line per check, and the conclusion."""
         from hf_vqa_mc.audits.certificate import Status
 
@@ -81,11 +79,9 @@ class VerifyResult(Result):
         """Whether it is verified, and each check."""
         return {"verified": not self.failed, "checks": [vars(check) for check in self.checks]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per check: what, status, detail."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_dict()["checks"], columns=["what", "status", "detail"])
+        return frame_of(self.to_dict()["checks"], columns=["what", "status", "detail"])
 
 
 @verb(
@@ -103,7 +99,6 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     Raises:
         InputError: the certificate or the dataset cannot be read, or a file that the audit used is not given.
     """
-    from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.certificate import (
         Status,
         claimed_settings,
@@ -113,6 +108,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         row_claims,
         settings_check,
     )
+    from hf_vqa_mc.audits.parts import audit_in_parts
     from hf_vqa_mc.audits.rows import without_wide_rows
     from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
     from hf_vqa_mc.io.json_stream import read_json
@@ -141,7 +137,8 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     checks = (*settings_check(claimed), *row_checks(claimed, without_wide_rows(benchmark)))
     if any(check.status is Status.DIFFERS and not check.what.startswith("order") for check in checks):
         return VerifyResult(checks)
-    return VerifyResult(checks + tuple(figure_checks(claimed, audit(benchmark, probes, progress).as_json(), skipped)))
+    found = audit_in_parts(benchmark, probes, progress).as_json()
+    return VerifyResult(checks + tuple(figure_checks(claimed, found, skipped)))
 
 
 def _is_file(settings: VerifySettings) -> bool:

@@ -164,7 +164,7 @@ def test_ids_that_are_no_ids_are_passed_over(tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert read_benchmark(str(tmp_path / "a.jsonl")).test.rows["question_id"].to_pylist() == ["1", "2"]
     (tmp_path / "b.jsonl").write_text("\n".join(json.dumps({**row, "id": 1}) for row in rows))
-    assert read_benchmark(str(tmp_path / "b.jsonl")).test.rows["question_id"].to_pylist() == ["0", "1"]
+    assert read_benchmark(str(tmp_path / "b.jsonl")).test.rows["question_id"].to_pylist() == ["a (row 0)", "a (row 1)"]
 
 
 def test_progress_is_reported_to_the_end(tmp_path):

@@ -260,12 +260,6 @@ def test_a_wrong_option_is_exit_code_2(quickstart, options):
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_the_removed_option_is_answered_with_what_to_do(quickstart):
-    code, out, err = quickstart("--no-train")
-    assert (code, out) == (2, "")
-    assert err == "vqa-mc: --no-train was removed: models are trained only with --train\n"
-
-
 def test_help_has_an_example():
     done = CliRunner().invoke(app, ["quickstart", "-h"], env={"COLUMNS": "200", "TERM": "dumb"})
     assert done.exit_code == 0

@@ -117,7 +117,7 @@ def test_no_tag_is_listed_twice(tmp_path):
 def test_the_page_describes_content_and_creation(card):
     for expected in [
         "| `made_iou_qou` (default) | 40 |  | 20 | 7 | 26.6% | 14.3% |",
-        'load_dataset("vqa_mc", "made_iou_qou")',
+        'load_dataset("path/to/this/folder", "made_iou_qou")',
         'rows = ds["test"]\nrows.features["choice_kinds"].feature.int2str(rows[0]["choice_kinds"])',
         "hf_vqa_mc 0.1.0, 60 questions, generated decoys. Similar questions by the word vectors *glove.txt*",
         "sha256 `" + "ab" * 32,

@@ -354,6 +354,10 @@ def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
         ({"output": "memory://me:secret@bench/vqa_mc"}, "--output: a URL must not hold a user or password"),
         ({"output": "memory://bench/[ab]"}, r"--output memory://bench/\[ab\]: \[ cannot be used in a URL"),
         ({"address": "auto"}, "--address is used only with --executor ray"),
+        (
+            {"output": "://bench/vqa_mc"},
+            "--output ://bench/vqa_mc: expected a path, or a URL such as s3://BUCKET/vqa_mc",
+        ),
         ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
     ],
 )

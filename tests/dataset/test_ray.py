@@ -3,6 +3,8 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -54,9 +56,38 @@ def test_an_address_that_does_not_answer_is_named(inputs, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def command(inputs: dict, output: Path, start: str, *options: str) -> subprocess.CompletedProcess:
+    """The command in a process of its own, after ``start``."""
+    code = (
+        f"import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); {start}; "
+        "runpy.run_module('hf_vqa_mc', run_name='__main__')"
+    )
+    given = [part for name, value in inputs.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    arguments = ["build", "triplets", *given, "--output", output, "--executor", "ray", *options]
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_a_listener_that_is_no_ray_cluster_is_named_in_one_line(inputs, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = "{}:{}".format(*listener.getsockname())
+        done = command(inputs, tmp_path / "vqa_mc", "pass", "--address", address)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"vqa-mc: --address {address}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_while_ray_starts_ends_in_one_line(inputs, tmp_path):
+    started = "import os, ray; init = ray.init; ray.init = lambda *a, **o: os.kill(os.getpid(), 2) or init(*a, **o)"
+    done = command(inputs, tmp_path / "vqa_mc", started)
+    assert (done.returncode, done.stderr) == (130, "vqa-mc: interrupted\n")
+
+
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("cpus", [7, 3, 1], ids=["1 worker", "2 workers", "7 workers"])
-def test_parts_have_the_bytes_of_a_local_build_with_any_number_of_workers(cpus, inputs, built, tmp_path):
+def test_parts_have_the_bytes_of_a_local_build_with_any_number_of_workers(cpus, inputs, built, tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "_WATCHED", 2)
     vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=cpus, **inputs)
     assert tree_bytes(tmp_path / "vqa_mc") == built
     assert not (tmp_path / "vqa_mc.work").exists()
@@ -168,7 +199,7 @@ def test_features_encoded_on_a_cluster_are_those_encoded_here(tmp_path, monkeypa
 @pytest.mark.usefixtures("cluster")
 def test_parts_that_no_node_has_the_memory_for_are_refused(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "BYTES_PER_TRIPLET", 10**9)
-    message = r"building parts: a call needs about [\d,.]+ GB of memory, and no node of the Ray cluster has more than"
+    message = r"a call needs about [\d,.]+ GB of memory, and no node of the Ray cluster has more than"
     with pytest.raises(InputError, match=message):
         vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=1, **inputs)
 

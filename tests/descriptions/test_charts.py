@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.descriptions.charts import HOLE, SUNBURST, Bars, Lines, Sunburst
+from hf_vqa_mc.descriptions.charts import HOLE, OTHERS, SUNBURST, Bars, Lines, Stacked, Sunburst
 from hf_vqa_mc.descriptions.drawing import SERIES, text_width
 from hf_vqa_mc.descriptions.figure import Found, Share
 
@@ -69,3 +69,23 @@ def test_axes_of_any_numbers_are_drawn(values):
     assert Lines("x", "y", "x")([("data", found)]).labels
     found = Found(table={"x": [one + 1 for one in range(len(values))], "y": values})
     assert Lines("x", "y", "x", logarithmic=True)([("data", found)]).labels
+
+
+def test_equal_parts_have_one_colour_in_all_bars_and_only_others_are_grey():
+    rows = [(group, f"a{(2 * group + part) % 12}", 0.3 - part / 10) for group in range(6) for part in range(3)]
+    table = dict(zip(("group", "part", "share"), map(list, zip(*rows, strict=True)), strict=True))
+    table["group"] = list(map(str, table["group"]))
+    shapes = Stacked("group", "part", "share")([("data", Found(table=table))]).shapes
+    colours = {(shape.title.split()[1], shape.colour) for shape in shapes}
+    own = [colour for _, colour in colours if colour != OTHERS]
+    assert len(colours) == len({name for name, _ in colours}) == 12 and len(own) == len(set(own)) == 7
+
+
+@pytest.mark.parametrize("draw", [Bars("name", "share"), Stacked("name", "part", "share")])
+def test_a_picture_says_how_many_bars_it_leaves_out(draw):
+    names = [f"n{row}" for row in range(40)]
+    table = {"name": names, "part": ["x"] * 40, "share": [Share(0.5)] * 40}
+    last = draw([("data", Found(table=table))]).labels
+    assert [label.text for label in last if "more" in label.text] == ["16 more in the table only"]
+    few = {name: column[:24] for name, column in table.items()}
+    assert not any("more" in label.text for label in draw([("data", Found(table=few))]).labels)

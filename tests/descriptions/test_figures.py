@@ -130,6 +130,13 @@ def test_a_split_or_two_datasets(tmp_path):
     assert result.table("choices", 1).empty
 
 
+def test_equal_data_in_another_order_gives_equal_figures():
+    data = answered(12, answer=[f"answer {row % 30}" for row in range(60)], question_type=["b", "a"] * 30)
+    found = vm.describe(data, against=data[::-1]).to_dict()["figures"]
+    assert len(found) > 10
+    assert [name for name, one in found.items() if one["found"][0] != one["found"][1]] == []
+
+
 def test_captions_of_other_words_differ(tmp_path):
     import json
 

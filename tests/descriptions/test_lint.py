@@ -11,6 +11,7 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import silent
 from tests.descriptions.frames import benchmark, located
 
 
@@ -98,6 +99,8 @@ def test_contradictory_and_repeated_rows():
     found = located(data)
     assert [row for check, row in found if check == "contradictory_targets"] == [0, 1]
     assert [row for check, row in found if check == "repeated_rows"] == [3]
+    splits = vm.lint({"train": benchmark(5), "test": data}).to_pandas().query("check == 'repeated_rows'")
+    assert splits["detail"].tolist() == ["as in row 2"]
 
 
 def test_repeated_ids_and_missing_types():
@@ -105,10 +108,25 @@ def test_repeated_ids_and_missing_types():
     data["question_type"] = ["kind"] * 39 + [None]
     assert {("repeated_ids", 7), ("untyped", 39)} <= set(located(data))
     result = vm.lint(data)
-    assert "'q2' is in rows 2 and 7; row numbers are used instead" in " ".join(result.linting.notes)
+    assert "'q2' is in rows 2 and 7; such ids are followed by the row number" in " ".join(result.linting.notes)
     frame = result.to_pandas().set_index("check")
-    assert frame.loc["repeated_ids", "detail"] == "question_id 'q2', as in row 2"
+    assert frame.loc["repeated_ids", ["question_id", "detail"]].tolist() == [
+        "q2 (row 7)", "question_id 'q2', as in row 2",
+    ]  # fmt: skip
+    assert frame.loc["untyped", "question_id"] == "q39"
     assert vm.describe(data.drop(5), figures="size").description.notes != []
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_counted_only_if_that_is_wanted():
+    data = {"train": benchmark(20, label=[7, 0] * 2 + [0] * 16), "test": with_cells({"label": {5: 9}})}
+    with pytest.raises(InputError, match="lint lists all faulty rows, --skip-faulty leaves them out"):
+        vm.describe(data)
+    done = vm.describe(data, figures="size", skip_faulty=True).description
+    assert done.figures[0].found[0].table["questions"] == [18, 39]
+    assert [note.partition(" cannot")[0] for note in done.notes] == ["2 of 20 rows of train", "1 of 40 rows of test"]
+    numbered = vm.describe.verb.settings(data["test"].drop(columns="question_id"), skip_faulty=True)
+    ids = numbered.read(silent).test.rows["question_id"].to_pylist()
+    assert ids == [str(row) for row in range(40) if row != 5]
 
 
 @pytest.mark.parametrize("columns", [["A", "B", "C", "D"], ["option1", "option2", "option3", "option4"]])

@@ -102,8 +102,14 @@ def test_replies_that_cannot_be_read_and_missing_ones_give_no_verdict_and_are_co
     assert "It depends on the image." in repr(result) and "too long" in repr(result)
 
 
-def test_wordnet_needs_no_model():
-    result = vm.judge(benchmark(), model="wordnet")
+def test_wordnet_needs_no_model_and_writes_no_replies(tmp_path):
+    for _ in range(2):
+        result = vm.judge(benchmark(), model="wordnet", output=tmp_path / "run")
+    assert {path.name for path in (tmp_path / "run").iterdir()} - {".lock"} == {
+        "verdicts.csv",
+        "judge.json",
+        "run.json",
+    }
     table = result.to_pandas()
     assert set(table.choice[table.verdict == "correct"]) == {"plane"}
     assert result.to_dict()["agreement"] is None and result.to_dict()["judge"] == "wordnet"
@@ -199,7 +205,7 @@ def test_a_remedy_takes_the_verdicts_of_a_judge(tmp_path):
     table = benchmark()
     vm.judge(table, model=Knows(), output=tmp_path / "run")
     fixed = vm.remedy(
-        table, variant="iou", preset="paper", wup_threshold=1.0, reject=tmp_path / "run" / "verdicts.csv"
+        table, variant="iou", preset="paper", wup_threshold=1.0, reject=tmp_path / "run" / "verdicts.csv", probes=False
     )
     assert fixed.to_dict()["remedy"]["rejected"]["published_decoys"] == 8
     after = fixed.dataset["test"] if "test" in fixed.dataset else next(iter(fixed.dataset.values()))

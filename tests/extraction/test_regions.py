@@ -226,6 +226,14 @@ def test_other_pickles_are_refused(value):
         plain_pickle(pickle.dumps(value), "x")
 
 
+def test_a_few_bytes_cannot_ask_for_all_memory():
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert plain_pickle(b"\x80\x04Nr\x00\x00\x00\x08.", "x") is None  # "remember this as number 134,217,728"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "KB"
+
+
 @settings(max_examples=50, deadline=None)
 @given(content=st.binary(max_size=60))
 def test_any_bytes_are_a_plain_value_or_an_error(content):

@@ -1,10 +1,7 @@
 """A model card contains what training.json records, and nothing else."""
 
 import copy
-import json
 import re
-import subprocess
-import sys
 
 import hypothesis.strategies as st
 import pytest
@@ -12,7 +9,7 @@ from huggingface_hub import ModelCard
 from hypothesis import given, settings
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.model_card import default_name, main, model_card, read_record
+from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.text.markdown import block, code, link, plain
 from tests.hub.checkpoints import RECORD, write_record
 
@@ -297,23 +294,3 @@ def test_a_missing_record_or_invalid_json_is_rejected(tmp_path):
         (tmp_path / "training.json").write_bytes(content)
         with pytest.raises(InputError, match=r"is not valid JSON|did not write this"):
             read_record(tmp_path)
-
-
-@pytest.mark.slow
-def test_the_module_prints_the_card(tmp_path, capsys):
-    write_record(tmp_path)
-    assert main([str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert printed == model_card(read_record(tmp_path), "NAMESPACE/vqa-mc-mlp-qa-cocoqa_iou_qou")
-    assert main([str(tmp_path), NAME]) == 0
-    assert capsys.readouterr().out == model_card(read_record(tmp_path), NAME)
-    assert main([str(tmp_path), "mlp qa"]) == 2
-    assert "expected NAMESPACE/NAME" in capsys.readouterr().err
-    assert main(["-h"]) == 2
-    assert "FOLDER" in capsys.readouterr().err
-    assert default_name({"model": "a b"}) == "NAMESPACE/NAME"
-    done = subprocess.run(
-        [sys.executable, "-m", "hf_vqa_mc.hub.model_card", str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert (done.stdout, done.stderr) == (printed, "")
-    assert json.loads((tmp_path / "training.json").read_text()) == RECORD

@@ -20,9 +20,8 @@ from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, Qu
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
-from hf_vqa_mc.models.fitted import FittedModel
 from hf_vqa_mc.models.layouts import Layouts
-from hf_vqa_mc.models.model import SIZES
+from hf_vqa_mc.models.model import SIZES, FittedModel
 from hf_vqa_mc.models.nearest_neighbour import (
     ABSENT,
     NearestNeighbourForOpenEndedVqa,

@@ -34,6 +34,7 @@ class Annotator:
     def __init__(self, browser, study, address):
         self.browser, self.study = browser, study
         self.open(f"{address}/a/{study.join()}/")
+        self.waits("return document.activeElement.tagName === 'BUTTON'", True.__eq__)  # Start gets the focus
 
     def open(self, address, **window):
         self.browser.open(Address(address), **{"width": 400, "height": 800, **window})
@@ -45,9 +46,13 @@ class Annotator:
 
     def reads(self, text):
         """Wait until a text is visible."""
+        self.waits("return document.body ? document.body.innerText : ''", lambda found: text in found, text)
+
+    def waits(self, script, holds, expected=""):
+        """Wait until what a script returns is as expected."""
         end = time.monotonic() + SECONDS
-        while text not in (found := self.browser.run("return document.body ? document.body.innerText : ''")):
-            assert time.monotonic() < end, (text, found)
+        while not holds(found := self.browser.run(script)):
+            assert time.monotonic() < end, (expected, found)
             time.sleep(0.02)
 
 
@@ -76,7 +81,7 @@ def annotator(browser, tmp_path):
 
 def test_a_page_of_choices_by_keyboard_alone_at_the_width_of_a_phone(annotator):
     someone = annotator(conditions="full", per_page=3, controls=0)
-    someone.press(ENTER)  # Start has the focus
+    someone.press(ENTER)
     someone.reads("Question 1 of 3")
     assert someone.browser.run("return document.documentElement.scrollWidth") == 400
     someone.press(ENTER)  # not answered yet
@@ -123,6 +128,23 @@ def test_marks_by_keyboard_and_the_page_after_a_reload(annotator):
     someone.press("0", ENTER)
     someone.reads("Question 2 of 3 · 2 saved")
     assert someone.study.answers()[-1].value == {"correct": [], "unsure": []}
+
+
+def test_an_answer_that_is_removed_and_given_again_is_saved_and_the_end_is_shown_when_all_are(annotator):
+    someone = annotator("ambiguity", per_page=1, controls=0)
+    someone.press(ENTER)
+    someone.reads("Question 1 of 1")
+    someone.press("1")
+    someone.reads("1 saved")
+    someone.press("1")  # removes the mark
+    someone.reads("0 saved")
+    someone.study._database.execute("PRAGMA query_only = ON")
+    someone.press("1", ENTER)
+    someone.reads("Not saved yet")
+    assert "Thank you" not in someone.browser.text("main")
+    someone.study._database.execute("PRAGMA query_only = OFF")
+    someone.reads("All 1 answers of this page are saved")
+    assert someone.browser.complaints()  # of the status 507
 
 
 def test_written_answers_with_confidence_by_keyboard(annotator):

@@ -92,6 +92,8 @@ def test_marks_become_verdicts(tmp_path):
     assert found.choices["q2"] == {"blue"} and "q3" not in found.choices
     assert {one.verdict for one in verdicts if one.question_id == "q2"} == {"correct", "unsure", "wrong"}
     assert len({one.judge for one in verdicts}) == 2
+    page = (tmp_path / "results" / "report.html").read_text()
+    assert page.count("unsure: ") == 1 and page.index("unsure: black") > page.index("thing 2?")
 
 
 def test_written_answers_are_scored_by_the_majority_or_each(tmp_path):

@@ -19,9 +19,9 @@ from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.averaging import AveragedWeights
-from hf_vqa_mc.training.gradients import change_gradients
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.open_ended import AnswerInputs
+from hf_vqa_mc.training.processes import change_gradients
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from hf_vqa_mc.audits.probes.heuristics import Folds, Values, prior_probe
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import TIED, Sees
 from hf_vqa_mc.audits.similar_choices import MOST_CHOICES
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.dataset.statistics import target_picked
@@ -74,7 +74,7 @@ def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_],
         shares[0] = 0.0  # padding
         of_choices = shares[of_known]
         likelihood = float(np.log(of_choices[:, 0] / (of_choices @ np.ones(valid.shape[1]))).sum())
-        if likelihood > highest:
+        if likelihood > highest + TIED:
             best, highest = (shares, numbers), likelihood
     return np.ones(valid.shape) if best is None else best[0][best[1]]
 

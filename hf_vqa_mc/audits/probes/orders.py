@@ -20,7 +20,8 @@ Values = NDArray[np.float64]
 
 
 def _row_numbers(context: Context) -> list[Groups]:
-    return [np.arange(len(context.rows)) % period for period in PERIODS]
+    numbers = np.arange(len(context.rows)) if context.split.numbers is None else context.split.numbers
+    return [numbers % period for period in PERIODS]
 
 
 def _question_ids(context: Context) -> list[Groups]:

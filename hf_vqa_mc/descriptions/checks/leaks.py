@@ -68,9 +68,11 @@ def _images(linted: Linted) -> Issues:
 def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
     """The other columns of text and integers."""
     for name in linted.own_columns:
-        kind = linted.splits[0].original.schema.field(name).type
-        if (is_text(kind) or pa.types.is_integer(kind)) and not named([name], (*QUESTION, *ANSWERS)):
-            yield name, Column.of(as_text(linted.column(name)))
+        parts = [split.original[name] for split in linted.splits]
+        if all(is_text(one.type) or pa.types.is_integer(one.type) for one in parts) and not named(
+            [name], (*QUESTION, *ANSWERS)
+        ):
+            yield name, Column.of(pa.chunked_array(map(as_text, parts)))
 
 
 def _predictive(linted: Linted) -> Issues:

@@ -85,12 +85,16 @@ def _repeated(linted: Linted) -> Issues:
     codes, valid = _codes(linted)
     _, both = np.unique(codes, return_inverse=True)
     keys = pairs(both, linted.data.targets.comparable.codes)
-    rows = []
-    for _, of_split in in_split(linted):
+    rows, details = [], list[str]()
+    for name, of_split in in_split(linted):
         at = of_split[valid[of_split]]
-        rows.append(linted.rows[np.setdiff1d(at, at[np.unique(keys[at], return_index=True)[1]])])
-    found = np.concatenate(rows)
-    return Issues(found, [""] * len(found))
+        _, index, inverse = np.unique(keys[at], return_index=True, return_inverse=True)
+        first = at[index[inverse]]
+        again = first != at
+        rows.append(linted.rows[at[again]])
+        start = linted.tables[name][ROW][0].as_py()
+        details += [f"as in row {row}" for row in (linted.rows[first[again]] - start).tolist()]
+    return Issues(np.concatenate(rows), details)
 
 
 def _untyped(linted: Linted) -> Issues:

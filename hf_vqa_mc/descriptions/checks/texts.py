@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
 from hf_vqa_mc.descriptions.linted import ROW, Linted, texts_where
 from hf_vqa_mc.descriptions.texts import Column, pairs
@@ -103,7 +104,7 @@ def _empty_cells(linted: Linted) -> Issues:
         position = empty - cells.starts[cells.rows[empty]]
         inside = position < cells.ends[cells.rows[empty]]
         rows.append(split.original[ROW].to_numpy()[cells.rows[empty[inside]]])
-        details += [f"choice {number}" for number in (position[inside] + 1).tolist()]
+        details += [f"choice {letter(index)}" for index in position[inside].tolist()]
     return Issues(np.concatenate(rows), details)
 
 

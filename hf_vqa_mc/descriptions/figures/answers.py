@@ -120,17 +120,17 @@ def answer_kinds(data: Data) -> Found:
     yes, no = (int(answers.counts[pc.equal(answers.distinct, word).to_numpy(zero_copy_only=False)].sum())
                for word in YES_NO)  # fmt: skip
     is_number = pc.match_substring_regex(answers.distinct, NUMBER).to_numpy(zero_copy_only=False)
-    numbers = np.where(is_number, answers.counts, 0)
-    total, n_numbers = int(answers.counts.sum()), int(numbers.sum())
+    numbers = answers.take(np.append(is_number, False)[answers.codes])
+    total, n_numbers = int(answers.counts.sum()), len(numbers.codes)
     counts = {"yes": yes, "no": no, "number": n_numbers, "other": total - yes - no - n_numbers}
     found: dict[str, Number] = {"yes or no": share(yes + no, total)}
     if yes + no:
         found["yes, of yes or no"] = share(yes, yes + no)
     found["number"] = share(n_numbers, total)
     if n_numbers:
-        best = int(numbers.argmax())
-        found["most frequent number"] = answers.texts[best]
-        found["its share of the numbers"] = share(numbers[best], n_numbers)
+        (best,) = numbers.most_frequent(1)
+        found["most frequent number"] = numbers.texts[best]
+        found["its share of the numbers"] = share(numbers.counts[best], n_numbers)
     return Found(found, distribution("answer", counts, counts.values()))
 
 

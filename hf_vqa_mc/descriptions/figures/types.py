@@ -35,7 +35,7 @@ def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int6
     both = groups.valid & answers.valid
     codes, counts = np.unique(pairs(groups.codes[both], answers.codes[both]), return_counts=True)
     of_group, answer = unpaired(codes)
-    order = np.lexsort((answer, -counts, of_group))
+    order = np.lexsort((answers.ranks[answer], -counts, of_group))
     starts = np.searchsorted(of_group[order], np.arange(len(groups.texts) + 1))
     found = {}
     for index in groups.most_frequent(MOST_TYPES):
@@ -136,7 +136,8 @@ def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure
             f"answers_by_{name}",
             f"Answers by {what}",
             "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
-            f"The {SHOWN} most frequent answers of each; the empty rest are others.",
+            f"The {SHOWN} most frequent answers of each; the empty rest are others. Equal colors are equal answers, "
+            "but for gray: all others.",
             partial(answers_by_type, column),
             Stacked("type", "answer", "share"),
             lambda data: needs_answers(data) or needs(data),

@@ -78,7 +78,7 @@ function show(index) {
   at = Math.max(0, Math.min(index, tasks.length));
   if (at === tasks.length && saved.size < tasks.length && !waiting.size) at = tasks.findIndex((task) => !saved.has(task));
   tasks.forEach((task, number) => { task.hidden = number !== at; });
-  end.hidden = at < tasks.length;
+  end.hidden = at < tasks.length || saved.size < tasks.length;
   load(current());
   load(tasks[at + 1]);
   state();
@@ -93,7 +93,6 @@ function state() {
   document.getElementById("progress").value = done;
   document.getElementById("back").disabled = at === 0;
   document.querySelector(".steps").hidden = !task;
-  document.getElementById("more").disabled = done < tasks.length;
   for (const one of tasks) {
     const text = waiting.has(one) ? "saving …" : saved.has(one) ? "✓ saved" : "";
     one.querySelector(".state").textContent = text; // of constant height: a button that moved would miss its click
@@ -106,6 +105,8 @@ function answer(button) {
   const value = form.answer(task);
   if (value === undefined) {
     saved.delete(task);
+    waiting.delete(task);
+    task.dataset.answer = "";
     return state();
   }
   clock();
@@ -156,7 +157,7 @@ function key(event) {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === "Enter" && (typing || event.target.tagName !== "BUTTON") && event.target.tagName !== "SUMMARY") {
     event.preventDefault();
-    if (!task) return document.getElementById("more").disabled || document.getElementById("more").click();
+    if (!task) return end.hidden || document.getElementById("more").click();
     if (formOf(task).answer(task) === undefined) return typing && event.target.value.trim() ? task.focus() : undefined;
     answer(null);
     return show(at + 1);
