@@ -3,12 +3,10 @@
 import contextlib
 import json
 import logging
-import os
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,16 +147,13 @@ def _ask_on_cluster(
         if folder.lacks(job):
             shares.setdefault(share_of[job.row], []).append(job)
     answered = sum(map(len, shares.values())) < len(given.jobs)
-    common = settings, str(Path.cwd()), json.dumps(given.run)
+    run = json.dumps(given.run)
     calls = {
         f"share {share} of the questions in {given.benchmark.test.location}": (
-            *common,
-            share,
-            jobs,
-            answered or number > 0,
+            settings, run, share, jobs, answered or number > 0,
         )
         for number, (share, jobs) in enumerate(shares.items())
-    }
+    }  # fmt: skip
     (settings.output / SHARES).mkdir(exist_ok=True)
     executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
     folder.collect()
@@ -168,7 +163,6 @@ def _ask_on_cluster(
 
 def answer_share(
     settings: Any,  # noqa: ANN401  EvaluateSettings
-    working_folder: str,
     run: str,
     share: int,
     jobs: Sequence[Job],
@@ -178,7 +172,6 @@ def answer_share(
 
     Args:
         settings: of the evaluation.
-        working_folder: that relative paths start from.
         run: settings of the run as JSON, as the machine that started it finds them.
         share: number of the share.
         jobs: to ask.
@@ -187,8 +180,6 @@ def answer_share(
     Raises:
         InputError: the benchmark or the model is another one on this node, or the folder is not mounted here.
     """
-    with contextlib.suppress(OSError):  # all paths may be absolute
-        os.chdir(working_folder)
     try:
         given = _prepared_once(settings, run)
     except InputError as error:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -109,9 +110,10 @@ class RayExecutor(Executor):
         gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
         remote: Any = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
         failed: Counter[tuple[str, bool]] = Counter()
+        here = str(Path.cwd())
 
         def start(name: str) -> Any:  # noqa: ANN401  an ObjectRef
-            return remote.options(name=name).remote(code_state(), self.threads, function, calls[name])
+            return remote.options(name=name).remote(code_state(), here, self.threads, function, calls[name])
 
         running = {start(name): name for name in calls}
         try:
@@ -179,13 +181,15 @@ def use_threads(threads: int) -> None:
     numba.set_num_threads(min(threads, most))
 
 
-def _call(state: str, threads: int, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    """Make a call on a worker; nodes that join later are checked here."""
+def _call(state: str, folder: str, threads: int, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    """Make a call on a worker, with relative paths in ``folder``; nodes that join later are checked here."""
     if code_state() != state:
         raise InputError(
             f"{socket.gethostname()}: hf_vqa_mc {__version__} is not the same as on the machine that started the "
             "run; install the same version on all nodes"
         )
+    with contextlib.suppress(OSError):  # where it is not mounted, all paths have to be absolute
+        os.chdir(folder)
     use_threads(threads)
     return function(*arguments)
 

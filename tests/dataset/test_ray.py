@@ -186,8 +186,9 @@ def test_features_encoded_on_a_cluster_are_those_encoded_here(tmp_path, monkeypa
     vm.build("easyvqa", data_dir=files, images=files, variants="iou", output=tmp_path / "vqa_mc")
     monkeypatch.setattr(features, "SHARE_IMAGES", 4)
     options = {"config": "easyvqa_iou", "backbone": "pixels"}
-    here = vm.features(str(tmp_path / "vqa_mc"), output=tmp_path / "here", **options)
-    there = vm.features(str(tmp_path / "vqa_mc"), output=tmp_path / "there", executor="ray", workers=1, **options)
+    monkeypatch.chdir(tmp_path)  # relative paths start from here on the nodes, too
+    here = vm.features("vqa_mc", output="here", **options)
+    there = vm.features("vqa_mc", output="there", executor="ray", workers=1, **options)
     assert (there.computed, here.computed) == (0, len(here.images))
     ids = sorted(here.images)
     found, expected = (ImageFeatures(one.folder) for one in (there, here))

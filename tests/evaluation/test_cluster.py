@@ -137,13 +137,13 @@ def test_a_model_that_rejects_the_first_prompts_ends_the_run(calls, benchmark, t
 def test_nodes_with_another_model_or_without_the_folder_are_named(calls, benchmark, vision_language, tmp_path):
     run = tmp_path / "run"
     vm.evaluate(benchmark, model=vision_language, output=run, executor="ray", sample=10, inputs=["no-image"])
-    settings, folder, expected, *share = calls[0]
+    settings, expected, *share = calls[0]
     with pytest.raises(vm.InputError, match=r"there is no folder .*run/shares; mount --output on all nodes"):
-        evaluating.answer_share(settings, folder, expected, *share)
+        evaluating.answer_share(settings, expected, *share)
     other = json.dumps(json.loads(expected) | {"model_version": "another"})
     message = r"node \S+: model_version is '[\w.]+' here, and 'another' on the machine that started the run; all nodes"
     with pytest.raises(vm.InputError, match=message):
-        evaluating.answer_share(settings, folder, other, *share)
+        evaluating.answer_share(settings, other, *share)
 
 
 def test_a_model_without_weights_is_named_before_the_cluster_is_used(calls, benchmark, vision_language, tmp_path):
