@@ -100,6 +100,8 @@ class RayExecutor(Executor):
 
     threads: int
     """CPUs and threads of each call"""
+    threads_per_gpu: int
+    """those of each call that has a GPU of its own"""
 
     def _made(
         self, function: Callable[..., T], calls: Calls, memory: int, gpu: bool
@@ -108,12 +110,13 @@ class RayExecutor(Executor):
 
         _check_memory(memory)
         gpus = int(gpu and any(node["Resources"].get("GPU") for node in _nodes()))
-        remote: Any = ray.remote(num_cpus=self.threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
+        threads = self.threads_per_gpu if gpus else self.threads
+        remote: Any = ray.remote(num_cpus=threads, num_gpus=gpus, memory=memory, max_retries=0)(_call)
         failed: Counter[tuple[str, bool]] = Counter()
         here = str(Path.cwd())
 
         def start(name: str) -> Any:  # noqa: ANN401  an ObjectRef
-            return remote.options(name=name).remote(code_state(), here, self.threads, function, calls[name])
+            return remote.options(name=name).remote(code_state(), here, threads, function, calls[name])
 
         running = {start(name): name for name in calls}
         try:
@@ -141,7 +144,8 @@ def open_executor(name: ExecutorName, address: str | None = None, threads: int |
         name: ``local`` or ``ray``.
         address: of a Ray cluster, ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``; by default the connection of this
             process is used, or Ray is started on this machine.
-        threads: CPUs and threads per call; by default the CPUs of the smallest node.
+        threads: CPUs and threads per call; by default the CPUs of the smallest node, or for calls with a GPU the
+            CPUs per GPU.
 
     Raises:
         InputError: the cluster does not answer, or its nodes have no or another version of this package.
@@ -165,9 +169,9 @@ def open_executor(name: ExecutorName, address: str | None = None, threads: int |
     try:
         if not connected:
             _connect(address)
-        each = _cpus(threads)
+        executor = RayExecutor(*_cpus(threads))
         _check_nodes()
-        yield RayExecutor(each)
+        yield executor
     finally:
         if not connected:
             ray.shutdown()
@@ -249,14 +253,16 @@ def _quiet() -> Iterator[None]:
         os.close(kept)
 
 
-def _cpus(wanted: int | None) -> int:
-    """CPUs of each call, by default those of the smallest node."""
-    usable = [cpus for node in _nodes() if (cpus := int(node["Resources"].get("CPU", 0)))]
+def _cpus(wanted: int | None) -> tuple[int, int]:
+    """CPUs of each call, by default those of the smallest node, and those of each call with a GPU."""
+    resources = [node["Resources"] for node in _nodes()]
+    usable = [cpus for own in resources if (cpus := int(own.get("CPU", 0)))]
     if not usable:
         raise InputError("the Ray cluster has no CPUs; start it with some (--num-cpus)")
     if wanted and wanted > max(usable):
         raise InputError(f"--workers {wanted}: no node of the Ray cluster has more than {max(usable)} CPUs")
-    return wanted or min(usable)
+    per_gpu = [max(int(own.get("CPU", 0) // own["GPU"]), 1) for own in resources if own.get("GPU")]
+    return wanted or min(usable), wanted or min(per_gpu, default=1)
 
 
 def _check_memory(memory: int) -> None:

@@ -173,7 +173,7 @@ def test_a_cluster_with_another_version_is_refused(inputs, tmp_path, monkeypatch
     with pytest.raises(InputError, match=r"node \S+ of the Ray cluster has another version of hf_vqa_mc; install"):
         vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", **inputs)
     with pytest.raises(InputError, match=r"is not the same as on the machine that started the run"):
-        RayExecutor(1).run(executors.use_threads, {"a call": (1,)}, "calls", lambda *progress: None)
+        RayExecutor(1, 1).run(executors.use_threads, {"a call": (1,)}, "calls", lambda *progress: None)
     assert not list(tmp_path.iterdir())
 
 
@@ -216,3 +216,13 @@ def test_parts_that_no_node_has_the_memory_for_are_refused(inputs, tmp_path, mon
 def test_what_the_cluster_cannot_do_is_refused(options, message):
     with pytest.raises(InputError, match=message), open_executor("ray", **options):
         pass
+
+
+@pytest.mark.usefixtures("cluster")
+def test_calls_with_a_gpu_take_the_cpus_per_gpu(monkeypatch):
+    monkeypatch.setattr(executors, "_check_nodes", lambda: None)
+    nodes = [{"Resources": {"CPU": 96.0, "GPU": 8.0}}, {"Resources": {"CPU": 64.0}}]
+    monkeypatch.setattr(executors, "_nodes", lambda: nodes)
+    for workers, expected in ((None, (64, 12)), (4, (4, 4))):
+        with open_executor("ray", threads=workers) as executor:
+            assert (executor.threads, executor.threads_per_gpu) == expected
