@@ -197,7 +197,7 @@ class Audit:
             ]
             parts = [part for part in parts if part.evaluated.any()]
             found = {
-                gain.shortcut.name: {name: getattr(gain.estimate, name) for name in ("gain", "low", "high")}
+                gain.shortcut.name: {name: getattr(gain.estimate, name) for name in ("gain", "low", "high", "rows")}
                 for gain in gains(parts, chance, self.benchmark.test.clusters[some])
             }
             about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}

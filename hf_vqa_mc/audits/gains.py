@@ -106,9 +106,8 @@ class Gain:
     @property
     def sentence(self) -> str:
         """The result as a sentence."""
-        found, of = self.estimate, len(self.shortcut.scores)
-        rows = "the rows" if found.rows == of else f"a random {found.rows:,} of the {of:,} rows"
-        text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of {rows}"
+        found = self.estimate
+        text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of {_rows(self)}"
         if found.low == found.high:
             return f"{text}: exactly chance, due to the closed answer sets."
         interval = f"95% interval {points(found.low)} to {points(found.high)}"
@@ -193,10 +192,16 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
     for sees in Sees:
         for best in [one for one in alarms if one.shortcut.sees is sees][:1]:
             sentences.append(
-                f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of the rows are answered correctly "
-                f"({best.shortcut.name}, {points(best.estimate.gain)} points)."
+                f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of {_rows(best)} are answered "
+                f"correctly ({best.shortcut.name}, {points(best.estimate.gain)} points)."
             )
     return " ".join(sentences)
+
+
+def _rows(gain: Gain) -> str:
+    """The rows that a strategy was evaluated on, in words."""
+    rows, of = gain.estimate.rows, len(gain.shortcut.scores)
+    return "the rows" if rows == of else f"a random {rows:,} of the {of:,} rows"
 
 
 def exceeding(found: Sequence[Gain], most: float) -> list[Gain]:

@@ -74,9 +74,13 @@ def audit_in_parts(
     memory = BASE_BYTES + BYTES_PER_ROW * parts.largest
     found += (executor or LocalExecutor()).run(count_part, calls, "auditing parts", progress, memory=memory)
     pooled = pool(found, parts.rows[benchmark.evaluated])
+    trained = any(one.trained for one in pooled.shortcuts)
+    probes = ", in which trained probes are fitted and evaluated, too" if trained else ""
+    rows = len(parts.rows[benchmark.evaluated][0])
     note = (
-        f"Rows were divided by image into {parts.size:,} parts; counts are made within each part, trained probes and "
-        "predictive texts are those of the first one."
+        f"Rows were divided by image into {parts.size:,} parts. Frequencies and priors are computed within each part, "
+        "so shortcuts through rare texts may be underestimated or missed; words and choices that predict the answer "
+        f"are those of the first part ({rows:,} rows){probes}."
     )
     benchmark = replace(benchmark, notes=(*benchmark.notes, note))
     return of_found(benchmark, settings, pooled, vectors.sha256 if vectors else None)
@@ -163,7 +167,7 @@ def _without_texts(found: Found) -> Found:
 def pool(found: Sequence[Found], rows: Sequence[NDArray[np.int64]]) -> Found:
     """What was found in all parts together; ``rows`` has the rows of each part, as indices."""
     first, findings = found[0], pooled_findings([one.findings for one in found], rows)
-    left_out = [NotRun(one.name, "it needs all rows at once") for one in findings if one.needs_all_rows]
+    left_out = [NotRun(one.name, "not available with --largest-part") for one in findings if one.needs_all_rows]
     every, chances = _Scattered(rows), [one.rows.chance for one in found]
     return Found(
         PooledRows(every([one.rows.positions for one in found], MISSING)),

@@ -22,7 +22,7 @@ FIGURES = ("accuracy", "gain", "95% interval", "cross-fitted")
 
 def notes(done: Audit) -> str:
     """Sentences below the table of an audit."""
-    return " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(done) else "", done.sampled]))
+    return " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(done) else ""]))
 
 
 def shortcut_table(audits: Sequence[Audit]) -> TextTable:

@@ -139,17 +139,18 @@ def calibration(sides: Sides) -> list[dict[str, Any]]:
 
 
 def histogram(sides: Sides) -> dict[str, Any] | None:
-    """The histogram of bias scores, as shares of each side's rows, with the ticks of its y axis."""
+    """The histogram of bias scores, as shares of the questions that have one, with the ticks of its y axis."""
     given = [(side, audit) for side, audit in sides.items() if audit.get("bias")]
     if not given:
         return None
-    largest = max(row["rows"] / audit["rows"] for _, audit in given for row in audit["bias"]["histogram"])
+    totals = {side: sum(row["rows"] for row in audit["bias"]["histogram"]) for side, audit in given}
+    largest = max(row["rows"] / totals[side] for side, audit in given for row in audit["bias"]["histogram"])
     top, ticks = _y_axis(largest)
     found = []
     for number, (side, audit) in enumerate(given):
         bars = []
         for row in filter(lambda row: row["rows"], audit["bias"]["histogram"]):
-            size, share = row["to"] - row["from"], row["rows"] / audit["rows"]
+            size, share = row["to"] - row["from"], row["rows"] / totals[side]
             wide = size * 0.88 / len(given)
             bars.append(
                 {

@@ -100,8 +100,10 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     without, chance = Sees[best["inputs"].upper()].without, found["chance"]
     if found["images"] == 0:
         without = "without the question" if best["inputs"] == Sees.CHOICES else "by a shortcut"
+    rows = best.get("rows", found.get("rows"))
     return {
         "row": best,
+        "questions": "the questions" if rows == found.get("rows") else f"a random {count(rows)} questions",
         "without": without,
         "chance": chance,
         "start": width(min(chance, best["accuracy"])),
@@ -118,7 +120,7 @@ def _facts(sides: Sides) -> dict[str, str]:
             dict.fromkeys(str(end(found["choices"])) for end in (min, max) if found.get("choices"))
         ),
         "chance": lambda found: percent(found["chance"]) if "chance" in found else "",
-        "probes trained on": lambda found: plain(found.get("train_source"), 60),
+        "fitted on": lambda found: plain(found.get("train_source"), 60),
     }
     texts = {name: dict.fromkeys(map(text_of, sides.values())) for name, text_of in texts_of.items()}
     return {name: " \u2192 ".join(filter(None, of_sides)) for name, of_sides in texts.items() if any(of_sides)}

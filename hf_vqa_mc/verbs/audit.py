@@ -80,7 +80,7 @@ class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.executor != "local" and self.largest_part is None:
-            raise InputError("--executor ray needs --largest-part, the rows that a call counts")
+            raise InputError("--executor ray needs --largest-part N, the rows of a part; each call counts one part")
         for name in ("against_config", "fail_on_regression"):
             if getattr(self, name) is not None and self.against is None:
                 raise InputError(f"--{name.replace('_', '-')} needs --against DATASET, an earlier release")
