@@ -115,7 +115,7 @@ class Audit:
             "train_source": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
             "skipped_splits": self.benchmark.left_out,
             "read_as": self.benchmark.read_as,
-            "verdict": " ".join([verdict(self.gains, chance), *self._exact_sentences(chance)]),
+            "verdict": " ".join([verdict(self.gains, chance, len(images)), *self._exact_sentences(chance)]),
             "caveat": self._caveat(),
             "exact_sets": {sees.value: sets.number for sees, sets in self.exact.items()},
             "shortcuts": [gain.as_json() for gain in self.gains],

@@ -157,13 +157,12 @@ def row_checks(claimed: Mapping[str, Any], benchmark: "Benchmark") -> Iterator[C
         if one is None or other is None:
             yield Check(f"split {name}", Status.DIFFERS, "it is missing" if other is None else "it is new")
             continue
-        counts = (
-            f"{other['rows']:,} rows"
-            if one.get("rows") == other["rows"]
-            else f"{one.get('rows')} rows, now {other['rows']}"
-        )
-        yield Check(f"rows of {name}", _status(one.get("content") == other["content"]), counts)
-        if one.get("content") == other["content"]:
+        same = one.get("content") == other["content"]
+        counts = f"{other['rows']:,} rows" if same else f"other content ({other['rows']:,} rows, as before)"
+        if one.get("rows") != other["rows"]:
+            counts = f"{one.get('rows')} rows, now {other['rows']}"
+        yield Check(f"rows of {name}", _status(same), counts)
+        if same:
             yield Check(f"order of {name}", _status(one.get("order") == other["order"]))
 
 

@@ -170,15 +170,17 @@ def gains(
     return sorted(every, key=lambda one: -one.estimate.gain)
 
 
-def verdict(found: Sequence[Gain], chance: float) -> str:
-    """The conclusion in two or three sentences, from gains (largest first) and the mean accuracy of guessing."""
+def verdict(found: Sequence[Gain], chance: float, images: int = 0) -> str:
+    """The conclusion in two or three sentences, from gains (largest first), accuracy of guessing, number of images."""
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
     if not alarms:
         margin = float(np.median([(one.estimate.high - one.estimate.low) / 2 for one in tested] or [0.0]))
         rows = max((one.estimate.rows for one in tested), default=0)
+        about = f" about {counted(images, 'image')}" if images else ""
         limit = (
-            f"These rows ({rows:,}) are too few for a verdict: gains are uncertain by about {100 * margin:.0f} points."
+            f"These rows ({rows:,}{about}) are too few for a verdict: gains are uncertain by about "
+            f"{100 * margin:.0f} points."
         )
         return (
             f"None of {counted(len(tested), 'tested shortcut')} is significantly above chance ({100 * chance:.1f}%). "

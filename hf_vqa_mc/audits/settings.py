@@ -58,8 +58,8 @@ class ProbeSettings(ProbeLimits):
         "Causal language model (folder or Hub name) used as a text-only probe.", default=None, panel=PROBES
     )
     largest_part: int | None = option(
-        "Divide the rows by image into random parts of about this many (1,000 or more): counts are made within each "
-        "part, and memory grows with the part. Trained probes are those of the first part.",
+        "Divide the rows by image into random parts of this many on average (1,000 or more): counts are made "
+        "within each part, and memory grows with the part. Trained probes are those of the first part.",
         default=None,
         check=("1,000 or more", lambda value: value >= 1000),
         panel=LARGE,

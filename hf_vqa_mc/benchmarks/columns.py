@@ -198,23 +198,23 @@ def question_ids(
             if not (why := _not_unique(ids, rows)):
                 used = f"{problem}; the ids of the column {shown(name)} are used instead"
                 return ids, name, (used,) if problem else ()
-            problem = problem or f"{location}: {name} is no column of ids, since {why}"
+            problem = problem or f"{location}: column {name} {why}"
             numbered = numbered or (name, _numbered(ids, rows))
         elif options.question_id:
             problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
     if options.question_id:
         raise InputError(f"{problem}; make the ids unique")
     if numbered and len(numbered[1].unique()) == len(rows):
-        return numbered[1], numbered[0], (f"{problem}; such ids are followed by the row number",)
+        return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
     return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
 
 
 def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
-    """Why texts are no ids: an empty one, or one that occurs twice; "" if they are."""
+    """What is wrong with texts as ids: an empty one, or one that occurs twice; "" if nothing."""
     if ids.null_count:
-        return f"it is empty in row {rows[pc.index(pc.is_null(ids), True).as_py()]}"
+        return f"has empty ids (first: row {rows[pc.index(pc.is_null(ids), True).as_py()]})"
     for first, again in repeats(ids)[:1].tolist():
-        return f"{shown(ids[again].as_py())} is in rows {rows[first]} and {rows[again]}"
+        return f"has repeated ids (first: {shown(ids[again].as_py())} in rows {rows[first]} and {rows[again]})"
     return ""
 
 

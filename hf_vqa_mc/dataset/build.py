@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.build_inputs import VariantInputs, divided, gather, work_folder, work_location
+from hf_vqa_mc.dataset.build_inputs import VariantInputs, check_unfinished, divided, gather, work_folder, work_location
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
@@ -199,6 +199,8 @@ def _check_output(location: str, source: Source, settings: BuildSettings) -> boo
     _check_folder_name(PurePath(location).name)
     if settings.uses_work or source.stream:
         work_location(settings, location)
+    if not settings.uses_work:
+        check_unfinished(source, location)
     if not is_url(location):
         check_output(Path(location), BUILT, settings.overwrite)
         return settings.overwrite

@@ -1,6 +1,7 @@
 """The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
 
 import contextlib
+import json
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.distributed_search import QUESTIONS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.storage import Storage, check_url, contains, is_url
 from hf_vqa_mc.options import subset
@@ -31,7 +32,7 @@ from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import code_state
 
 LOG = logging.getLogger(__name__)
-FINISHED: dict[str, str] = {}
+FINISHED: dict[str, Any] = {}
 """State of a build whose work folder is being removed."""
 OWN = re.compile(
     rf"({'|'.join(map(re.escape, (STATE, PLAN, VECTORS, PRIORS, UPLOAD)))}|part-\d{{5,}}|{QUESTIONS}.*)"
@@ -134,22 +135,25 @@ def work_folder(
         InputError: it holds another build or other files, another build uses it, or it cannot be written.
     """
     work = work_location(settings, location)
-    parts = {
-        "settings": [{**asdict(subset(settings, DecoySettings)), "plausible": None}, settings.largest_part, variants],
-        "word vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
-        "input files": input_contents(opened.source, settings.data_dir),
+    hashed = {
         "version of this package": code_state(),
+        "input files": input_contents(opened.source, settings.data_dir),
+        "word vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
     }
-    state = {name: fingerprint(part) for name, part in parts.items()}
+    more = {"source": opened.source.name, "largest_part": settings.largest_part, "variants": variants}
+    given = json.loads(json.dumps({**asdict(subset(settings, DecoySettings)), "plausible": None, **more}))
+    del given["word_vectors"]  # a path, compared by its content
+    state = {name: fingerprint(part) for name, part in hashed.items()} | given
     work.check_writable()
     with _locked(work):
         before = _state_of(work)
         if before == FINISHED:
             _remove(work)
-        elif differing := [name for name in state if before and before.get(name) != state[name]]:
+        elif before and (name := next((name for name in state if before.get(name) != state[name]), None)):
+            values = f"{name} {shown(before.get(name))}, now {shown(state[name])}"
             raise InputError(
-                f"{work.path()} holds an unfinished build with other {' and '.join(differing)}; repeat that build, "
-                "remove the folder, or give another one with --work"
+                f"{work.path()} holds an unfinished build with {f'other {name}' if name in hashed else values}; "
+                "repeat that build, remove the folder, or give another one with --work"
             )
         elif before:
             LOG.info("resuming the build in %s", work.path())
@@ -211,7 +215,17 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
     return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
 
 
-def _state_of(work: Storage) -> dict[str, str] | None:
+def check_unfinished(source: Source, location: str) -> None:
+    """Raise InputError if the default work folder of an output holds an unfinished build of the source."""
+    work = Storage(f"{location.rstrip('/')}.work")
+    if work.exists(STATE) and (_state_of(work) or FINISHED).get("source") == source.name:
+        raise InputError(
+            f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one; repeat "
+            "that build, or remove the folder"
+        )
+
+
+def _state_of(work: Storage) -> dict[str, Any] | None:
     """The state of the build that a folder belongs to; None if it is new. Others' hidden files do not matter."""
     if not work.exists(STATE) and all(name.startswith((".", f"{STATE}.")) for name in work.names()):
         return None

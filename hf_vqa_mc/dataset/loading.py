@@ -48,6 +48,8 @@ def config_names(dataset: str, expected: str = BUILT) -> list[str]:
     from datasets import get_dataset_config_names
 
     dataset, revision = at_revision(dataset)
+    if Path(dataset, "audit.json").is_file() and Path(dataset, "report.html").is_file():
+        raise InputError(f"{dataset} is the folder of an audit; give the dataset")
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():

@@ -176,9 +176,9 @@ def build_parts(source: str, work: Storage, executor: Executor, progress: Progre
     def read(name: str) -> list[dict[str, Any]]:
         return [work.read_json(f"{folder_of(part)}/{name}") for part in plan.parts]
 
-    largest, gigabytes = max(plan.rows), plan.memory / 1e9
-    message = "%s of up to %s triplets; each worker needs about %.1f GB of memory"
-    logging.getLogger("hf_vqa_mc").info(message, counted(len(plan.parts), "part"), f"{largest:,}", gigabytes)
+    number, size = counted(len(plan.parts), "part"), f"{sum(plan.rows) // len(plan.parts):,}"
+    message = "%s of about %s triplets on average, %s in the largest; each worker needs about %.1f GB of memory"
+    logging.getLogger("hf_vqa_mc").info(message, number, size, f"{max(plan.rows):,}", plan.memory / 1e9)
     run(build_part, "building parts")
     built = read(BUILT)
     merged = {name: _summed([part[name]["statistics"] for part in built]) for name in plan.variants}

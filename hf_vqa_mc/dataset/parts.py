@@ -2,7 +2,7 @@
 
 ::
 
-    WORK/state.json                                hash of inputs, settings and code
+    WORK/state.json                                settings; hashes of inputs and code
     WORK/part-00000/triplets-00000.parquet ...     the triplets of some images (`divide`)
     WORK/plan.json                                 settings and sizes; the division is complete (`plan_parts`)
     WORK/vectors.npz                               vectors of the words of the questions

@@ -80,8 +80,8 @@ class BuildSettings(ExecutorOptions, DecoySettings, ReadOptions):
     )
     embed_images: bool = option("Write the image into every row instead.", default=False, panel=IMAGES)
     largest_part: int | None = option(
-        "Divide the triplets by image into random parts of about this many (1,000 or more), each built with decoys of "
-        "its own: time grows with the dataset, memory with the part. By default all triplets are one part.",
+        "Divide the triplets by image into random parts of this many on average (1,000 or more), each built with "
+        "decoys of its own: time grows with the dataset, memory with the part. By default all triplets are one part.",
         default=None,
         check=("1,000 or more", lambda value: value >= 1000),
         panel=LARGE,

@@ -178,7 +178,7 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
 def _missing_file(path: Path) -> InputError:
     if not path.parent.is_dir():
         return InputError(f"word vectors {path}: there is no folder {path.parent}")
-    near = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=3, cutoff=0.5)
+    near = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=3, cutoff=0.65)
     hint = f"did you mean {', '.join(near)}?" if near else "expected a word2vec, GloVe or .kv file, or corpus"
     return InputError(f"word vectors {path}: no such file; {hint}")
 

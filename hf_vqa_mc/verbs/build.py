@@ -11,6 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
@@ -99,11 +100,13 @@ class BuildResult(Result):
                     yield f"{name}: {rows:,} left out: {reason}."
             yield from (f"{name}, {line}" for line in sets_in_words(statistics.get("closed_sets", {})))
             for kind, counts in statistics.get("fallbacks", {}).items():
-                fallback, missing = (counts[key] / max(counts["choices"], 1) for key in ("fallback", "missing"))
+                missing, all_choices = counts["missing"], max(counts["choices"], 1)
+                fallback = counts["fallback"] / all_choices
                 if fallback > 1 / 2:
                     yield f"{name}: {percent(fallback)} of its {kind} decoys are fallbacks; it mostly measures these."
                 if missing:
-                    yield f"{name}: {percent(missing)} of its {kind} decoys are missing; such rows have fewer choices."
+                    lacking = f"{counted(missing, f'{kind} decoy')} missing ({percent(missing / all_choices)})"
+                    yield f"{name}: {lacking}; such rows have fewer choices."
 
     def to_dict(self) -> dict[str, Any]:
         """All figures of the configs, as in statistics.json; fractions."""

@@ -156,8 +156,11 @@ def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
 
 def test_the_verdict_on_few_rows_is_that_they_are_too_few():
     ten = Shortcut(np.arange(10) < 5.0, name="x", sees=Sees("choices"), sentence="picks x")
-    text = verdict(gains([ten], np.full(10, 0.25), np.arange(10) // 2), 0.25)
-    assert "None of 1" in text and "These rows (10) are too few for a verdict: gains are uncertain by about" in text
+    text = verdict(gains([ten], np.full(10, 0.25), np.arange(10) // 2), 0.25, images=5)
+    assert (
+        "None of 1" in text
+        and "These rows (10 about 5 images) are too few for a verdict: gains are uncertain by about" in text
+    )
 
 
 @pytest.mark.slow

@@ -45,6 +45,24 @@ def test_other_rows_or_another_order_fail(run, audited, change, failed):  # noqa
     found = json.loads(result.stdout)
     assert (result.exit_code, found["verified"]) == (3, False)
     assert [one["what"] for one in found["checks"] if one["status"] == "FAILED"][:1] == failed
+    assert any(one["what"] == "figures" for one in found["checks"]) == (failed == ["rows of test"])
+
+
+def test_other_content_in_as_many_rows_is_named(run, audited):  # noqa: F811
+    data, certificate = audited
+    rows = data.read_text().splitlines()
+    data.write_text("\n".join([*rows[1:], rows[1]]))
+    result = run("verify", certificate, data).stdout
+    assert f"FAILED       rows of test: other content ({len(rows)} rows, as before)" in result
+    assert "figures: not recomputed, since the rows differ" in result
+
+
+def test_the_folder_of_an_audit_is_no_dataset(run, audited):  # noqa: F811
+    data, certificate = audited
+    for command in (("audit", data, "--against", certificate.parent), ("describe", certificate.parent)):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert f"{certificate.parent} is the folder of an audit; give the dataset" in result.stderr
 
 
 def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not_matter(run, audited, tmp_path):  # noqa: F811

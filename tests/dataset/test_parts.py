@@ -216,9 +216,11 @@ def test_a_killed_build_resumes_with_the_parts_that_it_finished(built, inputs, t
     assert len(finished) == 3
     assert not (tmp_path / "vqa_mc").exists()
     with pytest.raises(
-        InputError, match=r"vqa_mc.work holds an unfinished build with other settings; repeat that build"
+        InputError, match=r"vqa_mc.work holds an unfinished build with seed 0, now 1; repeat that build"
     ):
         vm.build("triplets", output=tmp_path / "vqa_mc", seed=1, **inputs)
+    with pytest.raises(InputError, match=r"vqa_mc.work holds an unfinished build of triplets, which would later repl"):
+        vm.build("triplets", output=tmp_path / "vqa_mc", **{**inputs, "largest_part": None})
     seen = {}
     for path in inputs["data_dir"].iterdir():
         path.touch()

@@ -108,7 +108,9 @@ def test_repeated_ids_and_missing_types():
     data["question_type"] = ["kind"] * 39 + [None]
     assert {("repeated_ids", 7), ("untyped", 39)} <= set(located(data))
     result = vm.lint(data)
-    assert "'q2' is in rows 2 and 7; such ids are followed by the row number" in " ".join(result.linting.notes)
+    assert "has repeated ids (first: 'q2' in rows 2 and 7); they are shown with their row number" in " ".join(
+        result.linting.notes
+    )
     frame = result.to_pandas().set_index("check")
     assert frame.loc["repeated_ids", ["question_id", "detail"]].tolist() == [
         "q2 (row 7)", "question_id 'q2', as in row 2",

@@ -207,7 +207,7 @@ def test_a_missing_file_suggests_near_names(tmp_path):
     with pytest.raises(InputError, match=r"no such file; did you mean glove\.6B\.100d\.txt\?"):
         load_word_vectors(str(tmp_path / "glove.6B.100.txt"))
     with pytest.raises(InputError, match=r"no such file; expected a word2vec, GloVe or \.kv file, or corpus"):
-        load_word_vectors(str(tmp_path / "xyz"))
+        load_word_vectors(str(tmp_path / "nofile.txt"))
     with pytest.raises(InputError, match="there is no folder"):
         load_word_vectors(str(tmp_path / "nowhere" / "glove.txt"))
     with pytest.raises(InputError, match="expected a file, this is a folder"):
