@@ -23,6 +23,7 @@ from hf_vqa_mc.decoys.distributed_search import QUESTIONS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.storage import Storage, check_url, contains, is_url
 from hf_vqa_mc.options import subset
@@ -159,10 +160,8 @@ def work_folder(
             LOG.info("resuming the build in %s", work.path())
         work.write_json(STATE, state)
         try:
-            yield work
-        except KeyboardInterrupt:
-            LOG.info("what is finished is kept in %s; the same command resumes", work.path())
-            raise
+            with resumable(work.path()):
+                yield work
         except InputError:
             if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
                 _remove(work)

@@ -1,6 +1,6 @@
 """Checkpoints of this package, which score the choices directly."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,8 @@ from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.extraction.model_files import folder_version
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
+from hf_vqa_mc.training.evaluation import check_use
+from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
     from hf_vqa_mc.extraction.pictures import RawImage
@@ -29,7 +31,8 @@ class CheckpointModel:
         name: folder or name on the Hub.
         device: such as ``cuda:1``; by default the GPU if there is one.
         batch_size: maximum number of questions per forward pass.
-        word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training.
+        word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training; with
+            vectors trained on the corpus such words are skipped, as by ``vqa-mc predict``.
         weights: whether it will be asked; else it stays on the CPU, without its image backbone.
 
     Raises:
@@ -48,10 +51,12 @@ class CheckpointModel:
         self.name, self.batch_size = name, batch_size
         local = Path(name).expanduser()
         self.version = folder_version(local, FILES) if local.is_dir() else None
-        options = {} if word_vectors is None else {"word_vectors": word_vectors}
-        self._model, self._processor = load_checkpoint(name, **options)
+        self._model, self._processor = load_checkpoint(name)
         kind = model_of(self._model.config)
         self.sees_images, self._is_open_ended = kind.sees_image, kind.open_ended
+        check_use(kind, name, word_vectors)
+        if not self._is_open_ended:
+            self._processor.text = with_word_vectors(self._processor.text, word_vectors)
         if not weights:
             return
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -61,6 +66,11 @@ class CheckpointModel:
         self._features = lru_cache(KEPT)(lambda image: self._processor.encoded_images([image])[0])
         answers = answers_of(self._model) if self._is_open_ended else []
         self._index_of = {text: index for index, text in enumerate(answers)}
+
+    def check_words(self, texts: Iterable[str]) -> None:
+        """Warn about words of questions and choices that will be skipped; raise InputError if they need a file."""
+        if not self._is_open_ended:
+            self._processor.text.check_words(texts)
 
     def scores(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The score of each choice; None for those that are not in the vocabulary of an open-ended model."""

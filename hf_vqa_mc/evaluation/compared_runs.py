@@ -14,13 +14,12 @@ import pyarrow.compute as pc
 from hf_vqa_mc.benchmarks.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.evaluation.inputs import FULL
-from hf_vqa_mc.evaluation.run_folder import SETTINGS
+from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.records import check_texts
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.text.markdown import one_line
 
-RESULTS, ROWS = "results.json", "rows.parquet"
 ACCURACY = "mc_accuracy"
 """The metric of vqa-mc evaluate, named as in vqa-mc score."""
 CLUSTER, QUESTION_TYPE = "cluster", "question_type"

@@ -84,8 +84,11 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     is_local = settings.executor == "local"
     with contextlib.ExitStack() as stack:
         given = _prepared(settings, progress, stack, weights=is_local)
-        LOG.info(_extent(given.prompts, given.jobs))
         folder = RunFolder(settings.output, given.run)
+        folder.check_results(given.jobs)
+        if hasattr(given.model, "check_words"):
+            given.model.check_words(given.prompts.texts(given.jobs))
+        LOG.info(_extent(given.prompts, given.jobs))
         executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
         with folder.open():
             if is_local:

@@ -247,6 +247,7 @@ class Figures:
             }
         return {
             "questions": len(self.rows),
+            "split_questions": len(self.questions),
             "chance": self.chance,
             "rotations": self.rotations,
             "tokens": self.tokens,

@@ -26,7 +26,7 @@ class ModelOptions:
     )
     engine: str = option(
         "Program that runs a model of transformers: transformers, or vllm in this process (extra vllm; letter and "
-        "generate only; no answer of vLLM itself was read yet).",
+        "generate only; not yet tested with real vLLM output).",
         default="transformers",
         check=("transformers or vllm", lambda value: value in ("transformers", "vllm")),
         panel=MODEL,

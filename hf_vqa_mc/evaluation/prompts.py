@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -93,6 +93,13 @@ class Prompts:
         instruction = self.method.instruction if listed else self.method.without_choices
         lines.append(instruction if self.instruction is None else self.instruction)
         return "\n".join(filter(None, lines))
+
+    def texts(self, jobs: Sequence[Job]) -> Iterator[str]:
+        """The questions and choices that jobs show."""
+        for row, has_question in dict.fromkeys((job.row, INPUTS[job.input].question) for job in jobs):
+            yield from self.questions.choices[row]
+            if has_question:
+                yield self.questions.questions[row]
 
     def image(self, given: Input, row: int) -> bytes | None:
         """The image file that an input shows."""

@@ -14,7 +14,8 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -26,11 +27,13 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
+from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.json_stream import read_json
 
 EVALUATIONS = Path("vqa_mc_evaluations")
 """The folder of the command's runs, which is created."""
 SETTINGS, ANSWERS, SHARES = "run.json", "answers.jsonl", "shares"
+RESULTS, ROWS = "results.json", "rows.parquet"
 _JOB = ("row", "input", "rotation")
 
 
@@ -129,13 +132,33 @@ class RunFolder(Answers):
             try:
                 self._check()
                 write_json(self.path / SETTINGS, self.settings, 1)
-                with (self.path / ANSWERS).open("ab") as self._file:
+                with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
                     self._file.truncate(self.read(self.path / ANSWERS))
                     self.collect()
                     yield self
             finally:
                 self._file = None
                 lock.release()
+
+    def check_results(self, jobs: Sequence[Job]) -> None:
+        """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
+        if self.path is None or not (self.path / RESULTS).is_file():
+            return
+        try:
+            found = read_json(self.path / RESULTS)
+            before = (found["questions"], list(found["inputs"]), found["rotations"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{self.path / RESULTS} is damaged; remove it, and it is written again") from error
+        inputs = list(dict.fromkeys(job.input for job in jobs))
+        rotations = max(Counter((job.row, job.input) for job in jobs).values())
+        now = (len({job.row for job in jobs}), inputs, rotations)
+        is_less = (now[0] < before[0], not set(before[1]) <= set(inputs), now[2] < before[2])
+        for name, old, new, less in zip(("questions", "inputs", "rotations"), before, now, is_less, strict=True):
+            if less:
+                raise InputError(
+                    f"--output {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose another "
+                    f"folder, or the same {name} or more to extend it"
+                )
 
     def collect(self) -> None:
         """Move the answers of calls on a cluster to the others; stopped at any moment, it can be done again."""

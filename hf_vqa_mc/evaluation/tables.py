@@ -37,6 +37,12 @@ def input_columns(figures: Figures) -> dict[str, list[str]]:
     return {heading: cells for heading, cells in columns.items() if any(cells)}
 
 
+def questions_of(figures: Figures) -> str:
+    """The number of questions, and whether they are a sample."""
+    asked, of_split = len(figures.rows), counted(len(figures.questions), "question")
+    return of_split if asked == len(figures.questions) else f"{asked:,} of {of_split} (random sample)"
+
+
 def notes(figures: Figures) -> Iterator[str]:
     """Sentences below the table."""
     yield "Percent and 95% intervals, clustered by image."

@@ -21,7 +21,7 @@ ALL_GPUS = "auto"
 
 
 class VllmModel:
-    """A vision-language or language model with a chat template, run by vLLM; no answer of vLLM itself was read yet.
+    """A vision-language or language model with a chat template, run by vLLM; not yet tested with real vLLM output.
 
     Args:
         name: folder or name on the Hub.

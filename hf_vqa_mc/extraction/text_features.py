@@ -91,14 +91,22 @@ class TextFeatures:
         """These features with the vocabulary of more training texts, looked up in the file; unchanged without one."""
         if self.file is None:
             return self
-        known = self.without | self._row.keys()
-        new = sorted({word for text in dict.fromkeys(texts) for word in words_of(text)} - known)
+        new = sorted(self._new_words(texts))
         rows, found = self.file.rows(new)
         words = np.array([*self.words, *(word for word, known in zip(new, found, strict=True) if known)], object)
         order = np.argsort(words, kind="stable")
         vectors = np.concatenate([self.vectors, rows[found]])[order]
         without = self.without | frozenset(new).difference(words)
         return replace(self, words=tuple(words[order]), vectors=vectors, without=without)
+
+    def check_words(self, texts: Iterable[str]) -> None:
+        """Warn about new words that `encode` skips; raise InputError if it refuses them."""
+        if self.file is None and (new := self._new_words(texts)):
+            self._report_new(new, self.new_words != "refuse")
+
+    def _new_words(self, texts: Iterable[str]) -> set[str]:
+        """Words that are not in the training vocabulary."""
+        return {word for text in dict.fromkeys(texts) for word in words_of(text)} - self.without - self._row.keys()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The mean vector of each text's words, not normalised.
@@ -174,7 +182,7 @@ class TextFeatures:
             warnings.warn(f"{found} and were skipped: {names}{remedy}", stacklevel=6)
         else:
             remedy = "" if self.name == CORPUS else f"{file}, or "
-            raise InputError(f'{found}: {names}; {remedy}skip such words with new_words="skip"')
+            raise InputError(f'{found}: {names}; {remedy}skip such words with the processor\'s new_words="skip"')
 
     def save(self, folder: Path) -> None:
         """Write the vectors to a checkpoint, atomically and deterministically."""

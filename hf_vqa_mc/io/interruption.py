@@ -5,12 +5,15 @@ raise others.
 """
 
 import contextlib
+import logging
 import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
+LOG = logging.getLogger("hf_vqa_mc")
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _received: list[signal.Signals] = []
 _reported: set[signal.Signals] = set()
@@ -47,6 +50,17 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def resumable(folder: str | Path) -> Iterator[None]:
+    """Log on an interruption that the folder has what is finished."""
+    try:
+        yield
+    except BaseException as error:
+        if is_interruption(error):
+            LOG.info("what is finished is kept in %s; the same command resumes", folder)
+        raise
 
 
 def is_interruption(error: BaseException) -> bool:

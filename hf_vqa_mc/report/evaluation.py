@@ -16,7 +16,8 @@ from hf_vqa_mc.evaluation.figures import Figures
 from hf_vqa_mc.evaluation.inputs import FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.methods import FAILED, METHODS
 from hf_vqa_mc.evaluation.prompts import Job
-from hf_vqa_mc.evaluation.tables import notes
+from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
+from hf_vqa_mc.evaluation.tables import notes, questions_of
 from hf_vqa_mc.io.atomic_file import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
@@ -24,7 +25,7 @@ from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
-REPORT, RESULTS, ROWS = "report.html", "results.json", "rows.parquet"
+REPORT = "report.html"
 OF_EACH = 12
 """Maximum number of example questions per reason."""
 MOST_TYPES = 40
@@ -65,7 +66,7 @@ def evaluation_html(done: Evaluation) -> str:
     facts = {
         "benchmark": plain(" ".join(filter(None, [done.run["dataset"], done.run["config"]])), 120),
         "split": plain(done.run["split"], 40),
-        "questions": count(len(figures.rows)),
+        "evaluated": questions_of(figures),
         "orders of the choices": count(figures.rotations) if figures.rotations > 1 else "",
         "chance": percent(figures.chance),
     }

@@ -132,7 +132,7 @@ def predict(
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
     check_output_files(outputs, inputs, overwrite)
     model, processor = load_checkpoint(checkpoint)
-    _check_use(model_of(model.config), str(checkpoint), word_vectors, question_encoder, attentions)
+    check_use(model_of(model.config), str(checkpoint), word_vectors, question_encoder, attentions)
     if counterexamples is not None and not model_of(model.config).explains:
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
     if question_encoder is not None:
@@ -171,8 +171,12 @@ def predict(
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)
 
 
-def _check_use(
-    model: "Model", checkpoint: str, word_vectors: str | None, question_encoder: str | None, attentions: Path | None
+def check_use(
+    model: "Model",
+    checkpoint: str,
+    word_vectors: str | None,
+    question_encoder: str | None = None,
+    attentions: Path | None = None,
 ) -> None:
     """Raise InputError if an option is given that a model does not use."""
     if word_vectors is not None and model.open_ended:

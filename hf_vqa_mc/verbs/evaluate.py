@@ -14,7 +14,6 @@ from hf_vqa_mc.evaluation.opening import VLLM
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, ExecutorOptions, option, settings, verb
 from hf_vqa_mc.result import Result
-from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class EvaluateSettings(ModelOptions, ExecutorOptions, BenchmarkOptions):
     method: str | None = option(
         "How the model answers: letter (the most probable letter), likelihood (the most probable choice), generate "
         "(the choice that the generated text names), or scores (of checkpoints of vqa-mc train). By default generate "
-        "with --base-url, scores for checkpoints, else letter; for an object in Python the first that it has.",
+        "with --base-url, scores for checkpoints, else letter; for a Python object the first that it implements.",
         default=None,
         panel=PROMPT,
     )
@@ -126,10 +125,10 @@ class EvaluateResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """A table with a line per input, notes, and the files."""
-        from hf_vqa_mc.evaluation.tables import input_columns, notes
+        from hf_vqa_mc.evaluation.tables import input_columns, notes, questions_of
 
         done = self.evaluation
-        model, method, count = done.run["model"], done.run["method"], counted(len(done.figures.rows), "question")
+        model, method, count = done.run["model"], done.run["method"], questions_of(done.figures)
         yield f"{model} on {done.location}: {count}, method {method}"
         yield TextTable(input_columns(done.figures), ("input",), ("input",))
         yield from notes(done.figures)

@@ -1,5 +1,7 @@
 """Checkpoints of vqa-mc train: they score as in training, and without the image as with features of zeros."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,33 @@ def test_what_it_saw_in_training_is_gone_without_the_image(made, tmp_path, model
     assert result.evaluation.run["method"] == "scores"
     idle = CheckpointModel(str(run.model_folder), weights=False)
     assert (idle.version, idle.sees_images) == (result.evaluation.run["model_version"], True)
+
+
+@pytest.fixture
+def word_file(tmp_path):
+    path = tmp_path / "vectors.txt"
+    words = "what color is the shape red green blue yellow".split()
+    path.write_text("".join(f"{word} {at} 1 {at % 3}\n" for at, word in enumerate(words)))
+    return path
+
+
+def test_words_that_were_not_in_training_are_skipped_with_a_warning_or_need_their_file(made, tmp_path, word_file):
+    folder, frame, features = made
+    other = frame.assign(question=[f"unseen {text}" for text in frame.question])
+    for vectors in ("corpus", str(word_file)):
+        run = vm.train(
+            str(folder / "made"), "colors", model="mlp-iqa", features=features, output=tmp_path / Path(vectors).stem,
+            model_settings={"hidden_size": 32}, word_vectors=vectors, **CONFIG | {"epochs": 1},
+        )  # fmt: skip
+        if vectors == "corpus":
+            with pytest.warns(UserWarning, match="1 words .* were skipped: 'unseen'"):
+                assert len(vm.evaluate(other, model=run.model_folder, inputs=["full"]).per_question) == 48
+        else:
+            with pytest.raises(vm.InputError, match=r"1 words .*'unseen'; give the file"):
+                vm.evaluate(other, model=run.model_folder, output=tmp_path / "evaluated")
+            assert not (tmp_path / "evaluated").exists()
+            vm.evaluate(other, model=run.model_folder, inputs=["choices-only"])
+            vm.evaluate(other, model=run.model_folder, inputs=["full"], word_vectors=str(word_file))
 
 
 def test_a_choice_outside_the_vocabulary_is_never_picked(made, tmp_path):

@@ -167,6 +167,42 @@ def test_other_settings_or_another_folder_are_rejected(tmp_path):
         vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("fewer", "message"),
+    [
+        ({"sample": 5}, r"--output .*run has results with questions 24, now 5; choose another folder, or"),
+        ({"inputs": ["full"]}, r"inputs \['full', 'no-image'\], now \['full'\]"),
+        ({"rotations": "1"}, "rotations 2, now 1"),
+    ],
+)
+def test_results_are_not_replaced_by_those_of_fewer_questions_inputs_or_rotations(tmp_path, fewer, message):
+    run, given = tmp_path / "run", {"inputs": ["full", "no-image"], "rotations": "2"}
+    vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=run, **given)
+    before = (run / "results.json").read_bytes()
+    with pytest.raises(vm.InputError, match=message):
+        vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=run, **given | fewer)
+    assert (run / "results.json").read_bytes() == before
+    (run / "results.json").unlink()
+    vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=run, **given | fewer)
+
+
+def test_an_interrupted_run_says_what_is_kept(tmp_path, caplog):
+    class Interrupted:
+        def generate(self, prompts):
+            raise KeyboardInterrupt
+
+    with caplog.at_level("INFO", "hf_vqa_mc"), pytest.raises(KeyboardInterrupt):
+        vm.evaluate(worlds.benchmark(), model=Interrupted(), output=tmp_path / "run")
+    assert f"what is finished is kept in {tmp_path / 'run'}; the same command resumes" in caplog.text
+
+
+def test_a_sample_is_called_one(tmp_path):
+    result = vm.evaluate(worlds.benchmark(), model=AlwaysC(), inputs=["full"], sample=5, output=tmp_path / "run")
+    assert (result.to_dict()["questions"], result.to_dict()["split_questions"]) == (5, 24)
+    for text in (repr(result), (tmp_path / "run" / "report.html").read_text()):
+        assert "5 of 24 questions (random sample)" in text
+
+
 def test_a_broken_image_is_named_and_the_run_goes_on(tmp_path):
     frame = worlds.benchmark()
     frame.at[3, "image"] = {"bytes": b"broken", "path": None}
@@ -175,8 +211,8 @@ def test_a_broken_image_is_named_and_the_run_goes_on(tmp_path):
     assert result.to_pandas().failed.tolist() == [2, 0]
     assert accuracy(result)["full"] == 1
     assert "question_id 'q2': the image cannot be read" in repr(result)
-    again = vm.evaluate(worlds.benchmark(), model=Sees(), inputs=["full"], output=tmp_path / "run")
-    assert again.to_pandas().failed.tolist() == [0]  # failures are asked again
+    again = vm.evaluate(worlds.benchmark(), model=Sees(), inputs=["full", "no-image"], output=tmp_path / "run")
+    assert again.to_pandas().failed.tolist() == [0, 0]  # failures are asked again
 
 
 def test_many_broken_images_do_not_end_a_run_and_are_asked_again(tmp_path):
