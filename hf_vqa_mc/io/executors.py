@@ -237,7 +237,9 @@ def _connect(address: str | None) -> None:
             ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError and others
         where = f"--address {address}" if address else "Ray could not be started"
-        raise InputError(f"{where}: {_first_line(error)}") from error
+        needs_token = "InvalidAuthToken" in str(error.__cause__)
+        reason = "the cluster requires a token; set RAY_AUTH_MODE=token" if needs_token else _first_line(error)
+        raise InputError(f"{where}: {reason}") from error
 
 
 @contextlib.contextmanager

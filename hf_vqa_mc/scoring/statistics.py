@@ -115,7 +115,7 @@ def proportion_interval(share: float, rows: float, freedom: float) -> tuple[floa
     hits, misses = share * rows, (1 - share) * rows
     low = min(middle - half, float(special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0)
     high = max(middle + half, float(special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0)
-    return max(float(low), 0.0), min(float(high), 1.0)
+    return min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)  # not beyond it by rounding
 
 
 def mean_of_each(

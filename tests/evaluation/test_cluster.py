@@ -198,7 +198,7 @@ def drive(pipe, *arguments):
     """Evaluate on a cluster, in a process of its own."""
     evaluating.SHARE_ROWS = 16
     pipe.send("ready")
-    benchmark, model, run, address = arguments
+    benchmark, model, run, address, os.environ["RAY_AUTH_MODE"] = arguments
     vm.evaluate(benchmark, model=model, output=run, executor="ray", address=address, workers=7, **OPTIONS)
 
 
@@ -210,7 +210,8 @@ def test_killed_workers_and_a_killed_driver_cost_what_was_on_its_way(
     import ray
 
     run = tmp_path / "run"
-    driver = started(drive, benchmark, vision_language, run, ray.get_runtime_context().gcs_address)
+    mode = os.environ.get("RAY_AUTH_MODE", "disabled")  # set by Ray in this process, not in the one that is forked
+    driver = started(drive, benchmark, vision_language, run, ray.get_runtime_context().gcs_address, mode)
     while not any(path.stat().st_size for path in (run / "shares").glob("*")):
         time.sleep(0.01)
         assert driver.is_alive()

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
@@ -49,6 +49,7 @@ def test_names_that_differ_in_what_cannot_be_seen_are_different():
 
 
 @settings(deadline=None)  # the first call imports scipy
+@example([(0.0, "a"), (1.1125369292536007e-308, "a")])
 @given(SCORES)
 def test_the_interval_holds_the_mean_and_does_not_depend_on_the_form_of_clusters(rows):
     scores, clusters = np.array([score for score, _ in rows]), [cluster for _, cluster in rows]
