@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
+from hf_vqa_mc.audits.folds import SET_ID
 from hf_vqa_mc.audits.gains import ALARM_LEVEL
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
@@ -101,7 +102,8 @@ def pooled_findings(parts: Sequence[Sequence[Finding]], rows: Sequence[NDArray[n
             for one in zip(*(finding.shares for finding in of_parts), strict=True)
         )
         where = np.concatenate([own[finding.rows] for own, finding in zip(rows, of_parts, strict=True)])
-        found.append(replace(of_parts[0], shares=sums, rows=np.sort(where)))
+        needs_all = any(finding.needs_all_rows for finding in of_parts)
+        found.append(replace(of_parts[0], shares=sums, rows=np.sort(where), needs_all_rows=needs_all))
     return found
 
 
@@ -172,7 +174,7 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     )
     shares = (len(where), len(rows)), always
     return [
-        _of_rows("duplicate rows", repeated, later, rows),
+        _of_rows("duplicate rows", repeated, later, rows, needs_all_rows=_in_sets(split) or MISSING in images),
         Finding("same question on several images", template, shares, where, needs_all_rows=True),
     ]
 
@@ -192,12 +194,17 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
     for what, where in shared.items():
         verb = "occur" if " and " in what else "occurs"
         template = f"In {{}} of the rows, the {what} also {verb} in the split {name}."
-        on_images = what.startswith("image")  # all rows of an image are in one part
+        on_images = what.startswith("image") and not (_in_sets(audited) or _in_sets(other))
         rows_found = np.flatnonzero(where)
         found.append(
             _of_rows(f"{what} also in {other.name}", template, rows_found, rows, needs_all_rows=not on_images)
         )
     return found
+
+
+def _in_sets(split: Split) -> bool:
+    """Whether rows of an image may be in different parts, since those of a closed set are in one."""
+    return SET_ID in split.original.column_names
 
 
 def _images(*splits: Split) -> list[NDArray[np.int64]]:

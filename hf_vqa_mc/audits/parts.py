@@ -16,6 +16,7 @@ from hf_vqa_mc.audits.auditing import Audit, Found, audit, of_found, search
 from hf_vqa_mc.audits.closed_sets import ExactSets
 from hf_vqa_mc.audits.findings import pooled_findings
 from hf_vqa_mc.audits.folds import SET_ID, sets_of
+from hf_vqa_mc.audits.probes.heuristics import LAST
 from hf_vqa_mc.audits.rows import PooledRows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import NotRun, Sees, Shortcut
@@ -141,8 +142,9 @@ class _Calls(Mapping[str, tuple[Any, ...]]):
 
 
 def _counted(split: Split) -> Split:
-    """The split without the original columns that are not read."""
-    columns = [name for name in (SET_ID, *PER_CHOICE) if name in split.original.column_names]
+    """The split without the original columns that are not read, and without closed sets that do not divide it."""
+    read = PER_CHOICE if sets_of(split) is None else (SET_ID, *PER_CHOICE)
+    columns = [name for name in read if name in split.original.column_names]
     return replace(split, original=split.original.select(columns))
 
 
@@ -169,13 +171,17 @@ def pool(found: Sequence[Found], rows: Sequence[NDArray[np.int64]]) -> Found:
     first, findings = found[0], pooled_findings([one.findings for one in found], rows)
     left_out = [NotRun(one.name, "not available with --largest-part") for one in findings if one.needs_all_rows]
     every, chances = _Scattered(rows), [one.rows.chance for one in found]
+    every_row = PooledRows(every([one.rows.positions for one in found], MISSING))
+    shortcuts = _pooled_shortcuts([one.shortcuts for one in found], chances, every)
+    if len(np.unique(every_row.sizes)) == 1:
+        shortcuts = [one for one in shortcuts if one.name != LAST]  # it is one of the positions
     return Found(
-        PooledRows(every([one.rows.positions for one in found], MISSING)),
+        every_row,
         [one for one in findings if not one.needs_all_rows],
         {reason: every([one.ambiguous[reason] for one in found], False) for reason in first.ambiguous},
         first.predictive_texts,
         _pooled_sets([one.exact for one in found], every),
-        _pooled_shortcuts([one.shortcuts for one in found], chances, every),
+        shortcuts,
         _pooled_shortcuts([one.cross_fitted for one in found], chances, every),
         first.not_run + left_out,
     )

@@ -156,3 +156,16 @@ def dies_once(marker, benchmark, settings):
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return count_part(benchmark, settings)
+
+
+def test_the_last_choice_is_picked_in_parts_with_equally_many_choices_too(rows):
+    """Only rows of some images have three choices."""
+    fewer = [row % 50 == 0 for row in range(4000)]
+    choices = [["a", "b", "c"] if few else ["a", "b", "c", "d"] for few in fewer]
+    columns = {"choices": choices, "label": [2] * 4000, "image_id": [str(row % 50) for row in range(4000)]}
+    for name, values in columns.items():
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, pa.array(values, rows.schema.field(name).type))
+    whole, pooled = (figures(audit_in_parts(benchmark(rows), settings)) for settings in (COUNTS, IN_PARTS))
+    assert pooled["last choice"] == whole["last choice"]
+    assert "last choice" not in figures(audit_in_parts(benchmark(rows.filter(~np.array(fewer))), IN_PARTS))

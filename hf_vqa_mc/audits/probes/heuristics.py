@@ -14,6 +14,7 @@ from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING
 
+LAST = "last choice"
 MOST_POSITIONS = 10
 """Number of positions with a heuristic each."""
 
@@ -34,8 +35,8 @@ def _position(index: int) -> Probe:
 
 
 def _last(context: Context) -> Prediction | None:
-    sizes = context.rows.sizes
-    if not context.split.ordered or sizes.min() == sizes.max():  # with equal sizes it is one of the positions
+    sizes, is_part = context.rows.sizes, context.split.numbers is not None
+    if not context.split.ordered or (sizes.min() == sizes.max() and not is_part):  # then it is one of the positions
         return None
     return context.prefer(context.rows.positions == sizes[:, None] - 1)
 
@@ -71,7 +72,7 @@ def _heuristic(
 
 HEURISTICS = (
     *(_position(index) for index in range(MOST_POSITIONS)),
-    Probe("last choice", Sees.CHOICES, "always picks the last choice", _last),
+    Probe(LAST, Sees.CHOICES, "always picks the last choice", _last),
     _heuristic("longest choice", "picks the longest choice", _lengths),
     _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),
     _heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
