@@ -11,12 +11,11 @@ A run that was stopped at any moment continues with the questions that have no a
 
 import json
 import os
-import shutil
 import socket
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -164,12 +163,16 @@ class RunFolder(Answers):
         """Move the answers of calls on a cluster to the others; stopped at any moment, it can be done again."""
         if self.path is None or self._file is None:
             return
-        for path in sorted((self.path / SHARES).glob("*.jsonl")):
+        paths = sorted((self.path / SHARES).glob("[0-9]*-[0-9]*.jsonl"))
+        for path in paths:
             found = Answers()
             found.read(path)
             self.add({job: reply for job, reply in found.replies.items() if self.lacks(job)})
         os.fsync(self._file.fileno())
-        shutil.rmtree(self.path / SHARES, ignore_errors=True)
+        for path in paths:
+            path.unlink()
+        with suppress(OSError):  # it is missing, or holds other files
+            (self.path / SHARES).rmdir()
 
     def _check(self) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -84,6 +85,21 @@ def test_findings_of_parts_are_added_and_those_that_need_all_rows_are_named(rows
     assert found.keys() < expected.keys()
     assert {one.name for one in pooled.not_run} == {"decoys that are never correct", "same question on several images"}
     assert not (pooled.possibly_correct ^ whole.possibly_correct).any()
+
+
+def test_rows_that_may_be_in_different_parts_are_not_compared(rows):
+    """Rows of a closed set are in one part, not those of an image; without images, those with the same texts."""
+    sets = pa.array([f"set {row // 2}" for row in range(4000)])
+    in_sets = replace(split_of(rows), original=rows.append_column("set_id", sets))
+    done = audit_in_parts(
+        replace(benchmark(rows), splits={"test": in_sets, "train": split_of(rows, "train")}), IN_PARTS
+    )
+    no_images = rows.set_column(rows.schema.get_field_index("image_id"), "image_id", pa.array([""] * 4000))
+    without = audit_in_parts(benchmark(no_images), IN_PARTS)
+    shared = {"duplicate rows", "decoys that are never correct", "same question on several images"}
+    leaks = {f"{what} also in train" for what in ("image", "image and question", "question and choices")}
+    assert {one.name for one in done.not_run} == shared | leaks
+    assert {one.name for one in without.not_run} == shared
 
 
 def test_trained_probes_are_those_of_the_first_part(rows):
