@@ -29,7 +29,7 @@ from hf_vqa_mc.io.executors import Executor, LocalExecutor
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
-BASE_BYTES, BYTES_PER_ROW = 500_000_000, 2_500
+BASE_BYTES, BYTES_PER_ROW = 500_000_000, 3_000
 """Memory of a worker, and of each row of its part: more than `.ci/bench parts` measures."""
 
 
