@@ -112,8 +112,8 @@ CHOICE_FORMS: dict[str, Columns] = {
         "question": QUESTIONS, "A": ["a", "a", None, "a"], "B": ["b", None, "b", ""], "C": ["c", "c", "c", "c"],
         "D": [None, "d", "", None], "answer": ["C", "D", "B", "A"]},
     "columns A to D of numbers": {
-        "question": QUESTIONS, "A": [1.5, 2.0, 1.0, 7.0], "B": [2.5, 3.0, 2.0, 8.0], "C": [float("nan"), 4.0, 3.0, 9.0],
-        "answer": ["B", "C", "A", "C"]},
+        "question": QUESTIONS, "A": [1.5, 2.0, 1.0, 7.0], "B": [2.5, 3.0, 2.0, 8.0],
+        "C": [float("nan"), 4.0, 3.0, 9.0], "answer": ["B", "C", "A", "C"]},
     "columns of booleans": {"question": QUESTIONS, "A": [True] * 4, "B": [False] * 4, "answer": ["A", "B", "A", "B"]},
     "columns option_a to option_d": {"question": QUESTIONS, **columns_named("option_{}", "abcd"), "answer": LETTERS},
     "columns Choice A to Choice D": {"question": QUESTIONS, **columns_named("Choice {}"), "answer": LETTERS},
@@ -277,7 +277,8 @@ COLUMN_NAMES: dict[str, Columns] = {
 }  # fmt: skip
 
 IMAGES: dict[str, Columns] = {
-    **{f"ids in {name}": {**LABELLED, name: [7, 7, 8, 9]} for name in ("image_id", "img_id", "imageId", "image_index")},
+    **{f"ids in {name}": {**LABELLED, name: [7, 7, 8, 9]} for name in (
+        "image_id", "img_id", "imageId", "image_index")},
     "ids of text, one empty": {**LABELLED, "image_id": ["7", "7", "", "9"]},
     "ids and bytes": {**LABELLED, "image_id": ["7", "7", None, "9"], "image": PICTURES},
     "bytes": {**LABELLED, "image": PICTURES},
@@ -514,12 +515,12 @@ SOURCES: dict[str, tuple[Callable[[Path], object], dict[str, Any]]] = {
     "folder of images with metadata": (image_folder, {}),
     "folder of save_to_disk": (saved_to_disk, {}),
     "folder, hidden labels in test": (files(train=PLAIN, validation=PLAIN, test=HIDDEN), {}),
-    "images next to the file": (next_to_images({**LABELLED, "image": ["x/a.png", "x/a.png", "x/b.png", "x/c.png"]}), {}),
+    "images next to the file": (
+        next_to_images({**LABELLED, "image": ["x/a.png", "x/a.png", "x/b.png", "x/c.png"]}), {}),
     "image files in a folder, by id": (
-        lambda folder: next_to_images({**LABELLED, "image_id": ["a", "a", "b", "c"]})(folder), {"images": "x"}),
+        next_to_images({**LABELLED, "image_id": ["a", "a", "b", "c"]}), {"images": "x"}),
     "image files in a folder, by file name": (
-        lambda folder: next_to_images({**LABELLED, "file_name": ["p/a.png", "p/a.png", "p/b.png", "p/c.png"]})(folder),
-        {"images": "x"}),
+        next_to_images({**LABELLED, "file_name": ["p/a.png", "p/a.png", "p/b.png", "p/c.png"]}), {"images": "x"}),
     "Dataset": (lambda folder: Dataset.from_dict(LABELLED), {}),
     "Dataset of a named split": (lambda folder: Dataset.from_dict(LABELLED, split="train"), {}),
     "Dataset, selected rows": (lambda folder: Dataset.from_dict(LABELLED).select([3, 1]), {}),

@@ -1,6 +1,6 @@
 """The golden files, and the script that rewrites them after a change that is meant to move them:
 
-``python -m tests.golden.rewrite [layouts] [scores] [easyvqa_part] [easyvqa] [gqa] [cocoqa]``, all by default.
+``python -m tests.golden.rewrite [NAME ...]``, by default all: layouts, scores and the groups of `builds.GROUPS`.
 """
 
 import json
@@ -91,7 +91,9 @@ def rows_in_lines(one: Any) -> str:
         f"  {json.dumps(name)}: [\n   " + ",\n   ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]"
         for name, rows in one["splits"].items()
     ]
-    others = "".join(f", {json.dumps(key)}: {json.dumps(one[key])}" for key in one if key not in ("evaluated", "splits"))
+    others = "".join(
+        f", {json.dumps(key)}: {json.dumps(one[key])}" for key in one if key not in ("evaluated", "splits")
+    )
     return f'{{"evaluated": {json.dumps(one["evaluated"])}{others}, "splits": {{\n' + ",\n".join(splits) + "}}"
 
 
@@ -101,9 +103,11 @@ def rewrite_scores() -> None:
 
     found = {metric.__name__: scores(metric.__name__) for metric in METRICS}
     lines = [
-        f"{json.dumps(metric)}: {{\n" + ",\n".join(f" {json.dumps(name)}: {json.dumps(one)}" for name, one in of.items())
-        + "}" for metric, of in found.items()
-    ]  # fmt: skip
+        f"{json.dumps(metric)}: {{\n"
+        + ",\n".join(f" {json.dumps(name)}: {json.dumps(one)}" for name, one in results.items())
+        + "}"
+        for metric, results in found.items()
+    ]
     (FOLDER / "scores.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

@@ -103,7 +103,9 @@ def mc_accuracy() -> dict[str, dict[str, Any]]:
     rng = Random(3)
     choices = [rng.sample(WORDS[:6] + WORDS[8:16], rng.choice([2, 4, 7])) for _ in range(ROWS)]
     references = [rng.randrange(len(texts)) for texts in choices]
-    indices = [rng.choice([label, rng.randrange(len(texts))]) for label, texts in zip(references, choices, strict=True)]
+    indices = [
+        rng.choice([label, rng.randrange(len(texts))]) for label, texts in zip(references, choices, strict=True)
+    ]
     texts = [rng.choice([row[index], row[index].upper(), ""]) for row, index in zip(choices, indices, strict=True)]
     names = ["orig", "iou", "qou", "random", "set"]
     kinds = [
@@ -193,8 +195,8 @@ def gqa_score() -> dict[str, dict[str, Any]]:
         kind = rng.choice(structural)
         gold = rng.choice(["yes", "no"] if kind in ("verify", "logical") else words)
         detailed = f"{kind}{rng.choice(['Attr', 'Rel', 'Obj'])}"
-        steps = [{"operation": "select", "argument": "cat (1)"}, {"operation": "relate", "argument": "_,left of,s (2)"},
-                 {"operation": "exist", "argument": "?"}, {"operation": "query", "argument": "name"}]  # fmt: skip
+        operations = (("select", "cat (1)"), ("relate", "_,left of,s (2)"), ("exist", "?"), ("query", "name"))
+        steps = [{"operation": operation, "argument": argument} for operation, argument in operations]
         references.append({
             "question_id": name, "imageId": f"n{number % 40}", "isBalanced": rng.random() < 0.8,
             "question": "What is " + " ".join(rng.choices(words, k=rng.randint(1, 8))) + "?", "answer": gold,
@@ -208,9 +210,11 @@ def gqa_score() -> dict[str, dict[str, Any]]:
         })  # fmt: skip
         prediction = rng.choice([gold, gold.lower(), rng.choice(words), "yes"])
         answers.append({"question_id": name, "prediction": prediction})
-        choices[name] = {"valid": rng.sample(words, 3) + ["yes"], "plausible": rng.sample(words, 2)}
+        choices[name] = {"valid": [*rng.sample(words, 3), "yes"], "plausible": rng.sample(words, 2)}
         size = rng.choice([1, 3, 7])
-        attentions.append({"question_id": name, "attention": [[rng.random() for _ in range(size)] for _ in range(size)]})
+        attentions.append(
+            {"question_id": name, "attention": [[rng.random() for _ in range(size)] for _ in range(size)]}
+        )
     boxes = {"0": (0, 0, 50, 40), "1": (10, 5, 33, 27), "2": (80, 30, 60, 60), "9": (0, 0, 1, 1)}
     objects = {name: dict(zip("xywh", box, strict=True)) for name, box in boxes.items()}
     graphs = {f"n{number}": {"width": 100 + number, "height": 80, "objects": objects} for number in range(40)}
@@ -231,7 +235,7 @@ def gqa_score() -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-def set_accuracy() -> dict[str, dict[str, Any]]:
+def set_accuracy() -> dict[str, dict[str, Any]]:  # noqa: C901  loops over kinds of sets
     """Sets of all kinds and sizes, grids, Latin squares, rows in no set."""
     rng = Random(7)
     columns: dict[str, list[Any]] = {name: [] for name in (
