@@ -23,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
+from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
@@ -180,7 +181,8 @@ def accepted_pairs(variant: BuiltVariant) -> set[tuple[str, str]]:
         columns = (table[name].to_pylist() for name in ("choices", "choice_kinds", "choice_fallback", "label"))
         for choices, kinds, fallback, label in zip(*columns, strict=True):
             for kind in ("iou", "qou"):
-                texts = [t for t, k, f in zip(choices, kinds, fallback, strict=True) if k == kind and not f]
+                number = kind_number(kind)
+                texts = [t for t, k, f in zip(choices, kinds, fallback, strict=True) if k == number and not f]
                 texts.append(choices[label])
                 found.update((min(a, b), max(a, b)) for n, a in enumerate(texts) for b in texts[:n])
     return found

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from operator import add, contains, itemgetter
 from typing import Any, TypedDict
 
 import numpy as np
@@ -177,16 +178,19 @@ def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], ex
 
 def _steps(columns: Questions) -> list[int]:
     expected = "a list of records whose operation and argument are text"
-    exist, query_name, choose_name = UNCOUNTED_STEPS
+    texts = itemgetter("operation", "argument")
     counts = []
     for row, operations in enumerate(columns["semantic"]):
         if not isinstance(operations, list | tuple):
             raise columns.wrong(row, "semantic", expected)
         try:
-            steps = [operation["operation"] + ": " + operation["argument"] for operation in operations]
+            steps = list(map(": ".join, map(texts, operations)))
         except (KeyError, TypeError):  # no record, or no text in it
             raise columns.wrong(row, "semantic", expected) from None
-        counts.append(sum(not (exist in step or query_name in step or choose_name in step) for step in steps))
+        program = "\n".join(steps)
+        if any(map(program.__contains__, UNCOUNTED_STEPS)):
+            steps = [step for step in steps if not any(map(step.__contains__, UNCOUNTED_STEPS))]
+        counts.append(len(steps))
     return counts
 
 
@@ -201,22 +205,25 @@ def _plausible(
     if choices is None:
         return 0.0, 0.0
     known = by_question_id("choices", choices)
-    counts = {"valid": 0, "plausible": 0}
-    for question_id, answer, type_name in zip(columns["question_ids"], predicted, detailed, strict=True):
-        if question_id not in known:
-            raise InputError(
-                f"question {question_id!r} is not in choices; expected valid and plausible answers for every question"
-            )
-        of_question = known[question_id]
-        for name in counts:
-            listed: Any = of_question.get(name) if isinstance(of_question, RECORD) else None
-            if not _are_texts(listed):
-                raise InputError(
-                    f"question {question_id!r}: {name} in choices is {shown(listed)}, expected a list of text"
-                )
-            accepted = COMMON_ANSWERS if "Common" in type_name else listed
-            counts[name] += answer in (accepted if form is None else map(form, accepted))
-    return counts["valid"] / columns.count, counts["plausible"] / columns.count
+    try:
+        records = [known[question_id] for question_id in columns["question_ids"]]
+    except KeyError as error:
+        raise InputError(
+            f"question {error.args[0]!r} is not in choices; expected valid and plausible answers for every question"
+        ) from None
+    is_common = ["Common" in type_name for type_name in detailed]
+    shares = []
+    for name in ("valid", "plausible"):
+        lists = [record.get(name) if isinstance(record, RECORD) else None for record in records]
+        if not all(map(_are_texts, lists)):
+            row = next(row for row, listed in enumerate(lists) if not _are_texts(listed))
+            where = f"question {columns['question_ids'][row]!r}"
+            raise InputError(f"{where}: {name} in choices is {shown(lists[row])}, expected a list of text")
+        accepted = [COMMON_ANSWERS if common else listed for common, listed in zip(is_common, lists, strict=True)]
+        if form is not None:
+            accepted = [list(map(form, listed)) for listed in accepted]
+        shares.append(sum(map(contains, accepted, predicted)) / columns.count)
+    return shares[0], shares[1]
 
 
 def _are_texts(listed: object) -> bool:
@@ -230,17 +237,20 @@ def _are_texts(listed: object) -> bool:
 def _chi_square(columns: Questions, golds: Sequence[str], predicted: Sequence[str]) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
     groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
-    cells = Counter(zip(groups, golds, strict=True))
-    expected = {cell: count for cell, count in cells.items() if cell[0] is not None}
-    if not expected:
+    answers = {answer: number for number, answer in enumerate({*golds, *predicted})}
+    sizes = Counter(group for group in groups if group is not None)
+    if not sizes:
         raise InputError("no balanced question has a global group: there are no distributions of answers to compare")
-    observed = Counter(zip(groups, predicted, strict=True))
-    distances: dict[str | None, float] = defaultdict(float)
+    cell_of = {group: number * len(answers) for number, group in enumerate(sizes)}
+    cells = [cell_of.get(group, -len(answers)) for group in groups]  # negative without a group
+    expected = Counter(map(add, cells, map(answers.__getitem__, golds)))
+    observed = Counter(map(add, cells, map(answers.__getitem__, predicted)))
+    distances: dict[int, float] = defaultdict(float)
     for cell, count in expected.items():
-        distances[cell[0]] += (observed[cell] - count) ** 2 / count
-    sizes = Counter(groups)
-    weighted = sum(distance * sizes[group] for group, distance in distances.items())
-    return weighted / sum(expected.values())
+        if cell >= 0:
+            distances[cell // len(answers)] += (observed[cell] - count) ** 2 / count
+    weighted = sum(distances[number] * size for number, size in enumerate(sizes.values()))
+    return weighted / sizes.total()
 
 
 def _grounding(

@@ -98,5 +98,5 @@ def as_list(name: str, column: object) -> list[Any]:
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes | bytearray | memoryview):
         raise InputError(f"{name} is {type(column).__name__}, expected a list")
     if not any(issubclass(kind, np.ndarray) for kind in set(map(type, listed))):
-        return list(listed)
+        return listed if isinstance(listed, list) else list(listed)
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in listed]
