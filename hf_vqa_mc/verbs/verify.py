@@ -97,8 +97,8 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
 
     has_configs = isinstance(settings.dataset, str | Path) and not Path(settings.dataset).is_file()
     if settings.file.name == INVENTORY:
-        config, hashes = _stored_hashes(settings.file, settings.config)
-        built = BenchmarkOptions(settings.dataset, config if has_configs else None).read(progress)
+        name, hashes = _stored_hashes(settings.file, settings.config)
+        built = BenchmarkOptions(settings.dataset, name if has_configs else None).read(progress)
         return VerifyResult(tuple(compare_rows(hashes, split_hashes(built))))
     stored = read_audit(settings.file)
     config = settings.config or (stored.get("config") if has_configs else None)
