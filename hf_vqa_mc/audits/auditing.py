@@ -12,9 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
-from hf_vqa_mc.audits.certificate import certificate
 from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, exact_sets
 from hf_vqa_mc.audits.combined import combined, mean_probabilities
+from hf_vqa_mc.audits.comparison import certificate
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.gains import Gain, gains, verdict

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
     PREFERRED,
-    PREVIEW,
     Inventory,
     about_sources,
     canary_of,
     configs_of,
     is_open,
-    pictured,
 )
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_set import LeftOut
@@ -64,8 +62,6 @@ def card_text(inventory: Inventory) -> str:
         closed=bool(built) and all(VARIANTS[name].closed for name in built if name in VARIANTS),
         kinds=list(CHOICE_KINDS),
         described_kinds=dict.fromkeys(kind for name, (kind, _) in methods().items() if name in sets and kind.card),
-        pictured=pictured(inventory),
-        picture_file=PREVIEW,
         config_with_images=_config_with_images(inventory),
         citations=citations(inventory),
         **_hashes(inventory),

@@ -1,7 +1,6 @@
 """The dataset folder, which ``load_dataset`` reads from disk and which can be uploaded to the Hub unchanged."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
@@ -20,10 +19,8 @@ from hf_vqa_mc.dataset.image_files import ImageFiles
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
     INVENTORY,
-    PREVIEW,
     Inventory,
     configs_of,
-    pictured,
     read_inventory,
     with_source,
     write_inventory,
@@ -31,7 +28,7 @@ from hf_vqa_mc.dataset.inventory import (
 from hf_vqa_mc.dataset.row_hashes import row_hashes
 from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, new_folder
 from hf_vqa_mc.io.manifest import Entry, sha256_of
 from hf_vqa_mc.io.progress import Progress, silent
@@ -53,7 +50,7 @@ def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
     if inventory is None or not inventory.get(key):
         return None
     listed = {name: sha256 for config in configs_of(inventory).values() for name, sha256 in config["files"].items()}
-    names = (*listed, CARD, CROISSANT, INVENTORY, *([PREVIEW] if pictured(inventory) else []))
+    names = (*listed, CARD, CROISSANT, INVENTORY)
     found = {name: folder / name for name in names if (folder / name).is_file()}
     return {name: (path.stat().st_size, listed.get(name) or sha256_of(path)) for name, path in found.items()}
 
@@ -134,44 +131,6 @@ def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False
     return _publish_source(output, source, fill, overwrite)
 
 
-def put_picture(folder: Path, config: str, picture: bytes, overwrite: bool = False) -> Path:
-    """Add a preview picture to a built folder and show it on the card.
-
-    A later build of the config's source removes the picture, as its questions are outdated; builds of other sources
-    keep it.
-
-    Args:
-        folder: output of a build.
-        config: whose questions the picture shows.
-        picture: content of the PNG file.
-        overwrite: as for `write_folder`.
-
-    Returns:
-        Path of the picture.
-
-    Raises:
-        InputError: the folder was not written by a build, or has no such config.
-        OSError: it cannot be written; the folder is unchanged.
-    """
-
-    def keep(old: Path | None, names: list[str]) -> None:
-        inventory = read_inventory(old) if old else None
-        if old is None or inventory is None:
-            raise InputError(
-                f"{folder}: vqa-mc build did not write this folder (it has no {INVENTORY} of vqa-mc build)"
-            )
-        if config not in configs_of(inventory):
-            raise unknown_name(f"config of {folder}", config, configs_of(inventory))
-        (new.tree / PREVIEW).write_bytes(picture)
-        _write_card(new.tree, {**inventory, "preview": {"config": config}})
-        carry_over(old, new.tree, names)
-
-    with new_folder(folder, BUILT, overwrite) as new:
-        new.keep = keep
-        new.publish()
-    return Path(os.path.realpath(folder)) / PREVIEW
-
-
 def _write_card(tree: Path, inventory: Inventory) -> None:
     """Write ``statistics.json``, ``README.md`` and ``croissant.json``."""
     write_inventory(tree, inventory)
@@ -194,8 +153,7 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
             if before and old:
                 earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
-                outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
-                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *outdated, *(earlier - kept)})
+                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *(earlier - kept)})
             _write_card(new.tree, inventory)
 
         new.keep = keep

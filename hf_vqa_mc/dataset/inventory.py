@@ -10,7 +10,7 @@
 A config has ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, except
 for images, ``statistics`` and ``example`` (a row); a multiple-choice one has ``row_hashes``: those of `RowHashes` by
 split. An open-ended config also has ``open_ended`` (description, columns,
-features as JSON text, before). With ``preview`` (``{"config": ...}``) the card shows ``preview.png``.
+features as JSON text, before).
 
 A folder of ``vqa-mc remedy`` has no sources but ``configs``: each with ``splits``, ``files``, ``file_bytes`` and
 ``row_hashes``, its published ``dataset`` and ``config``, ``features`` as JSON text, ``title`` and ``text`` for the
@@ -29,8 +29,6 @@ from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
 
 INVENTORY = "statistics.json"
-PREVIEW = "preview.png"
-"""The picture on the card."""
 WRITTEN_BY = "hf_vqa_mc"
 LAYOUT = 1
 """Version of the format; increased when earlier versions of the package can no longer add to a folder."""
@@ -108,17 +106,7 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     kept = {images: before[images]} if images in before else {}
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
     inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
-    shown = pictured(old) if old else None
-    if shown and shown not in before and shown not in entry["configs"]:  # else it shows questions of the old build
-        inventory["preview"] = {"config": shown}
     return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
-
-
-def pictured(inventory: Inventory) -> str | None:
-    """The config shown in the card's picture; None without a picture."""
-    preview = inventory.get("preview")
-    config = preview.get("config") if isinstance(preview, dict) else None
-    return config if isinstance(config, str) and config in configs_of(inventory) else None
 
 
 def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:

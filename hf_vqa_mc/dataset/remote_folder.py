@@ -7,15 +7,13 @@ from tempfile import TemporaryDirectory
 
 from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.croissant import CROISSANT
-from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory
+from hf_vqa_mc.dataset.inventory import INVENTORY, Inventory
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.manifest import MANIFEST, files_in
 from hf_vqa_mc.io.storage import Storage
 from hf_vqa_mc.sources.source import source_of
 
-_OWN = re.compile(
-    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, PREVIEW, CROISSANT)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
-)
+_OWN = re.compile(rf"{'|'.join(map(re.escape, (CARD, INVENTORY, CROISSANT)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet")
 """Names of the files of a dataset folder."""
 
 

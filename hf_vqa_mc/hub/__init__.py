@@ -1,4 +1,4 @@
-"""Pushing to the Hub: dataset folders, checkpoints, metrics and studies as Spaces, results of evaluations."""
+"""Pushing to the Hub: dataset folders, checkpoints, metrics as Spaces, results of evaluations."""
 
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,6 @@ PUSHABLES: "Listing[Pushable]" = Listing(
         "model": "hf_vqa_mc.hub.model_folder:MODEL",
         "metric": "hf_vqa_mc.hub.metric_space:METRIC",
         "results": "hf_vqa_mc.hub.eval_results:RESULTS",
-        "every-eval-ever": "hf_vqa_mc.hub.every_eval_ever:EVERY_EVAL_EVER",
         "space": "hf_vqa_mc.hub.audit_space:SPACE",
-        "study": "hf_vqa_mc.studies.space:STUDY",
     },
 )

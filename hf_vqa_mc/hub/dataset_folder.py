@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.card_text import title
 from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
-from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
+from hf_vqa_mc.dataset.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.manifest import sha256_of
@@ -35,7 +35,7 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
-    files = [_file(folder, one) for one in (CARD, INVENTORY, *_picture(inventory))]
+    files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
         files.append(_file(folder, path, sha256))
@@ -68,7 +68,7 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
 
 
 def outdated_files(shipment: Shipment, before: Inventory, existing: Collection[str], *, replace: bool) -> list[str]:
-    """The data files and card picture of an earlier push that a new push removes.
+    """The data files of an earlier push that a new push removes.
 
     ``before`` is the repository's inventory, ``existing`` are its files. Raises InputError if whole configs would be
     removed without ``replace``.
@@ -82,12 +82,7 @@ def outdated_files(shipment: Shipment, before: Inventory, existing: Collection[s
             "... --output FOLDER --overwrite), or add --replace"
         )
     sent = {file.path for file in shipment.files}
-    known = (*files_of(before, name), *_picture(before))
-    return sorted(path for path in known if path not in sent and path in existing)
-
-
-def _picture(inventory: Inventory) -> tuple[str, ...]:
-    return (PREVIEW,) if pictured(inventory) else ()
+    return sorted(path for path in files_of(before, name) if path not in sent and path in existing)
 
 
 def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:

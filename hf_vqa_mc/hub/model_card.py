@@ -202,8 +202,6 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     question = _EXAMPLES.get(record.get("settings", {}).get("questions"), "What is on the table?")
     example = {**image, "question": question, **choices}
     model = MODELS[record["model"]] if record.get("model") in MODELS else None
-    listed = [[question], *([one] for one in choices.values()), *([one] for one in image.values())]
-    captions = ['captions=["a man on a horse"]'] if model and "caption_bags" in model.inputs else []
     return {
         "record": record,
         "source": record.get("source", {}),
@@ -222,7 +220,6 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "chosen_on": "" if record.get("steps") == 0 else chosen_on,
         **({} if started is None else {"initialised_from": started}),
         "example": json.dumps(example),
-        "arguments": ", ".join([*map(json.dumps, listed), *captions]),
         "reads_files": record.get("image_features", {}).get("revision") == IMPORTED,
         "held_out": HELD_OUT,
         "measured": [*measured[::-1], *_also_tested(record, figures)],

@@ -66,12 +66,6 @@ class Request:
     """NAMESPACE/NAME of an evaluated dataset"""
     task: str | None = None
     """id of its task"""
-    model: str | None = None
-    """NAMESPACE/NAME of an evaluated model"""
-    organization: str | None = None
-    """who evaluated it"""
-    relationship: str | None = None
-    """of who evaluated it to who made it"""
 
 
 @dataclass(frozen=True)

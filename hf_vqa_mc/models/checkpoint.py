@@ -101,7 +101,6 @@ def _config(folder: Path) -> PreTrainedConfig:
         raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint written by vqa-mc train")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        vars(config).pop("auto_map", None)  # of code that a repository has and checkpoints that are saved have not
         if model_of(config).open_ended and "id2label" not in read_json(path):
             raise InputError("it has no vocabulary of answers (id2label)")
     except Exception as error:  # transformers and huggingface_hub raise various errors for invalid files

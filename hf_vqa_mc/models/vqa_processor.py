@@ -1,7 +1,7 @@
 """What the processors of all models share: image features, options of ``from_pretrained``, and their file."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -55,8 +55,6 @@ class VqaProcessor(ProcessorMixin):
 
     text_inputs: ClassVar[tuple[str, ...]]
     """inputs of texts that the class can make"""
-    auto_map: Mapping[str, str] | None = None
-    """set by transformers while it saves a processor together with the portable code that it was loaded from"""
 
     def __init__(
         self, image_kind: FeatureKind | None, inputs: Collection[str], backbone: str | Backbone | None
@@ -188,7 +186,6 @@ class VqaProcessor(ProcessorMixin):
             "inputs": sorted(self.inputs),
             "image_features": None if self.image_kind is None else self.image_kind.as_json(),
             **({"word_changes": self.word_changes.as_json()} if self.word_changes else {}),
-            **({"auto_map": self.auto_map} if self.auto_map else {}),
         }
 
     def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:

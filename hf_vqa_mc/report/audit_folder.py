@@ -3,7 +3,7 @@
 import io
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
-from hf_vqa_mc.audits.releases import Releases
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
@@ -24,7 +23,6 @@ from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_b
 from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, spec_of
-from hf_vqa_mc.report.badge import badge_svg
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
@@ -32,7 +30,7 @@ MOST_BYTES = 255
 """Maximum length of a file name."""
 AUDITS = Path("vqa_mc_audit")
 AUDITED = FolderKind("vqa-mc audit", remedy="choose another folder")
-REPORT, FIGURES, ROWS, BADGE = "report.html", "audit.json", "rows.parquet", "badge.svg"
+REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
 """Maximum number of example rows per reason."""
 BIASED = "high bias: question and choices predict the target"
@@ -108,7 +106,7 @@ def staged_audit(
     remedy: str = "",
     overwrite: bool = False,
     sets: Mapping[str, Any] | None = None,
-    changes: Releases | None = None,
+    changes: Sequence[str] = (),
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
@@ -120,10 +118,10 @@ def staged_audit(
         remedy: command that replaces the decoys, for the report.
         overwrite: replace changed files of an earlier audit.
         sets: statistics of the closed answer sets of the remedied split, if there are some.
-        changes: from ``done`` to ``after`` if these are releases of a benchmark.
+        changes: what changed since an earlier release.
 
     Returns:
-        The staged folder and its files: report.html, audit.json, rows.parquet and badge.svg (of ``after`` if given).
+        The staged folder and its files: report.html, audit.json and rows.parquet (of ``after`` if given).
 
     Raises:
         OSError: they cannot be written; an earlier audit is unchanged.
@@ -133,17 +131,15 @@ def staged_audit(
     figures, later, later_examples = before, None, []
     if after is not None:
         later = after.as_json() | ({"closed_sets": sets} if sets else {})
-        figures = {"before": before, "after": later} | ({"changes": changes.as_json()} if changes else {})
+        figures = {"before": before, "after": later}
         ids, later_ids = (one.benchmark.test.rows["question_id"].to_pylist() for one in (done, after))
         same = {name: row for row, name in enumerate(later_ids)}
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
-    sentences = list(changes.sentences()) if changes else []
-    page = report_html(before, _examples(done, notes), later, later_examples, remedy, sentences)
+    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes)
     folder.parent.mkdir(exist_ok=True)
     with new_folder(folder, AUDITED, overwrite) as new:
         contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}
-        contents |= {BADGE: badge_svg(later or before).encode()}
         for name, content in contents.items():
             (new.tree / name).write_bytes(content)
         yield new, [folder / name for name in contents]

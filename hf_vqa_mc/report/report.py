@@ -34,7 +34,7 @@ def report_html(
     remedy: str = "",
     changes: Sequence[str] = (),
 ) -> str:
-    """The report of an audit, or of the audits before and after a remedy or another change.
+    """The report of an audit, or of the audits before and after a remedy.
 
     The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
     without figures are omitted. The result is deterministic.
@@ -45,7 +45,7 @@ def report_html(
         after: the same for the remedied benchmark.
         after_examples: example questions of the remedied benchmark.
         remedy: command that replaces the decoys, shown at the end if not empty.
-        changes: sentences about what changed from one release to the next; empty for a remedy.
+        changes: lines about what changed since an earlier release.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
     later = {(example.question_id, example.question): example for example in after_examples}
@@ -59,8 +59,7 @@ def report_html(
 
 def report_values(sides: Sides, changes: Sequence[str] = ()) -> dict[str, Any]:
     """The values of the report's template; ``changes`` as in `report_html`."""
-    event = "new release" if changes else "remedy"
-    named = sides["after" if changes else "before"]
+    named = sides["before"]
     texts = {
         name: {side: plain(audit[name], most) for side, audit in sides.items() if audit.get(name)}
         for name, most in (("read_as", 600), ("caveat", 600), ("verdict", 1000))
@@ -86,8 +85,7 @@ def report_values(sides: Sides, changes: Sequence[str] = ()) -> dict[str, Any]:
         "histogram": histogram(sides),
         "leaks": leak_plot(sides),
         "square": SQUARE,
-        "not_run": _not_run(sides, event),
-        "event": event,
+        "not_run": _not_run(sides),
         "changes": changes,
     }
 
@@ -147,7 +145,7 @@ def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _not_run(sides: Sides, event: str) -> list[tuple[str, str]]:
+def _not_run(sides: Sides) -> list[tuple[str, str]]:
     """Probes that were not run and splits that were skipped, with the reasons, and the side if only one."""
     of_sides: dict[tuple[str, str], list[str]] = {}
     for side, audit in sides.items():
@@ -156,7 +154,7 @@ def _not_run(sides: Sides, event: str) -> list[tuple[str, str]]:
         for name, reason in probes + splits:
             of_sides.setdefault((name, plain(reason, 400)), []).append(side)
     return [
-        (name if len(found) == len(sides) else f"{name} ({found[0]} the {event})", reason)
+        (name if len(found) == len(sides) else f"{name} ({found[0]} the remedy)", reason)
         for (name, reason), found in of_sides.items()
     ]
 

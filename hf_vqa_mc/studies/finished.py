@@ -111,18 +111,17 @@ class Finished:
         return [folder / name for name in names]
 
 
-def finished(study: Study, copy: Study | None = None, passed: float = PASSED) -> Finished:
+def finished(study: Study, passed: float = PASSED) -> Finished:
     """The results of a study.
 
     Args:
-        study: knows the labels.
-        copy: has the answers; the study itself without it.
+        study: an open study.
         passed: fraction of attention checks below which an annotator's answers do not count.
 
     Raises:
-        InputError: there are no answers that count, or the copy is of another study.
+        InputError: there are no answers that count.
     """
-    answered = study.answers(copy)
+    answered = study.answers()
     form = study.kind.form
     checks: dict[int, list[bool]] = {}
     for one in answered:
@@ -131,11 +130,10 @@ def finished(study: Study, copy: Study | None = None, passed: float = PASSED) ->
     excluded = sorted(number for number, results in checks.items() if sum(results) < passed * len(results))
     counted = [one for one in answered if not one.item.control and one.annotator not in excluded]
     if not counted:
-        path = (copy or study).path
         if excluded:
             raise InputError(
-                f"{path}: all answers are of annotators who fail the attention checks ({len(excluded)}); --passed 0 "
-                "counts them"
+                f"{study.path}: all answers are of annotators who fail the attention checks ({len(excluded)}); "
+                "--passed 0 counts them"
             )
-        raise InputError(f"{path} has no answers; serve the study first: vqa-mc study serve")
+        raise InputError(f"{study.path} has no answers; serve the study first: vqa-mc study serve")
     return Finished(study, answered, checks, excluded, study.kind.results(counted))

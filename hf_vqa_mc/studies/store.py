@@ -251,11 +251,6 @@ class Study:
         found: int = self._rows(query, annotator)[0][0]
         return found
 
-    @property
-    def changes(self) -> int:
-        """A number that changes with every change of the file by this process."""
-        return self._database.total_changes
-
     def progress(self) -> Mapping[str, tuple[int, int]]:
         """Answers so far and answers wanted, attention checks excluded, by condition."""
         query = """SELECT count(*) FROM assignment JOIN item ON item.id = item
@@ -263,43 +258,11 @@ class Study:
         items = sum(not item.control for item in self.items.values())
         return {name: (self._rows(query, name)[0][0], items * each) for name, each in self.settings.annotators.items()}
 
-    def answers(self, copy: "Study | None" = None) -> list[Answered]:
-        """All answers, attention checks included, in the order in which they came.
-
-        Args:
-            copy: the answers in another copy of this study, such as that of a Space.
-
-        Raises:
-            InputError: it is not a copy of this study.
-        """
-        source = copy or self
-        if source.settings.study != self.settings.study:
-            raise InputError(
-                f"{source.path} is another study ({source.settings.dataset}) than {self.path} "
-                f"({self.settings.dataset}); give a copy of the same study"
-            )
+    def answers(self) -> list[Answered]:
+        """All answers, attention checks included, in the order in which they came."""
         query = """SELECT item, condition, annotator, answer, seconds, answered FROM assignment
                    WHERE answer IS NOT NULL ORDER BY answered, id"""
         return [
             Answered(self.items[item], condition, annotator, json.loads(answer), seconds, answered)
-            for item, condition, annotator, answer, seconds, answered in source._rows(query)
+            for item, condition, annotator, answer, seconds, answered in self._rows(query)
         ]
-
-    def content(self, *, without_people: bool = False) -> bytes:
-        """A consistent copy of the file, also while it is used.
-
-        Args:
-            without_people: leave out annotators and answers, and what annotators must not see.
-        """
-        with contextlib.closing(sqlite3.connect(":memory:")) as copy:
-            with self._lock:
-                self._database.backup(copy)
-            if without_people:
-                copy.executescript(
-                    "DELETE FROM assignment; DELETE FROM page; DELETE FROM annotator; UPDATE item SET known = '{}';"
-                )
-                secret = json.dumps(secrets.token_urlsafe(18))
-                copy.execute("UPDATE study SET value = ? WHERE name = 'join'", (secret,))
-            copy.commit()
-            copy.execute("VACUUM")
-            return copy.serialize()

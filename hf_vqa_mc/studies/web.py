@@ -7,7 +7,7 @@ not see: labels, and in a condition without image or question neither of them.
 import json
 import math
 import sqlite3
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import parsed
@@ -28,8 +28,6 @@ LARGEST_BODY = 16_384
 """Bytes of an answer."""
 LONGEST_SECONDS = 86_400
 STEPS = (("Enter", "next question, when this one is answered"), ("← →", "previous, next question"))
-Joining = Literal["anyone", "link", "nobody"]
-"""Who may join: anyone from the front page, who has the study's link, or nobody, as there are personal links."""
 
 
 class Pages:
@@ -37,11 +35,11 @@ class Pages:
 
     Args:
         study: an open study.
-        joining: who may join, see `Joining`.
+        joinable: whether whoever has the study's link may join, or only those with personal links.
     """
 
-    def __init__(self, study: Study, joining: Joining = "link") -> None:
-        self.study, self._joining = study, joining
+    def __init__(self, study: Study, joinable: bool = True) -> None:
+        self.study, self._joinable = study, joinable
 
     def welcome(self, request: "Request") -> "Response":
         """The page of the study's link: what it is about, and a button to start."""
@@ -62,12 +60,10 @@ class Pages:
         if not self._is_invited(request):
             return self.welcome(request)
         token = self.study.join()
-        return self._next_page(token, f"{'../' if 'key' in request.path_params else ''}a/{token}/")
+        return self._next_page(token, f"../a/{token}/")
 
     def _is_invited(self, request: "Request") -> bool:
-        if request.url.path == "/":
-            return self._joining == "anyone"
-        return self._joining == "link" and request.path_params.get("key") == self.study.settings.join
+        return self._joinable and request.path_params.get("key") == self.study.settings.join
 
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
@@ -196,14 +192,14 @@ class _NotFound(Exception):
     """There is no such page for this link."""
 
 
-def application(study: Study, joining: Joining = "link") -> "Starlette":
+def application(study: Study, joinable: bool = True) -> "Starlette":
     """The pages of a study as an ASGI application, see `Pages`."""
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
 
-    pages = Pages(study, joining)
+    pages = Pages(study, joinable)
 
     def invalid(request: Request, error: Exception) -> Response:
         return PlainTextResponse(str(error), 400, headers=HEADERS)
@@ -219,8 +215,6 @@ def application(study: Study, joining: Joining = "link") -> "Starlette":
         return PlainTextResponse(f"the study cannot be written ({error})", 507, headers=HEADERS)
 
     routes = [
-        Route("/", pages.welcome),
-        Route("/", pages.start, methods=["POST"]),
         Route("/join/{key}", pages.welcome),
         Route("/join/{key}", pages.start, methods=["POST"]),
         Route("/a/{token}/", pages.annotate),

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress, prefixed, silent
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import (
     RUNNING,
     ExecutorOptions,
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.audits.auditing import Audit
+    from hf_vqa_mc.audits.comparison import Check
     from hf_vqa_mc.audits.gains import Gain
-    from hf_vqa_mc.audits.releases import GainChange, Releases
 
 RELEASES = "Two releases"
 
@@ -48,7 +49,7 @@ class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "Folder of report.html, audit.json, rows.parquet and badge.svg; by default vqa_mc_audit/NAME for the command.",
+        "Folder of report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
         default=None,
         panel=RUNNING,
         cli_default=default_folder,
@@ -61,17 +62,12 @@ class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel=RUNNING,
     )
-    against: str | None = option(
-        "An earlier release of the benchmark, such as NAMESPACE/NAME@v1.0: audit both, and report what changed.",
-        default=None,
-        panel=RELEASES,
-    )
-    against_config: str | None = option(
-        "Config of the earlier release, if it has another name.", default=None, panel=RELEASES
+    against: Path | None = option(
+        "audit.json of an earlier release of the benchmark: report what changed.", default=None, panel=RELEASES
     )
     fail_on_regression: float | None = option(
-        "With --against: exit with code 3 if a shortcut's gain rose significantly by more than this fraction, such as "
-        "0 or 0.02: the 95% interval of the rise must be above it.",
+        "With --against: exit with code 3 if a shortcut's gain rose by more than this fraction, such as 0 or 0.02: "
+        "its 95% interval must be above the earlier one by that much.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
         panel=RELEASES,
@@ -81,17 +77,8 @@ class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
         super().__post_init__()
         if self.executor != "local" and self.largest_part is None:
             raise InputError("--executor ray needs --largest-part N, the rows of a part; each call counts one part")
-        for name in ("against_config", "fail_on_regression"):
-            if getattr(self, name) is not None and self.against is None:
-                raise InputError(f"--{name.replace('_', '-')} needs --against DATASET, an earlier release")
-
-    @property
-    def earlier(self) -> BenchmarkOptions | None:
-        """How the earlier release is read."""
-        if self.against is None:
-            return None
-        config = self.against_config or (None if Path(self.against).is_file() else self.config)
-        return replace(subset(self, BenchmarkOptions), dataset=self.against, config=config)
+        if self.fail_on_regression is not None and self.against is None:
+            raise InputError("--fail-on-regression needs --against FILE, the audit.json of an earlier release")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,16 +88,25 @@ class AuditResult(Result):
     audit: "Audit"
     settings: AuditSettings
     written: tuple[Path, ...] = ()
-    releases: "Releases | None" = None
-    """what changed since ``against``"""
+    earlier: Mapping[str, Any] | None = None
+    """content of ``against``"""
+
+    @cached_property
+    def changes(self) -> "list[Check]":
+        """What changed since ``against``."""
+        from hf_vqa_mc.audits.comparison import Status, compare
+
+        checks = [] if self.earlier is None else compare(self.earlier, self.audit.as_json())
+        return [check for check in checks if check.status is not Status.SAME]
 
     @property
-    def regressions(self) -> "list[GainChange]":
+    def regressions(self) -> list[str]:
         """The shortcuts whose gain rose by more than ``fail_on_regression`` since ``against``."""
-        from hf_vqa_mc.audits.releases import regressions
+        from hf_vqa_mc.audits.comparison import regressions
 
-        most = self.settings.fail_on_regression
-        return [] if self.releases is None or most is None else regressions(self.releases.gains, most)
+        if self.earlier is None or self.settings.fail_on_regression is None:
+            return []
+        return regressions(self.earlier, self.audit.as_json(), self.settings.fail_on_regression)
 
     @property
     def exceeding(self) -> "list[Gain]":
@@ -130,13 +126,12 @@ class AuditResult(Result):
 
         from hf_vqa_mc.report.audit_folder import remedy_command
         from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
-        from hf_vqa_mc.report.plain_text import points
 
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
-        yield shortcut_table([*([self.releases.old] if self.releases else []), self.audit])
+        yield shortcut_table([self.audit])
         yield notes(self.audit)
-        yield from self.releases.sentences() if self.releases else ()
+        yield from (check.line for check in self.changes)
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
         lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]
@@ -148,15 +143,14 @@ class AuditResult(Result):
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
         if self.regressions:
-            worse = (f"{one.name} ({points(one.change)} points)" for one in self.regressions)
-            yield f"regressions since {self.settings.against}: {', '.join(worse)}"
+            yield f"regressions since {self.settings.against}: {', '.join(self.regressions)}"
         if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
             yield "\nTo replace the decoys:"
             yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
-        changes = {"changes": self.releases.as_json()} if self.releases else {}
+        changes = {} if self.earlier is None else {"changes": [vars(check) for check in self.changes]}
         return {**self.audit.as_json(), **changes, "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -175,23 +169,22 @@ class AuditResult(Result):
         return in_html(self.report(), gain_table(self.audit))
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
-        """Write report.html, audit.json, rows.parquet and badge.svg to a folder."""
+        """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.report.audit_folder import check_audit_folder, remedy_command, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
         # without folders of absolute paths
         command = "" if self.audit.exact else remedy_command(self.settings, self.audit.benchmark, public_name)
-        if (both := self.releases) is not None:
-            return write_audit(Path(path), both.old, both.new, progress, command, overwrite, changes=both)
-        return write_audit(Path(path), self.audit, None, progress, command, overwrite)
+        changes = [check.line for check in self.changes]
+        return write_audit(Path(path), self.audit, None, progress, command, overwrite, changes=changes)
 
 
 @verb(
     AuditSettings,
     "vqa-mc audit vqa_mc easyvqa_iou_qou",
     "vqa-mc audit benchmark.tsv --fail-above 0.05",
-    "vqa-mc audit new.jsonl --against old.jsonl --fail-on-regression 0",
+    "vqa-mc audit new.jsonl --against vqa_mc_audit/old/audit.json --fail-on-regression 0",
 )
 def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     """Audit a benchmark.
@@ -202,23 +195,18 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
+    from hf_vqa_mc.audits.comparison import read_audit
     from hf_vqa_mc.audits.parts import audit_in_parts
-    from hf_vqa_mc.audits.releases import releases
     from hf_vqa_mc.io.executors import open_executor
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
-        others = settings.earlier.paths if settings.earlier else []
+        others = [settings.against] if settings.against else []
         check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
-    probes = subset(settings, ProbeSettings)
-    named = [("", settings)] if settings.earlier is None else [("before", settings.earlier), ("after", settings)]
-    benchmarks = [options.read(progress) for _, options in named]  # before anything is trained
+    earlier = read_audit(settings.against) if settings.against else None
+    probes, benchmark = subset(settings, ProbeSettings), settings.read(progress)
     with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        audits = [
-            audit_in_parts(benchmarks.pop(0), probes, prefixed(progress, name) if name else progress, executor)
-            for name, _ in named
-        ]
-    done = AuditResult(audits[-1], settings, releases=releases(*audits) if settings.earlier else None)
+        done = AuditResult(audit_in_parts(benchmark, probes, progress, executor), settings, earlier=earlier)
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))

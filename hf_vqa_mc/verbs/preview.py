@@ -1,4 +1,4 @@
-"""``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page and as a picture."""
+"""``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import SEED, check_options, default_of, flag_of, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.benchmarks import Benchmark
     from hf_vqa_mc.report.counterexamples import CounterexamplesResult
     from hf_vqa_mc.report.examples import Example
 
@@ -23,7 +22,7 @@ OF_COUNTEREXAMPLES = frozenset(
     ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite", "max_unpacked")
 )
 """Options that apply to ``--counterexamples``."""
-OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attentions", "picture"}
+OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attentions"}
 """Options that apply to open-ended configs."""
 
 
@@ -31,7 +30,7 @@ OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attenti
 class PreviewSettings(BenchmarkOptions):
     """Show sample questions: image, question, choices by kind or the answer, and a model's choices or answers.
 
-    The page is one self-contained HTML file. DATASET is not changed unless --card is given.
+    The page is one self-contained HTML file.
     """
 
     predictions: Path | None = option(
@@ -56,13 +55,6 @@ class PreviewSettings(BenchmarkOptions):
     seed: int = option("Random seed.", default=0, check=SEED, panel=SHOWN_AS)
     output: Path | None = option("HTML file to write.", default=None, panel=SHOWN_AS, cli_default=Path("preview.html"))
     overwrite: bool = overwrite_option(SHOWN_AS)
-    picture: Path | None = option("PNG file for a picture of the first four questions.", default=None, panel=SHOWN_AS)
-    card: bool = option(
-        "Also add this picture to the dataset card: write preview.png and README.md in DATASET, a folder of vqa-mc "
-        "build.",
-        default=False,
-        panel=SHOWN_AS,
-    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -86,8 +78,6 @@ class PreviewResult(Result):
     notes: tuple[str, ...] = ()
     """on rows and images that were not read"""
     written: tuple[Path, ...] = ()
-    messages: tuple[str, ...] = ()
-    """on what was written"""
 
     @cached_property
     def unreadable(self) -> dict[str, str]:
@@ -114,12 +104,12 @@ class PreviewResult(Result):
         from rich.table import Table
         from rich.text import Text
 
-        yield from self.messages
+        yield from (f"wrote {path}" for path in self.written)
         yield from self.notes
         for question_id, reason in list(self.unreadable.items())[:1]:
             number = f"{len(self.unreadable):,} of {len(self.examples):,} images cannot be shown"
             yield f"{number}, for example that of question {question_id}: {reason}"
-        if self.messages:
+        if self.written:
             return
         table = Table("question", "choices (the correct one first)", title=self.title)
         for one in self.examples:
@@ -149,10 +139,7 @@ class PreviewResult(Result):
         return self.settings.paths
 
     def _content(self, path: Path) -> bytes:
-        """The picture for a name that ends in .png, else the page."""
-        from hf_vqa_mc.report.preview_picture import preview_picture
-
-        return preview_picture(self.examples) if path.suffix == ".png" else self.html.encode()
+        return self.html.encode()
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:640px;border:0"></iframe>'
@@ -162,8 +149,7 @@ class PreviewResult(Result):
     PreviewSettings,
     "vqa-mc preview vqa_mc cocoqa_iou_qou",
     "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
-    "vqa-mc preview vqa_mc easyvqa_iou_qou --attentions maps.json --picture attention.png",
-    "vqa-mc preview vqa_mc cocoqa_iou_qou --card",
+    "vqa-mc preview vqa_mc easyvqa_iou_qou --attentions maps.json",
     "vqa-mc preview vqa_mc vqa2_pairs --counterexamples counterexamples.json --images coco/val2014",
 )
 def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | CounterexamplesResult":
@@ -173,8 +159,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
         The questions; a notebook shows them as the page does.
 
     Raises:
-        InputError: the benchmark, predictions, attention maps or counter-examples cannot be used, or the dataset has
-            no card for ``card``.
+        InputError: the benchmark, predictions, attention maps or counter-examples cannot be used.
     """
     from hf_vqa_mc.dataset.loading import NoChoices
     from hf_vqa_mc.io.atomic_file import check_output_files
@@ -182,8 +167,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
     inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions, settings.counterexamples])]
-    wanted = {"--output": settings.output, "--picture": settings.picture}
-    check_output_files(wanted, inputs, settings.overwrite)
+    check_output_files({"--output": settings.output}, inputs, settings.overwrite)
     if settings.counterexamples is not None:
         return _counterexamples(settings, settings.counterexamples)
     try:
@@ -192,8 +176,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
         if not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file():
             raise
         settings.check_applies(OF_ANSWERS, "an open-ended config")
-        return _written(_answered(settings), [path for path in wanted.values() if path is not None])
-    card = _card_folder(benchmark, settings.overwrite) if settings.card else None
+        return _written(_answered(settings))
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     rows = drawn_rows(split.rows.num_rows, settings.rows, settings.seed)
@@ -201,26 +184,15 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
     attentions = attentions_of(names, split.location, settings.attentions) if settings.attentions else {}
     examples = examples_of(split, rows, picked=picked, attentions=attentions)
     title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
-    result = PreviewResult(title, examples, settings, benchmark.notes)
-    result = _written(result, [path for path in wanted.values() if path is not None])
-    if card is not None:
-        try:
-            path = _add_to_card(card, benchmark, examples, settings.overwrite)
-            result = replace(result, written=(*result.written, path))
-            message = f"on the dataset card: {path}"
-        except (MissingExtra, OSError) as error:
-            message = f"no picture on the dataset card: {error}"
-        result = replace(result, messages=(*result.messages, message))
+    result = _written(PreviewResult(title, examples, settings, benchmark.notes))
     progress("writing", 1, 1)
     return result
 
 
-def _written(result: PreviewResult, paths: list[Path]) -> PreviewResult:
-    """The result after its files were written."""
-    from hf_vqa_mc.io.atomic_file import write_together
-
-    write_together({path: result._content(path) for path in paths}, result.settings.overwrite)
-    return replace(result, written=tuple(paths), messages=tuple(f"wrote {path}" for path in paths))
+def _written(result: PreviewResult) -> PreviewResult:
+    """The result after its page was written, if wanted."""
+    output = result.settings.output
+    return result if output is None else replace(result, written=tuple(result.save(output, result.settings.overwrite)))
 
 
 def _answered(settings: PreviewSettings) -> PreviewResult:
@@ -256,31 +228,3 @@ def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesR
         return result
     write_together({settings.output: result.html.encode()}, settings.overwrite)
     return replace(result, written=(settings.output,))
-
-
-def _card_folder(benchmark: "Benchmark", overwrite: bool) -> Path:
-    """The dataset's folder; raises InputError unless ``vqa-mc build`` wrote its card."""
-    from hf_vqa_mc.dataset.folder import BUILT
-    from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
-    from hf_vqa_mc.io.atomic_folder import check_output
-
-    folder = benchmark.path
-    inventory = read_inventory(folder) if folder is not None else None
-    if folder is None or inventory is None or benchmark.config not in configs_of(inventory):
-        raise InputError(
-            f"--card: {benchmark.dataset} is not a folder of vqa-mc build and has no dataset card to change; "
-            "use --picture FILE.png instead"
-        )
-    check_output(folder, BUILT, overwrite, "--card:")
-    return folder
-
-
-def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]", overwrite: bool) -> Path:
-    """Put the picture on the card; returns its path."""
-    from hf_vqa_mc.dataset.folder import put_picture
-    from hf_vqa_mc.report.preview_picture import preview_picture
-
-    drawn = preview_picture(
-        [replace(one, picked=None, attention=None) for one in examples]
-    )  # the card is not about a model
-    return put_picture(folder, benchmark.config or "", drawn, overwrite)

@@ -1,10 +1,10 @@
-"""``hf_vqa_mc.push`` and ``vqa-mc push``: datasets, models, metrics, results, studies and the audit to the Hub."""
+"""``hf_vqa_mc.push`` and ``vqa-mc push``: datasets, models, metrics, results and the audit to the Hub."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.hub import PUSHABLES
@@ -28,7 +28,7 @@ def is_tag(text: str) -> bool:
 
 @settings
 class PushSettings:
-    """Push a dataset, model, metric, study or the audit to the Hub, in one commit; or results as a pull request.
+    """Push a dataset, model, metric or the audit to the Hub, in one commit; or results as a pull request.
 
     Uses the token of hf auth login or HF_TOKEN. Repeat an interrupted push to resume it.
     """
@@ -40,22 +40,16 @@ class PushSettings:
     )
     folder: Path | None = option(
         "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy. Model: checkpoint of vqa-mc train, such as "
-        "RUN/best. Results, every-eval-ever: folder of vqa-mc evaluate. Study: file of vqa-mc study create, by "
-        "default study.sqlite.",
+        "RUN/best. Results: folder of vqa-mc evaluate.",
         default=None,
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
-        "Results, every-eval-ever: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.",
+        "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.",
         default=None,
     )
     task: str | None = option(
-        "Results, every-eval-ever: id of the task in the benchmark's eval.yaml; by default its config.", default=None
-    )
-    model: str | None = option("Every-eval-ever: NAMESPACE/NAME of the evaluated model.", default=None)
-    organization: str | None = option("Every-eval-ever: name of who evaluated it.", default=None)
-    relationship: Literal["first_party", "third_party", "collaborative", "other"] | None = option(
-        "Every-eval-ever: who evaluated the model; first_party: those who made it.", default=None
+        "Results: id of the task in the benchmark's eval.yaml; by default its config.", default=None
     )
     private: bool = option("Create a new repository as private.", default=False)
     replace: bool = option("Dataset: remove configs from the Hub that are not in the folder.", default=False)
@@ -69,8 +63,7 @@ class PushSettings:
     def __post_init__(self) -> None:
         check_options(self)
         kind = PUSHABLES.find(self.what)
-        results = ("benchmark", "task", "model", "organization", "relationship")
-        for name in ("folder", "metric", "replace", "tag", *results):
+        for name in ("folder", "metric", "replace", "tag", "benchmark", "task"):
             value = getattr(self, name)
             if value and name not in kind.options:
                 kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")
@@ -163,9 +156,6 @@ class PushResult(Result):
     "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
     "vqa-mc push metric NAMESPACE/mc_accuracy",
     "vqa-mc push results NAMESPACE/mlp-iqa --folder vqa_mc_evaluations/iqa --benchmark NAMESPACE/vqa_mc",
-    "vqa-mc push every-eval-ever evaleval/EEE_datastore --folder vqa_mc_evaluations/iqa --benchmark NAMESPACE/vqa_mc "
-    "--model NAMESPACE/mlp-iqa --organization NAME --relationship first_party",
-    "vqa-mc push study NAMESPACE/my-study --folder study.sqlite",
     "vqa-mc push space NAMESPACE/audit",
 )
 def push(settings: PushSettings, progress: Progress) -> PushResult:

@@ -21,7 +21,6 @@ VARIANTS = tuple(f"{SOURCE}_{name}" for name in ("random_uniform", "random_frequ
 TYPES, SHAPES = ("color", "shape", "yes/no"), ("circle", "rectangle", "triangle")
 CAPTION = "answers: from the choices alone; color, shape, yes/no: from question and choices, by type of question"
 PROBE_ROWS = 5_000
-CARD_QUESTIONS = 4
 MODELS = {"mlp-a": "MLP-A", "mlp-ia": "MLP-IA", "mlp-qa": "MLP-QA", "mlp-iqa": "MLP-IQA"}
 TRAINED_ON = {"easyvqa_iou": "IoU", "easyvqa_qou": "QoU", SHOWN: "IoU+QoU"}
 RECIPE: Mapping[str, Any] = {
@@ -213,14 +212,11 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
 
 
 def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progress: Progress) -> Path:
-    """Audit two configs into one report, and put some questions on the dataset's card."""
+    """Audit two configs into one report."""
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-    from hf_vqa_mc.dataset.folder import put_picture
     from hf_vqa_mc.report.audit_folder import REPORT, write_audit
-    from hf_vqa_mc.report.examples import drawn_rows, examples_of
-    from hf_vqa_mc.report.preview_picture import preview_picture
 
     done = []
     for name in (COMPARED, SHOWN):
@@ -229,9 +225,6 @@ def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progr
         )
         progress("auditing", len(done), 2)
     write_audit(folder, done[0], done[1], overwrite=settings.overwrite)
-    split = done[1].benchmark.test
-    shown = examples_of(split, drawn_rows(split.rows.num_rows, CARD_QUESTIONS, settings.seed))
-    put_picture(built.output, SHOWN, preview_picture(shown), settings.overwrite)
     return folder / REPORT
 
 

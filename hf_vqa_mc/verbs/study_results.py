@@ -1,6 +1,6 @@
 """``hf_vqa_mc.study_results`` and ``vqa-mc study results``: what people's answers amount to."""
 
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ class StudyResultsSettings:
     """
 
     study: Path = option("File of vqa-mc study create.", kw_only=False)
-    answers: Path | None = option("Copy of the study that has the answers, such as that of a Space.", default=None)
     output: Path | None = option("Folder to write.", default=None)
     overwrite: bool = overwrite_option()
     passed: float = option(
@@ -109,11 +108,7 @@ def _columns(rows: list[Any]) -> dict[str, list[str]]:
     return columns
 
 
-@verb(
-    StudyResultsSettings,
-    "vqa-mc study results study.sqlite --output results",
-    "vqa-mc study results study.sqlite --answers from_the_space.sqlite --output results",
-)
+@verb(StudyResultsSettings, "vqa-mc study results study.sqlite --output results")
 def study_results(settings: StudyResultsSettings, progress: Progress) -> StudyResultsResult:
     """Compute the results of a study.
 
@@ -121,14 +116,12 @@ def study_results(settings: StudyResultsSettings, progress: Progress) -> StudyRe
         The results, written to ``output`` if given.
 
     Raises:
-        InputError: the file is not a study, has no answers, or ``answers`` is of another study.
+        InputError: the file is not a study, or has no answers.
     """
     from hf_vqa_mc.studies.finished import finished
     from hf_vqa_mc.studies.store import Study
 
-    with ExitStack() as stack:
-        study = stack.enter_context(closing(Study(settings.study)))
-        copy = stack.enter_context(closing(Study(settings.answers))) if settings.answers else None
-        done = finished(study, copy, settings.passed)
+    with closing(Study(settings.study)) as study:
+        done = finished(study, settings.passed)
         written = done.write(settings.output, settings.overwrite) if settings.output else []
         return StudyResultsResult(done, done.summary(), tuple(written))

@@ -1,20 +1,16 @@
 """``hf_vqa_mc.study_serve`` and ``vqa-mc study serve``: the web pages of a study."""
 
 import sys
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
 from hf_vqa_mc.report.serving import PORT
 from hf_vqa_mc.result import Frame, Report, Result
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.studies.web import Joining
 
 
 @settings
@@ -37,17 +33,8 @@ class StudyServeSettings:
         check=AT_LEAST_ONE,
     )
 
-    open: bool = option("Let anyone join from the front page, as a Space does.", default=False)
-    backup: str | None = option(
-        "NAMESPACE/NAME of a private dataset repository on the Hub: answers are copied there every five minutes, and "
-        "restored from there if STUDY has none. Uses the token of hf auth login or HF_TOKEN.",
-        default=None,
-    )
-
     def __post_init__(self) -> None:
         check_options(self)
-        if self.open and self.links:
-            raise InputError("--open lets anyone join, --links only those with a personal link; choose one")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,26 +75,19 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeR
         MissingExtra: the server is not installed.
     """
     from hf_vqa_mc.report.serving import bound_socket, run
-    from hf_vqa_mc.studies.backup import backing_up, restore
     from hf_vqa_mc.studies.store import Study
     from hf_vqa_mc.studies.web import application
 
-    if settings.backup and restore(settings.study, settings.backup):
-        sys.stderr.write(f"vqa-mc: restored {settings.study} from {settings.backup}\n")
     with closing(Study(settings.study)) as study:
         listening = bound_socket(settings.host, settings.port)
         address = (settings.url or f"http://{settings.host}:{listening.getsockname()[1]}").rstrip("/")
-        joining: Joining = "nobody" if settings.links else "anyone" if settings.open else "link"
-        paths = {
-            "nobody": [f"a/{token}/" for token in study.tokens(settings.links or 0)],
-            "anyone": [""],
-            "link": [f"join/{study.settings.join}"],
-        }
+        paths = [f"join/{study.settings.join}"]
+        if settings.links:
+            paths = [f"a/{token}/" for token in study.tokens(settings.links)]
 
         def ready() -> None:
-            sys.stdout.write("".join(f"{address}/{path}\n" for path in paths[joining]))
+            sys.stdout.write("".join(f"{address}/{path}\n" for path in paths))
             sys.stdout.flush()
 
-        with backing_up(study, settings.backup) if settings.backup else nullcontext():
-            run(partial(application, study, joining), listening, ready)
+        run(partial(application, study, joinable=not settings.links), listening, ready)
         return StudyServeResult(dict(study.progress()))

@@ -1,4 +1,4 @@
-"""``vqa-mc preview``: what it writes, and what it puts on the card of a built folder."""
+"""``vqa-mc preview``: the page that it writes."""
 
 import json
 import shutil
@@ -44,48 +44,33 @@ def run(monkeypatch, tmp_path, built):
     return run
 
 
-def test_it_writes_a_page_and_on_request_puts_a_picture_on_the_card(run, tmp_path):
-    result = run("vqa_mc", "cocoqa_iou", "--card")
-    assert result.stdout.splitlines()[:2] == [
-        "wrote preview.html",
-        "on the dataset card: " + str(tmp_path / "vqa_mc/preview.png"),
-    ]
+def test_it_writes_a_page_and_leaves_the_dataset_unchanged(run, tmp_path):
+    before = {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
+    result = run("vqa_mc", "cocoqa_iou")
+    assert result.stdout.splitlines()[0] == "wrote preview.html"
     assert "the rows only name their images" in " ".join(result.stdout.split())
     page = (tmp_path / "preview.html").read_text("utf-8")
     assert "vqa_mc, cocoqa_iou, test" in page
     assert "IoU decoys" in page
-    with Image.open("vqa_mc/preview.png") as picture:
-        assert picture.format == "PNG"
-    assert "](preview.png)" in (tmp_path / "vqa_mc/README.md").read_text("utf-8")
+    assert before == {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
 
 
 def test_the_same_command_gives_the_same_bytes(run, tmp_path):
-    run("vqa_mc", "cocoqa_iou", "--card")
-    files = [path for path in (tmp_path / "preview.html", *(tmp_path / "vqa_mc").rglob("*")) if path.is_file()]
-    once = [path.read_bytes() for path in files]
-    run("vqa_mc", "cocoqa_iou", "--card")
-    assert once == [path.read_bytes() for path in files]
+    run("vqa_mc", "cocoqa_iou")
+    once = (tmp_path / "preview.html").read_bytes()
+    run("vqa_mc", "cocoqa_iou", "--overwrite")
+    assert once == (tmp_path / "preview.html").read_bytes()
 
 
-def test_by_default_the_dataset_is_left_unchanged(run, tmp_path):
-    before = {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
-    result = run("vqa_mc", "cocoqa_iou", "--output", "page.html", "--picture", "some.png")
-    assert result.stdout.splitlines()[:2] == ["wrote page.html", "wrote some.png"]
-    assert before == {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
-    assert (tmp_path / "some.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_models_picks_are_marked_on_the_page_but_not_on_the_card(run, tmp_path):
+def test_a_models_picks_are_marked(run, tmp_path):
     from datasets import load_dataset
 
-    run("vqa_mc", "cocoqa_iou", "--card")
-    card = (tmp_path / "vqa_mc/preview.png").read_bytes()
+    run("vqa_mc", "cocoqa_iou")
     assert "model’s pick" not in (tmp_path / "preview.html").read_text("utf-8")
     rows = load_dataset("./vqa_mc", "cocoqa_iou")["test"]
     (tmp_path / "p.json").write_text(json.dumps(dict.fromkeys(rows["question_id"], 0)))
-    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json", "--card", "--overwrite")
+    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json", "--overwrite")
     assert (tmp_path / "preview.html").read_text("utf-8").count("model’s pick</span>") == min(12, len(rows))
-    assert (tmp_path / "vqa_mc/preview.png").read_bytes() == card
 
 
 def test_a_file_of_others_can_be_shown(run, tmp_path):
@@ -106,41 +91,16 @@ def test_a_file_of_others_can_be_shown(run, tmp_path):
     ("arguments", "text"),
     [
         (["vqa_mc", "cocoqa_iou", "--output", "vqa_mc/preview.html"], "would replace or change an input"),
-        (["vqa_mc", "cocoqa_iou", "--output", "x", "--picture", "x"], "are the same file"),
         (["vqa_mc", "cocoqa_io"], "did you mean 'cocoqa_iou'"),
         (["nothing.jsonl"], "nothing.jsonl"),
-        (["cache/mine.jsonl", "--card"], "--card: cache/mine.jsonl is not a folder of vqa-mc build"),
     ],
 )
 def test_what_cannot_be_is_rejected_before_anything_is_written(run, tmp_path, arguments, text):
     (tmp_path / "cache").mkdir(exist_ok=True)
-    (tmp_path / "cache/mine.jsonl").write_text('{"question": "Which?", "choices": ["a", "b"], "label": 0}\n')
     result = run(*arguments)
     assert result.exit_code == 2
     assert text in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["vqa_mc"]
-    assert not (tmp_path / "vqa_mc/preview.png").exists()
-
-
-def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_path, monkeypatch):
-    from hf_vqa_mc.dataset import folder
-
-    def refused(*arguments):
-        raise PermissionError(13, "Permission denied", "vqa_mc")
-
-    monkeypatch.setattr(folder, "write_inventory", refused)
-    result = run("vqa_mc", "cocoqa_iou", "--card")
-    assert result.exit_code == 0
-    assert "wrote preview.html" in result.stdout
-    assert "no picture on the dataset card: " in result.stdout
-    found = json.loads(run("vqa_mc", "cocoqa_iou", "--card", "--overwrite", "--json").stdout)
-    assert found["written"] == ["preview.html"]
-
-
-def test_the_help_has_an_example_with_card(run):
-    text = " ".join(run("--help").output.split())
-    assert "vqa-mc preview vqa_mc cocoqa_iou_qou --card" in text
-    assert "--no-card" not in text
 
 
 def test_in_memory_a_notebook_shows_the_page_and_nothing_is_written(tmp_path, monkeypatch):
@@ -195,10 +155,9 @@ def maps_file(path, names, attention):
 def test_attention_maps_are_drawn_on_the_images(run, pictured, tmp_path):
     maps = maps_file(tmp_path / "maps.json", ["q0", "q1", "q2", "q3", "other"], [[0, 0], [1, 0]])
     for name, options in (("without", []), ("with", ["--attentions", maps])):
-        result = run(pictured, "--output", f"{name}.html", "--picture", f"{name}.png", *options)
+        result = run(pictured, "--output", f"{name}.html", *options)
         assert result.exit_code == 0, result.output
     assert "model’s attention" in (tmp_path / "with.html").read_text("utf-8")
-    assert (tmp_path / "with.png").read_bytes() != (tmp_path / "without.png").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +189,7 @@ def answered(run, tmp_path):
 
 def test_open_ended_questions_have_their_answer_and_the_models_answer_and_attention(run, answered, tmp_path):
     maps = maps_file(tmp_path / "maps.json", ["q0", "q1", "q2", "q3"], [[0, 0], [1, 0]])
-    options = ("--images", "pictures", "--attentions", maps, "--predictions", "answers.json", "--picture", "some.png")
+    options = ("--images", "pictures", "--attentions", maps, "--predictions", "answers.json")
     result = run(answered, *options)
     assert result.exit_code == 0, result.output
     assert "no choices: shown as open-ended questions" in result.stdout
@@ -245,7 +204,6 @@ def test_open_ended_questions_have_their_answer_and_the_models_answer_and_attent
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--card"], "--card does not apply to an open-ended config"),
         (["--attentions", "maps.json", "--images", "pictures"], "no map of question 'q1'"),
         (["--predictions", "other.json"], "other.json: no answer text for question 'q1' of open, "),
         (["--attentions", "others.json", "--images", "pictures"], "others.json: found none of 4 questions of open, "),
@@ -330,7 +288,7 @@ def test_missing_images_of_counter_examples_are_counted(run, explained, tmp_path
         ({"picked": "9"}, [], "record[0], field 'picked': expected one of the candidates, or null, found '9'"),
         ({"picked": "9"}, [], "give a file of vqa-mc predict --counterexamples"),
         ({}, ["--predictions", "p.json"], "--predictions does not apply to --counterexamples; remove one of them"),
-        ({}, ["--card"], "--card does not apply to --counterexamples"),
+        ({}, ["--limit", "3"], "--limit does not apply to --counterexamples"),
         ({}, ["--images", "other"], "other: none of the 4 images to show, such as image_id '0'; give the folder"),
         ({}, ["--output", "ranked.json"], "would replace or change an input"),
     ],

@@ -86,4 +86,3 @@ def test_errors_are_one_line(preloaded, benchmark):
     assert vqa_mc(preloaded, benchmark, *create, "ambiguity").returncode == 0
     assert "study.sqlite has no answers" in error("results", "study.sqlite")
     assert "study.sqlite exists, and a study is never replaced" in error(*create, "ambiguity")
-    assert "--open lets anyone join" in error("serve", "study.sqlite", "--open", "--links", "2")

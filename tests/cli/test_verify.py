@@ -22,21 +22,21 @@ def test_an_audit_is_verified_line_by_line(run, audited):  # noqa: F811
     data, certificate = audited
     result = run("verify", certificate, data)
     assert result.exit_code == 0, result.output
-    first, *checks, last = result.stdout.splitlines()
-    assert first == "note         settings: probes=False"
-    assert all(line.startswith("ok  ") for line in checks)
+    *checks, last = result.stdout.splitlines()
+    assert checks[0] == "same          settings: probes=False"
+    assert all(line.startswith("same  ") for line in checks)
     assert last == f"verified: {len(checks)} checks"
 
 
 @pytest.mark.parametrize(
-    ("change", "failed"),
+    "change",
     [
-        (lambda rows: rows[7].update(label=(rows[7]["label"] + 1) % 4), ["rows of test"]),
-        (lambda rows: rows.pop(), ["rows of test"]),
-        (lambda rows: random.Random(0).shuffle(rows), ["order of test"]),
+        lambda rows: rows[7].update(label=(rows[7]["label"] + 1) % 4),
+        lambda rows: rows.pop(),
+        lambda rows: random.Random(0).shuffle(rows),
     ],
 )
-def test_other_rows_or_another_order_fail(run, audited, change, failed):  # noqa: F811
+def test_other_rows_or_another_order_fail_and_nothing_else_is_recomputed(run, audited, change):  # noqa: F811
     data, certificate = audited
     rows = [json.loads(line) for line in data.read_text().splitlines()]
     change(rows)
@@ -44,25 +44,14 @@ def test_other_rows_or_another_order_fail(run, audited, change, failed):  # noqa
     result = run("verify", certificate, data, "--json")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["verified"]) == (3, False)
-    assert [one["what"] for one in found["checks"] if one["status"] == "FAILED"][:1] == failed
-    assert any(one["what"] == "figures" for one in found["checks"]) == (failed == ["rows of test"])
-
-
-def test_other_content_in_as_many_rows_is_named(run, audited):  # noqa: F811
-    data, certificate = audited
-    rows = data.read_text().splitlines()
-    data.write_text("\n".join([*rows[1:], rows[1]]))
-    result = run("verify", certificate, data).stdout
-    assert f"FAILED       rows of test: other content ({len(rows)} rows, as before)" in result
-    assert "figures: not recomputed, since the rows differ" in result
+    assert [(one["what"], one["status"]) for one in found["checks"]] == [("rows of test", "changed")]
 
 
 def test_the_folder_of_an_audit_is_no_dataset(run, audited):  # noqa: F811
-    data, certificate = audited
-    for command in (("audit", data, "--against", certificate.parent), ("describe", certificate.parent)):
-        result = run(*command)
-        assert result.exit_code == 2
-        assert f"{certificate.parent} is the folder of an audit; give the dataset" in result.stderr
+    _, certificate = audited
+    result = run("describe", certificate.parent)
+    assert result.exit_code == 2
+    assert f"{certificate.parent} is the folder of an audit; give the dataset" in result.stderr
 
 
 def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not_matter(run, audited, tmp_path):  # noqa: F811
@@ -85,7 +74,7 @@ def test_the_report_of_a_remedy_certifies_the_remedied_file(run, tmp_path):  # n
     assert done.exit_code == 0, done.output
     result = run("verify", "both/audit.json", "fixed.jsonl", "--no-probes")
     assert result.exit_code == 0, result.output
-    assert "not recomputed" in result.stdout
+    assert "not compared" in result.stdout
     assert run("verify", "both/audit.json", data, "--no-probes").exit_code == 3
 
 
@@ -93,9 +82,7 @@ def test_the_report_of_a_remedy_certifies_the_remedied_file(run, tmp_path):  # n
     ("change", "message"),
     [
         ({"seed": -1}, "--seed -1: expected"),
-        ({"outputs": "x"}, "unknown setting 'outputs'"),
-        ({"dataset": "x"}, "unknown setting 'dataset'"),
-        ({"features": "regions"}, "the audit used features regions; give its path with --features"),
+        ({"outputs": "x"}, "settings of another version"),
     ],
 )
 def test_settings_of_a_certificate_are_checked_like_those_of_a_user(run, audited, change, message):  # noqa: F811
@@ -113,19 +100,19 @@ def test_a_missing_or_damaged_certificate_is_an_error(run, audited, tmp_path):  
     data, certificate = audited
     assert "no such file" in run("verify", tmp_path / "none.json", data).stderr
     certificate.write_text("{")
-    assert "not JSON" in run("verify", certificate, data).stderr
+    assert "not an audit" in run("verify", certificate, data).stderr
 
 
 def test_the_row_hashes_of_a_built_folder_are_verified_alone(run, tmp_path):  # noqa: F811
     folder = tmp_path / "vqa_mc"
     write_folder(folder, "made", made_variants("iou", "qou"), about=ABOUT, made_with=MADE_WITH)
     same = run("verify", folder / "statistics.json", folder, "made_qou")
-    assert (same.exit_code, same.stdout.splitlines()[-1]) == (0, "verified: 4 checks")
+    assert (same.exit_code, same.stdout.splitlines()[-1]) == (0, "verified: 2 checks")
     (file,) = (folder / "made_qou").glob("test-*")
     rows = pq.read_table(file)
     pq.write_table(rows.take(list(range(len(rows)))[::-1]), file)
     other = run("verify", folder / "statistics.json", folder, "made_qou")
-    assert other.exit_code == 3 and "FAILED       order of test" in other.stdout
+    assert other.exit_code == 3 and "changed       rows of test" in other.stdout
     unknown = run("verify", folder / "statistics.json", folder, "made_none")
     assert unknown.exit_code == 2 and "made_none" in unknown.stderr
     inventory = json.loads((folder / "statistics.json").read_text())

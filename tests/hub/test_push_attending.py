@@ -9,7 +9,6 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForVisualQuestionAnswering, AutoProcessor, pipeline
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.hub.portable_code import portable_files
 from hf_vqa_mc.model_listing import MODELS
 from tests.hub.test_model_card import page
 from tests.models.checkpoints import picture
@@ -75,7 +74,7 @@ def test_a_pushed_model_answers_as_the_folder_does(hub_here, run, name):
     task = "vqa-counterexample" if name == EXPLAINING else "open-ended-vqa"
     assert f'transformers.pipeline("{task}", model="{repository}")' in list(pushed.report())[-1]
     sent = hub_here.repositories["model", repository].files
-    own = {path.name: path.read_bytes() for path in folder.iterdir()} | portable_files(folder, MODELS[name])
+    own = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert {path: sent[path] for path in own} == own
     assert answers(repository, task) == answers(str(folder), task)
 

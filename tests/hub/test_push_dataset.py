@@ -14,7 +14,6 @@ from datasets import Dataset
 from huggingface_hub import snapshot_download
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset.folder import put_picture
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from tests.dataset.fixtures import tree_bytes
@@ -161,16 +160,6 @@ def test_downloaded_files_can_be_pushed_again(hub, built, vqa_mc, process, tmp_p
     assert "is up to date" in vqa_mc("push", "dataset", NAME, "--folder", "p").stdout
     assert vqa_mc("push", "dataset", "benchmakers/other", "--folder", "p").returncode == 0
     assert sent(hub, "benchmakers/other") == as_sent(hub, built, "benchmakers/other")
-
-
-@pytest.mark.slow
-def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vqa_mc, tmp_path):
-    with_picture = copytree(built, tmp_path / "with a picture")
-    put_picture(with_picture, "cocoqa_iou_qou", b"a picture")
-    assert vqa_mc("push", "dataset", NAME, "--folder", with_picture).returncode == 0
-    assert sent(hub)["preview.png"] == b"a picture"
-    assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
-    assert sent(hub) == as_sent(hub, built)
 
 
 def remedied(folder, *configs, **options):

@@ -10,9 +10,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_folder import CARD as README
 from hf_vqa_mc.hub.model_folder import MODEL, model_shipment
-from hf_vqa_mc.hub.portable_code import portable_files
 from hf_vqa_mc.hub.shipment import Request
-from hf_vqa_mc.model_listing import MODELS
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
 from tests.hub.pushing import json_of, last_line
@@ -20,7 +18,6 @@ from tests.hub.repositories import Fault
 from tests.training import toy_dataset
 
 NAME = "ada/mlp-qa"
-CODE = ("modeling_vqa_mc_mlp.py", "processing_hf_vqa_mc.py")
 ANSWERS = "import json, sys; from tests.hub.checkpoints import answers; print(json.dumps(answers(sys.argv[1])))"
 PULL = """
 import sys
@@ -55,7 +52,7 @@ def page(folder, name=NAME):
     """What a push of this folder makes of the repository."""
     (card, *_) = model_shipment(Request(name, folder)).files
     own = {path: (folder / path).read_bytes() for path in FILES}
-    return {README: card.content, **own, **portable_files(folder, MODELS["mlp-qa"])}
+    return {README: card.content, **own}
 
 
 @pytest.mark.slow
@@ -110,8 +107,8 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
     first, message, *files, total = done.stdout.splitlines()
     assert first == f"model {NAME}, private if new"
     assert message == "commit message: mlp-qa on cocoqa_iou_qou, trained by hf_vqa_mc 0.1.0"
-    assert [line.split()[-1] for line in files] == [README, *FILES, *CODE]
-    assert total.startswith("8 files, ")
+    assert [line.split()[-1] for line in files] == [README, *FILES]
+    assert total.startswith("6 files, ")
     assert total.endswith("; nothing was sent")
     assert hub.requests == []
     assert tree_bytes(best) == before
@@ -235,9 +232,8 @@ def test_options_of_other_kinds_are_rejected(vqa_mc):
         vqa_mc("push", "model", NAME, "--metric", "wups")
     )
     assert "--replace is only for push dataset; remove it" in last_line(vqa_mc("push", "model", NAME, "--replace"))
-    assert (
-        "--folder x is only for push dataset or model or results or every-eval-ever or study; remove it"
-        in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "x"))
+    assert "--folder x is only for push dataset or model or results; remove it" in last_line(
+        vqa_mc("push", "metric", "ada/wups", "--folder", "x")
     )
 
 
@@ -247,7 +243,7 @@ def test_an_open_ended_checkpoint_is_pushed_without_word_vectors(tmp_path):
     run = vm.train(str(toy), toy_dataset.CONFIG, output=tmp_path / "run", **given)
     sent = model_shipment(Request(NAME, run.model_folder))
     own = [name for name in FILES if name != "words.safetensors"]
-    assert [one.path for one in sent.files] == [README, *own, "modeling_vqa_question_lstm.py", CODE[1]]
+    assert [one.path for one in sent.files] == [README, *own]
     card = sent.files[0].content.decode()
     assert "AutoModelForVisualQuestionAnswering" in card
     assert "most frequent training answers" in card
@@ -260,5 +256,5 @@ def test_an_open_ended_checkpoint_is_pushed_with_the_word_vectors_that_it_reads(
     given = {"model": "linear-q", "word_vectors": str(vectors), "epochs": 1, "held_out": 0.3}
     run = vm.train(str(toy), toy_dataset.CONFIG, output=tmp_path / "run", **given)
     sent = model_shipment(Request(NAME, run.model_folder))
-    assert [one.path for one in sent.files] == [README, *FILES, "modeling_vqa_answer_mlp.py", CODE[1]]
+    assert [one.path for one in sent.files] == [README, *FILES]
     assert 'pipeline("open-ended-vqa"' in MODEL.usage(sent)

@@ -44,6 +44,5 @@ def test_a_card_of_a_model_that_sees_images_has_its_curve_and_limits(path):
     if "Image features:" in text:
         assert "| epoch | training loss | accuracy |" in text
         assert "were left out because their images have no features" in limits
-        assert "trust_remote_code=True" in text
     else:
         assert "- It cannot see the image." in limits

@@ -98,7 +98,7 @@ def test_nothing_else_of_the_package_opens_images():
     package = Path(hf_vqa_mc.__file__).parent
     opening = re.compile(r"\bImage\.open\(|\bPIL\.Image\.open|from PIL\.Image import open|import ImageFile\b|imread\(")
     found = {str(path.relative_to(package)) for path in package.rglob("*.py") if opening.search(path.read_text())}
-    elsewhere = {"exports/harness_files/lmms_eval_functions.py", "hub/portable_parts.py"}  # run where others decide
+    elsewhere = {"exports/harness_files/lmms_eval_functions.py"}  # runs where others decide
     assert found == {"io/pictures.py"} | elsewhere
 
 

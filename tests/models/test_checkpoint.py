@@ -8,6 +8,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForMultipleChoice
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint, load_model
@@ -113,6 +114,7 @@ def test_no_code_of_a_checkpoint_is_run(copied):
     auto = {"AutoConfig": "modeling.Config", "AutoModelForMultipleChoice": "modeling.Model"}
     config_with(copied, auto_map=auto)
     load_checkpoint(copied)
+    AutoModelForMultipleChoice.from_pretrained(copied, trust_remote_code=True)
     config_with(copied, model_type="theirs")
     with pytest.raises(InputError):
         load_checkpoint(copied)

@@ -1,6 +1,5 @@
-"""Sample questions as a page and as a picture."""
+"""Sample questions as a page."""
 
-import builtins
 import io
 from dataclasses import replace
 
@@ -8,10 +7,8 @@ import numpy as np
 import pytest
 from PIL import ExifTags, Image
 
-from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.report.examples import Example
 from hf_vqa_mc.report.pages import preview_html
-from hf_vqa_mc.report.preview_picture import _lines, preview_picture
 from hf_vqa_mc.report.thumbnails import small_image
 from tests.report import audits, hostile
 from tests.report.test_report import Elements
@@ -21,10 +18,6 @@ EXAMPLE = Example("7", "Why?", "why", ["a", "b", "c", "d"], 1, ["qou", "target",
 
 def page(examples, title="a dataset"):
     return preview_html(title, examples)
-
-
-def picture(examples):
-    return Image.open(io.BytesIO(preview_picture(examples)))
 
 
 def test_choices_stand_set_by_set_the_target_last_with_the_letters_of_their_places():
@@ -45,14 +38,6 @@ def test_fallbacks_have_a_heading_of_their_own():
     labels = "A a fallback for a QoU decoy D d fallback for an IoU decoy correct answer B b"
     assert f"fallbacks: no such decoy was found {labels}" in text
     assert "IoU decoys: answers to other questions about the image C c ✗ model’s pick fallbacks" in text
-
-
-def test_fallbacks_are_marked_in_the_picture():
-    labels = [text for text, *_ in _lines(FALLBACKS)]
-    assert labels[labels.index("fallback decoys") + 1 :][:2] == [
-        "A  a (for a QoU decoy)",
-        "D  d (for an IoU decoy)",
-    ]
 
 
 def test_the_page_shows_sets_by_their_names_and_marks_the_pick():
@@ -79,18 +64,6 @@ def test_hostile_text_adds_no_element():
     bad = Elements(page(hostile.questions(audits.examples(12, images=False)), hostile.TEXTS[0]))
     assert set(bad.tags) <= {*good.tags, "wbr"}
     assert {name for _, one in bad.found for name in one} <= {name for _, one in good.found for name in one}
-
-
-def test_the_picture_shows_up_to_four_questions():
-    pictures = [picture(audits.examples(number, kinds=True)) for number in (1, 4, 6)]
-    assert {one.format for one in pictures} == {"PNG"}
-    sizes = [one.size for one in pictures]
-    assert sizes[1][0] == sizes[2][0] == 2 * sizes[0][0]
-
-
-def test_the_picture_of_the_same_questions_has_the_same_bytes():
-    shown = audits.examples(2, kinds=True)
-    assert preview_picture(shown) == preview_picture(shown)
 
 
 GREY = io.BytesIO()
@@ -132,42 +105,9 @@ def test_extreme_values_of_attention_are_drawn_like_others(scale):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_the_picture_and_the_page_show_attention():
+def test_the_page_shows_attention():
     plain = replace(EXAMPLE, image=GREY.getvalue())
     attended = replace(plain, attention=TOP_RIGHT)
-    without, drawn = (np.array(picture([one]).convert("RGB")).astype(int) for one in (plain, attended))
-    rows, columns = (abs(drawn - without).max(-1) > 60).nonzero()
-    assert len(rows) > 1000
-    assert columns.min() > drawn.shape[1] / 2
-    assert rows.max() < drawn.shape[0] / 2
     assert page([plain]) != page([attended])
     assert "orange on images model’s attention" in Elements(page([attended])).text
     assert "attention" not in Elements(page([plain])).text
-
-
-def test_hostile_questions_can_be_drawn():
-    shown = hostile.questions(audits.examples(12))
-    for start in range(0, 12, 4):
-        assert max(picture(shown[start : start + 4]).size) < 8000
-
-
-def test_thousands_of_choices_do_not_make_an_endless_picture():
-    assert max(picture([replace(EXAMPLE, choices=["x"] * 5000, kinds=[])]).size) < 8000
-
-
-def test_no_question_is_refused():
-    with pytest.raises(InputError, match="no question"):
-        preview_picture([])
-
-
-def test_without_matplotlib_the_picture_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *arguments, **options):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"hf_vqa_mc\[report\]"):
-        preview_picture([EXAMPLE])

@@ -150,21 +150,6 @@ def test_annotators_who_fail_the_attention_checks_do_not_count(tmp_path):
     assert vm.study_results(path, passed=0).to_dict()["conditions"][0]["annotators"] == 3
 
 
-def test_answers_of_a_copy_count_and_those_of_another_study_are_rejected(tmp_path):
-    path = worlds.new_study(tmp_path, conditions="full")
-    copy, other = tmp_path / "copy.sqlite", tmp_path / "other"
-    with closing(Study(path)) as study:
-        copy.write_bytes(study.content(without_people=True))
-    with closing(Study(copy)) as study:
-        annotator = study.annotator(study.join())
-        for task in study.next_page(annotator).tasks:
-            study.save(annotator, task.id, 1, 1.0)
-    assert vm.study_results(path, answers=copy, passed=0).to_dict()["conditions"][0]["accuracy"] == 0.25
-    other.mkdir()
-    with pytest.raises(InputError, match=r"is another study .* give a copy of the same study"):
-        vm.study_results(worlds.new_study(other), answers=copy)
-
-
 @pytest.mark.parametrize("kind", list(STUDIES))
 def test_every_kind_has_distinct_conditions_and_results_of_one_answer(kind):
     declared = STUDIES[kind]

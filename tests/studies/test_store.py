@@ -162,7 +162,8 @@ def test_what_is_not_a_study_is_rejected(tmp_path, study):
     text.write_text("no database")
     with closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE a (b)")
-    content = study.content()
+    study.close()
+    content = study.path.read_bytes()
     cut.write_bytes(content[: len(content) // 2])
     for path, problem in (
         (text, "cannot be read"),
@@ -172,19 +173,6 @@ def test_what_is_not_a_study_is_rejected(tmp_path, study):
     ):
         with pytest.raises(InputError, match=problem):
             Study(path)
-
-
-def test_a_copy_is_complete_and_one_for_the_public_knows_neither_labels_nor_people(tmp_path, study):
-    worlds.answer_all(study, 1)
-    copy, public = tmp_path / "copy.sqlite", tmp_path / "public.sqlite"
-    copy.write_bytes(study.content())
-    public.write_bytes(study.content(without_people=True))
-    with closing(Study(copy)) as one, closing(Study(public)) as other:
-        assert study.answers(one) == study.answers()
-        assert other.answers() == [] and other.tokens(0) == []
-        assert {str(item.known) for item in other.items.values()} == {"{}"}
-    secret = study.settings.join.encode()
-    assert secret in copy.read_bytes() and secret not in public.read_bytes()
 
 
 ANNOTATE = """

@@ -13,7 +13,7 @@ from PIL import Image
 import hf_vqa_mc as vm
 from hf_vqa_mc.studies.kind import Item
 from hf_vqa_mc.studies.store import Page, Study
-from hf_vqa_mc.studies.web import Joining, application
+from hf_vqa_mc.studies.web import application
 from tests.report import served
 
 CHOICES = ("red", "green", "blue", "black")
@@ -82,6 +82,6 @@ def answer_all(study: Study, annotators: int, seed: int | None = None) -> None:
             answer_page(study, annotator, page, None if seed is None else seed + number)
 
 
-def serving(study: Study, joining: Joining = "link") -> AbstractContextManager[str]:
+def serving(study: Study, joinable: bool = True) -> AbstractContextManager[str]:
     """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
-    return served.serving(partial(application, study, joining))
+    return served.serving(partial(application, study, joinable))

@@ -1,0 +1,71 @@
+"""The page of audits, served by gradio: a file is audited, and neither paths nor private datasets are read."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.hub.pushing import TOKEN, environment
+from tests.hub.repositories import Repository
+
+pytest.importorskip("gradio")
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore")  # of gradio_client
+CHOICES = ["much longer", "a", "b", "c"]
+ROWS = [
+    {"question": f"what is {n % 9}?", "choices": CHOICES[-n % 4 :] + CHOICES[: -n % 4], "label": n % 4}
+    for n in range(60)
+]
+
+
+@pytest.fixture
+def ask(hub, tmp_path):
+    """Submits the form of a page that runs in a process of its own, whose owner has a token."""
+    from gradio_client import Client
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    path = {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "GRADIO_SERVER_PORT": str(port)}
+    command = [sys.executable, "-m", "hf_vqa_mc.cli.audit_app"]
+    with subprocess.Popen(command, env=environment(hub, tmp_path / "home", TOKEN) | path, cwd=tmp_path) as server:
+        try:
+            end = time.monotonic() + 300
+            while server.poll() is None and time.monotonic() < end:
+                with socket.socket() as tried:
+                    if not tried.connect_ex(("127.0.0.1", port)):
+                        break
+                time.sleep(0.2)
+            client = Client(f"http://127.0.0.1:{port}/", verbose=False, download_files=tmp_path / "client")
+            yield lambda *given: client.predict(*given, api_name="/audit")
+        finally:
+            server.kill()
+
+
+@pytest.mark.slow
+def test_a_visitor_audits_a_file_but_neither_paths_nor_private_datasets(ask, hub, tmp_path):
+    from gradio_client import handle_file
+
+    file = tmp_path / "my bench.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    table, report, figures = ask(handle_file(file), "", "")
+    assert table["data"][0][0] == "longest choice"
+    assert report.startswith('<iframe sandbox="allow-scripts"') and "longest choice" in report
+    assert (figures["dataset"], figures["rows"]) == ("my bench.jsonl", 60)
+    assert str(tmp_path) not in report + json.dumps(figures)
+
+    def refused(*given):
+        with pytest.raises(Exception) as error:
+            ask(*given)
+        return str(error.value)
+
+    file.write_text("a,b\n1,2\n")
+    assert refused(handle_file(file.rename(tmp_path / "x.csv")), "", "").startswith("x.csv: choices are in a, b")
+    for name in ("", "/etc/passwd", "../etc/x", "a/b/c", "-x/y"):
+        assert "name a dataset on the Hub" in refused(None, name, "")
+    private = hub.repositories["dataset", "ada/private"] = Repository("dataset", "ada/private", True)
+    private.write("main", {"rows.csv": b"question,A,B,answer\na?,b,c,A\n"}, title="rows")
+    assert "Repository Not Found" in refused(None, "ada/private", "")
