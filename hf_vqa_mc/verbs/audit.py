@@ -9,15 +9,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.options import (
-    RUNNING,
-    ExecutorOptions,
-    option,
-    overwrite_option,
-    settings,
-    subset,
-    verb,
-)
+from hf_vqa_mc.options import RUNNING, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import FAILED, Result, in_html
 from hf_vqa_mc.text.counted import counted
 
@@ -40,7 +32,7 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
+class AuditSettings(ProbeSettings, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
@@ -79,8 +71,6 @@ class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.executor != "local" and self.largest_part is None:
-            raise InputError("--executor ray needs --largest-part N, the rows of a part; each call counts one part")
         for name in ("against_config", "fail_on_regression"):
             if getattr(self, name) is not None and self.against is None:
                 raise InputError(f"--{name.replace('_', '-')} needs --against DATASET, an earlier release")
@@ -202,9 +192,8 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
-    from hf_vqa_mc.audits.parts import audit_in_parts
+    from hf_vqa_mc.audits import auditing
     from hf_vqa_mc.audits.releases import releases
-    from hf_vqa_mc.io.executors import open_executor
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
@@ -213,11 +202,9 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     probes = subset(settings, ProbeSettings)
     named = [("", settings)] if settings.earlier is None else [("before", settings.earlier), ("after", settings)]
     benchmarks = [options.read(progress) for _, options in named]  # before anything is trained
-    with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        audits = [
-            audit_in_parts(benchmarks.pop(0), probes, prefixed(progress, name) if name else progress, executor)
-            for name, _ in named
-        ]
+    audits = [
+        auditing.audit(benchmarks.pop(0), probes, prefixed(progress, name) if name else progress) for name, _ in named
+    ]
     done = AuditResult(audits[-1], settings, releases=releases(*audits) if settings.earlier else None)
     if settings.output is None:
         return done

@@ -99,6 +99,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     Raises:
         InputError: the certificate or the dataset cannot be read, or a file that the audit used is not given.
     """
+    from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.certificate import (
         Check,
         Status,
@@ -109,7 +110,6 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         row_claims,
         settings_check,
     )
-    from hf_vqa_mc.audits.parts import audit_in_parts
     from hf_vqa_mc.audits.rows import without_wide_rows
     from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
     from hf_vqa_mc.io.json_stream import read_json
@@ -138,7 +138,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     checks = (*settings_check(claimed), *row_checks(claimed, without_wide_rows(benchmark)))
     if any(check.status is Status.DIFFERS and not check.what.startswith("order") for check in checks):
         return VerifyResult((*checks, Check("figures", Status.NOTE, "not recomputed, since the rows differ")))
-    found = audit_in_parts(benchmark, probes, progress).as_json()
+    found = audit(benchmark, probes, progress).as_json()
     return VerifyResult(checks + tuple(figure_checks(claimed, found, skipped)))
 
 
