@@ -79,7 +79,8 @@ def nltk_wordnet(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def cluster() -> Iterator[None]:
     """A Ray cluster of seven CPUs; this process is connected to it."""
     ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
-    ray.init("local", num_cpus=7, include_dashboard=False, log_to_driver=False)
+    patient = {"health_check_timeout_ms": 60_000}  # on a busy machine
+    ray.init("local", num_cpus=7, include_dashboard=False, log_to_driver=False, _system_config=patient)
     yield
     ray.shutdown()
 

@@ -19,7 +19,7 @@ from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
-from hf_vqa_mc.audits.rows import Shapes, number_rows, without_wide_rows
+from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
 from hf_vqa_mc.benchmarks import Benchmark, Split
@@ -27,7 +27,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import word_lists
-from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10
@@ -44,7 +44,7 @@ class Audit:
     """The result of an audit."""
 
     benchmark: Benchmark
-    rows: Shapes
+    rows: Rows
     """rows of the audited split"""
     gains: list[Gain]
     """largest first"""
@@ -233,25 +233,8 @@ def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
     return {"mean": float(bias.mean()), "histogram": histogram}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Found:
-    """What an audit finds in the rows of a split, before figures are computed from it."""
-
-    rows: Shapes
-    findings: list[Finding]
-    """problems, and what turned out to be none"""
-    ambiguous: dict[str, NDArray[np.bool_]]
-    """see `Audit`"""
-    predictive_texts: dict[str, list[dict[str, Any]]]
-    exact: dict[Sees, ExactSets]
-    shortcuts: list[Shortcut]
-    cross_fitted: list[Shortcut]
-    """fitted on other audited rows although there is a training split"""
-    not_run: list[NotRun]
-
-
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
-    """Find the shortcuts of the audited split, with all rows at once; `parts.audit_in_parts` divides them.
+    """Find the shortcuts of the audited split.
 
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.
@@ -269,30 +252,17 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     if settings.word_vectors is not None:
         texts = partial(_sentences, benchmark.test)
         vectors = load_word_vectors(settings.word_vectors, texts, settings.seed, progress)
-    found = search(benchmark, settings, vectors, progress, started)
-    return of_found(benchmark, settings, found, vectors.sha256 if vectors else None)
-
-
-def search(
-    benchmark: Benchmark,
-    settings: ProbeSettings,
-    vectors: WordVectors | None = None,
-    progress: Progress = silent,
-    started: float | None = None,
-) -> Found:
-    """Number the rows, count, and run the probes; the time limit counts from ``started``."""
     split = benchmark.test
     progress("counting", 0, 4)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows, train = numbered[split.name], benchmark.train
     progress("counting", 1, 4)
-    found = findings(benchmark.splits, numbered, split.name)
+    found = [one for one in findings(benchmark.splits, numbered, split.name) if one.is_problem]
     progress("counting", 2, 4)
     ambiguous = possibly_correct(rows, split.rows["answers"].combine_chunks(), vectors)
     progress("counting", 3, 4)
     predictive = predictive_texts(rows, clusters=split.clusters)
     progress("counting", 4, 4)
-    started = time.monotonic() if started is None else started
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
@@ -301,23 +271,17 @@ def search(
     cross_fitted += combined(rows, cross_fitted, context.folds, FOLDS, settings.seed, sets)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None, sets)
-    return Found(rows, found, ambiguous, predictive, exact, shortcuts, cross_fitted, not_run + not_again)
-
-
-def of_found(benchmark: Benchmark, settings: ProbeSettings, found: Found, word_vectors_sha256: str | None) -> Audit:
-    """The audit of a benchmark in which all this was found."""
-    groups = {sees: one.groups for sees, one in found.exact.items()}
     return Audit(
         benchmark,
-        found.rows,
-        gains(found.shortcuts, found.rows.chance, benchmark.test.clusters, found.cross_fitted, groups),
-        [one for one in found.findings if one.is_problem],
-        found.ambiguous,
-        found.predictive_texts,
-        found.not_run,
-        found.exact,
+        rows,
+        gains(shortcuts, rows.chance, split.clusters, cross_fitted, {sees: one.groups for sees, one in exact.items()}),
+        found,
+        ambiguous,
+        predictive,
+        not_run + not_again,
+        exact,
         settings,
-        word_vectors_sha256,
+        vectors.sha256 if vectors else None,
     )
 
 

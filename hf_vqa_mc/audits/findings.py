@@ -1,7 +1,7 @@
 """Problems of rows other than shortcuts: odd choices, duplicates, leaks between splits, predictive texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from hf_vqa_mc.audits.folds import SET_ID
 from hf_vqa_mc.audits.gains import ALARM_LEVEL
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
@@ -41,8 +40,6 @@ class Finding:
     unit: Literal["rows", "decoys"] = "rows"
     compares: bool = False
     """whether it is a problem only if the first share is above the second"""
-    needs_all_rows: bool = False
-    """whether counts of parts of the rows cannot be added"""
 
     @property
     def count(self) -> int:
@@ -93,23 +90,9 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
     return found
 
 
-def pooled_findings(parts: Sequence[Sequence[Finding]], rows: Sequence[NDArray[np.int64]]) -> list[Finding]:
-    """The findings of rows that were searched in parts; ``rows`` has the rows of each part, as indices."""
-    found = []
-    for of_parts in zip(*parts, strict=True):
-        sums = tuple(
-            (sum(count for count, _ in one), sum(total for _, total in one))
-            for one in zip(*(finding.shares for finding in of_parts), strict=True)
-        )
-        where = np.concatenate([own[finding.rows] for own, finding in zip(rows, of_parts, strict=True)])
-        needs_all = any(finding.needs_all_rows for finding in of_parts)
-        found.append(replace(of_parts[0], shares=sums, rows=np.sort(where), needs_all_rows=needs_all))
-    return found
-
-
-def _of_rows(name: str, template: str, where: NDArray[np.int64], rows: Rows, **about: Any) -> Finding:  # noqa: ANN401
+def _of_rows(name: str, template: str, where: NDArray[np.int64], rows: Rows) -> Finding:
     """A finding about rows."""
-    return Finding(name, template, ((len(where), len(rows)),), where, **about)
+    return Finding(name, template, ((len(where), len(rows)),), where)
 
 
 def _named_in_question(rows: Rows) -> Finding:
@@ -150,7 +133,6 @@ def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
         ((int(never.sum()), int(decoys.sum())),),
         np.flatnonzero(never.any(axis=1)),
         "decoys",
-        needs_all_rows=True,
     )
 
 
@@ -174,8 +156,8 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     )
     shares = (len(where), len(rows)), always
     return [
-        _of_rows("duplicate rows", repeated, later, rows, needs_all_rows=_in_sets(split) or MISSING in images),
-        Finding("same question on several images", template, shares, where, needs_all_rows=True),
+        _of_rows("duplicate rows", repeated, later, rows),
+        Finding("same question on several images", template, shares, where),
     ]
 
 
@@ -194,17 +176,8 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
     for what, where in shared.items():
         verb = "occur" if " and " in what else "occurs"
         template = f"In {{}} of the rows, the {what} also {verb} in the split {name}."
-        on_images = what.startswith("image") and not (_in_sets(audited) or _in_sets(other))
-        rows_found = np.flatnonzero(where)
-        found.append(
-            _of_rows(f"{what} also in {other.name}", template, rows_found, rows, needs_all_rows=not on_images)
-        )
+        found.append(_of_rows(f"{what} also in {other.name}", template, np.flatnonzero(where), rows))
     return found
-
-
-def _in_sets(split: Split) -> bool:
-    """Whether rows of an image may be in different parts, since those of a closed set are in one."""
-    return SET_ID in split.original.column_names
 
 
 def _images(*splits: Split) -> list[NDArray[np.int64]]:

@@ -76,11 +76,18 @@ class Vocabulary:
         return padded
 
 
-class Shapes:
-    """The sizes of rows with the target in column 0."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """The rows of a split with the target in column 0, which probes must not exploit."""
 
+    texts: NDArray[np.int32]
+    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
     positions: NDArray[np.int32]
     """(rows, choices): index of each choice in the published order, padded with MISSING"""
+    questions: NDArray[np.int32]
+    """(rows,): index of each question in ``vocabulary.questions``"""
+    vocabulary: Vocabulary
+    """shared by all splits of the dataset"""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -105,27 +112,6 @@ class Shapes:
     def chance(self) -> NDArray[np.float64]:
         """(rows,): accuracy of random guessing."""
         return 1.0 / self.sizes
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PooledRows(Shapes):
-    """Rows of several vocabularies, without their texts."""
-
-    positions: NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Rows(Shapes):
-    """The rows of a split with the target in column 0, which probes must not exploit."""
-
-    texts: NDArray[np.int32]
-    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
-    positions: NDArray[np.int32]
-    """(rows, choices): index of each choice in the published order, padded with MISSING"""
-    questions: NDArray[np.int32]
-    """(rows,): index of each question in ``vocabulary.questions``"""
-    vocabulary: Vocabulary
-    """shared by all splits of the dataset"""
 
     @cached_property
     def keys(self) -> NDArray[np.int32]:

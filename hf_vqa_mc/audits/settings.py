@@ -5,7 +5,7 @@ from pathlib import Path
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
 
-PROBES, LARGE = "Probes", "Large benchmarks"
+PROBES = "Probes"
 
 
 @settings
@@ -57,13 +57,6 @@ class ProbeSettings(ProbeLimits):
     language_model: str | None = option(
         "Causal language model (folder or Hub name) used as a text-only probe.", default=None, panel=PROBES
     )
-    largest_part: int | None = option(
-        "Divide the rows by image into random parts of this many on average (1,000 or more): counts are made "
-        "within each part, and memory grows with the part. Trained probes are those of the first part.",
-        default=None,
-        check=("1,000 or more", lambda value: value >= 1000),
-        panel=LARGE,
-    )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PROBES)
 
     def __post_init__(self) -> None:
@@ -72,5 +65,3 @@ class ProbeSettings(ProbeLimits):
             raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
         if self.mlps and self.word_vectors is None:
             raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
-        if self.largest_part is not None and self.word_vectors == "corpus":
-            raise InputError("--largest-part cannot be used with --word-vectors corpus; give a file")

@@ -63,8 +63,6 @@ class Split:
     """whether the benchmark defines the order of choices; otherwise the target comes first"""
     images_missing: str = ""
     """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
-    numbers: NDArray[np.int64] | None = None
-    """(rows,): row numbers in the benchmark, of a part of its rows; None for 0, 1, 2 ..."""
 
     def __repr__(self) -> str:
         sizes = pc.list_value_length(self.rows["choices"])
@@ -100,9 +98,7 @@ class Split:
         """Some of the rows, in this order."""
         images = None if self.images is None else SomeImages(self.images, rows)
         kept = pa.array(rows)
-        numbers = None if self.numbers is None else self.numbers[rows]
-        taken = {"rows": self.rows.take(kept), "original": self.original.take(kept)}
-        return replace(self, **taken, images=images, numbers=numbers)
+        return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from hf_vqa_mc.evaluation.inputs import INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
-from hf_vqa_mc.evaluation.run_folder import Answers
+from hf_vqa_mc.evaluation.run_folder import RunFolder
 from hf_vqa_mc.io.progress import Progress
 
 WAITING = 2
@@ -46,9 +46,8 @@ def ask(
     method: Method,
     prompts: Prompts,
     jobs: Sequence[Job],
-    run: Answers,
+    run: RunFolder,
     progress: Progress,
-    answered: bool = False,
 ) -> None:
     """Ask all jobs that have no reply yet, and add their replies to the run.
 
@@ -59,7 +58,6 @@ def ask(
         jobs: to ask.
         run: the replies so far.
         progress: called with (step, jobs done, number of jobs).
-        answered: whether the model has answered other prompts; if not, it must answer one of the first of these.
 
     Raises:
         InputError: the model rejects the first prompts, or returns something else than replies.
@@ -70,7 +68,7 @@ def ask(
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
     failures: list[str] = []
-    answered = answered or len(todo) < len(jobs)
+    answered = len(todo) < len(jobs)
     with closing(_all_replies(model, method, prompts, todo)) as batches:
         for replies, unmade in batches:
             run.add(replies | unmade)
@@ -84,7 +82,7 @@ def ask(
                 )
 
 
-def check_replies(jobs: Sequence[Job], run: Answers) -> None:
+def check_replies(jobs: Sequence[Job], run: RunFolder) -> None:
     """Raise InputError if no prompt of an input has a reply."""
     for name in dict.fromkeys(job.input for job in jobs):
         found = [run.replies[job].failure for job in jobs if job.input == name]

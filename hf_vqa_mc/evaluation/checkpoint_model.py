@@ -33,7 +33,6 @@ class CheckpointModel:
         batch_size: maximum number of questions per forward pass.
         word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training; with
             vectors trained on the corpus such words are skipped, as by ``vqa-mc predict``.
-        weights: whether it will be asked; else it stays on the CPU, without its image backbone.
 
     Raises:
         InputError: the checkpoint is damaged, or an option does not fit it.
@@ -46,7 +45,6 @@ class CheckpointModel:
         device: str | None = None,
         batch_size: int = 64,
         word_vectors: str | None = None,
-        weights: bool = True,
     ) -> None:
         self.name, self.batch_size = name, batch_size
         local = Path(name).expanduser()
@@ -57,8 +55,6 @@ class CheckpointModel:
         check_use(kind, name, word_vectors)
         if not self._is_open_ended:
             self._processor.text = with_word_vectors(self._processor.text, word_vectors)
-        if not weights:
-            return
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._model.to(self._device)  # type: ignore[arg-type]
         if self.sees_images:

@@ -1,19 +1,16 @@
 """An evaluation: rows, prompts, replies, figures."""
 
 import contextlib
-import json
 import logging
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
 from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS, Shown
@@ -21,10 +18,9 @@ from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.opening import find_method, open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
-from hf_vqa_mc.evaluation.run_folder import SHARES, RunFolder, share_answers
+from hf_vqa_mc.evaluation.run_folder import RunFolder
 from hf_vqa_mc.io.atomic_file import check_outside
-from hf_vqa_mc.io.executors import Executor, open_executor
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
 
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 
 
 LOG = logging.getLogger("hf_vqa_mc")
-SHARE_ROWS = 1_024
-"""Questions of a call on a cluster: a multiple of usual batch sizes, so that batches are those of a local run."""
 LOOKED_AT = 1_000
 """Number of prompts from which tokens are estimated."""
 CHARACTERS = 4
@@ -81,20 +75,15 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     """Evaluate a model as the settings say; see `hf_vqa_mc.evaluate`."""
     if settings.output is not None:
         check_outside(settings.output, "--output", settings.paths)
-    is_local = settings.executor == "local"
     with contextlib.ExitStack() as stack:
-        given = _prepared(settings, progress, stack, weights=is_local)
+        given = _prepared(settings, progress, stack)
         folder = RunFolder(settings.output, given.run)
         folder.check_results(given.jobs)
         if hasattr(given.model, "check_words"):
             given.model.check_words(given.prompts.texts(given.jobs))
         LOG.info(_extent(given.prompts, given.jobs))
-        executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
         with folder.open():
-            if is_local:
-                ask(given.model, given.method, given.prompts, given.jobs, folder, progress)
-            else:
-                _ask_on_cluster(settings, given, folder, executor, progress)
+            ask(given.model, given.method, given.prompts, given.jobs, folder, progress)
             check_replies(given.jobs, folder)
             split = given.benchmark.test
             figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
@@ -105,12 +94,11 @@ def _prepared(
     settings: Any,  # noqa: ANN401  EvaluateSettings
     progress: Progress,
     stack: contextlib.ExitStack,
-    weights: bool,
 ) -> _Prepared:
     """Read the benchmark and open the model; the stack closes it."""
     benchmark = settings.read(progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
-    model = open_model(settings, stack, weights)
+    model = open_model(settings, stack)
     split = benchmark.test
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
@@ -134,74 +122,6 @@ def _prepared(
         "example": prompts.text(FULL, 0, questions.choices[0]),
     }
     return _Prepared(benchmark, model, method, prompts, jobs, run)
-
-
-def _ask_on_cluster(
-    settings: Any,  # noqa: ANN401  EvaluateSettings
-    given: _Prepared,
-    folder: RunFolder,
-    executor: Executor,
-    progress: Progress,
-) -> None:
-    """Ask all jobs that have no reply yet, in shares of `SHARE_ROWS` questions."""
-    share_of = {row: index // SHARE_ROWS for index, row in enumerate(dict.fromkeys(job.row for job in given.jobs))}
-    shares: dict[int, list[Job]] = {}
-    for job in given.jobs:
-        if folder.lacks(job):
-            shares.setdefault(share_of[job.row], []).append(job)
-    answered = sum(map(len, shares.values())) < len(given.jobs)
-    run = json.dumps(given.run)
-    calls = {
-        f"share {share} of the questions in {given.benchmark.test.location}": (
-            settings, run, share, jobs, answered or number > 0,
-        )
-        for number, (share, jobs) in enumerate(shares.items())
-    }  # fmt: skip
-    (settings.output / SHARES).mkdir(exist_ok=True)
-    executor.run(answer_share, calls, f"asking {name_of(given.model)} on the cluster", progress, gpu=True)
-    folder.collect()
-    if missing := sum(job not in folder.replies for job in given.jobs):
-        raise InputError(f"--output {settings.output} lacks {missing:,} answers of nodes; mount it on all of them")
-
-
-def answer_share(
-    settings: Any,  # noqa: ANN401  EvaluateSettings
-    run: str,
-    share: int,
-    jobs: Sequence[Job],
-    answered: bool,
-) -> None:
-    """Ask the jobs of a share on a node of a cluster, and store the replies in the run's folder.
-
-    Args:
-        settings: of the evaluation.
-        run: settings of the run as JSON, as the machine that started it finds them.
-        share: number of the share.
-        jobs: to ask.
-        answered: see `ask`.
-
-    Raises:
-        InputError: the benchmark or the model is another one on this node, or the folder is not mounted here.
-    """
-    try:
-        given = _prepared_once(settings, run)
-    except InputError as error:
-        raise InputError(f"node {socket.gethostname()}: {error}") from error
-    with share_answers(settings.output, share) as known:
-        ask(given.model, given.method, given.prompts, jobs, known, silent, answered)
-
-
-@lru_cache(1)
-def _prepared_once(settings: Any, run: str) -> _Prepared:  # noqa: ANN401  EvaluateSettings
-    """The evaluation on a node, for all shares that its process asks."""
-    found = _prepared(settings, silent, contextlib.ExitStack(), weights=True)
-    for name, value in json.loads(run).items():
-        if found.run[name] != value:
-            raise InputError(
-                f"{name} is {shown(found.run[name])} here, and {shown(value)} on the machine that started the run; "
-                "all nodes need the same model and benchmark"
-            )
-    return found
 
 
 def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:

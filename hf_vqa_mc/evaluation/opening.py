@@ -14,13 +14,12 @@ TRANSFORMERS, VLLM = "transformers", "vllm"
 """Programs that run a model of transformers; ``--engine``."""
 
 
-def open_model(settings: Any, stack: ExitStack, weights: bool = True) -> Any:  # noqa: ANN401  a LanguageModel
+def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
 
     Args:
         settings: `ModelOptions` of a verb, with ``max_tokens`` and optionally ``word_vectors``.
         stack: closes what was opened.
-        weights: if False, a local model cannot be asked and needs no GPU, but its other files are checked.
 
     Raises:
         InputError: there is no such model, or an option does not fit it.
@@ -33,7 +32,7 @@ def open_model(settings: Any, stack: ExitStack, weights: bool = True) -> Any:  #
             )
         return settings.model
     name, engine, word_vectors = str(settings.model), settings.engine, getattr(settings, "word_vectors", None)
-    local: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size, "weights": weights}
+    local: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
     if settings.base_url is not None:
         if engine != TRANSFORMERS:
             raise InputError(f"--engine {engine}: the server at --base-url runs the model; remove one of them")

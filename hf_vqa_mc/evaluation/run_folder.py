@@ -4,18 +4,14 @@
 
     RUN/run.json                     settings and versions
     RUN/answers.jsonl                one line per answer, appended
-    RUN/shares/SHARE-TIME.jsonl      answers of a call on a cluster, until they are moved to answers.jsonl
 
 A run that was stopped at any moment continues with the questions that have no answer. Failures are asked again.
 """
 
 import json
-import os
-import socket
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,31 +27,43 @@ from hf_vqa_mc.io.json_stream import read_json
 
 EVALUATIONS = Path("vqa_mc_evaluations")
 """The folder of the command's runs, which is created."""
-SETTINGS, ANSWERS, SHARES = "run.json", "answers.jsonl", "shares"
+SETTINGS, ANSWERS = "run.json", "answers.jsonl"
 RESULTS, ROWS = "results.json", "rows.parquet"
 _JOB = ("row", "input", "rotation")
 
 
-class Answers:
-    """Replies to jobs, in memory and as lines of a file if there is one."""
+class RunFolder:
+    """The folder of an evaluation, or memory if ``path`` is None.
 
-    def __init__(self) -> None:
+    Args:
+        path: created if missing; its parent must exist, except for `EVALUATIONS`.
+        settings: all that answers depend on.
+
+    Raises:
+        InputError: the folder holds something else, or a run with other settings; names the first one that differs.
+    """
+
+    def __init__(self, path: Path | None, settings: Mapping[str, Any]) -> None:
+        self.path, self.settings = path, dict(settings)
         self.replies: dict[Job, Reply] = {}
         self._file: BinaryIO | None = None
+        if path is not None:
+            check_folder(path.parent if path.parent == EVALUATIONS else path, "--output")
+            self._check()
 
     def lacks(self, job: Job) -> bool:
         """Whether a job has no reply, or a failure."""
         return job not in self.replies or bool(self.replies[job].failure)
 
     def add(self, replies: Mapping[Job, Reply]) -> None:
-        """Store replies; with a file they are written before this returns."""
+        """Store replies; with a folder they are written before this returns."""
         self.replies |= replies
         if self._file is not None:
             lines = [json.dumps(_record(job, reply), allow_nan=False) + "\n" for job, reply in replies.items()]
             self._file.write("".join(lines).encode())
             self._file.flush()
 
-    def read(self, path: Path) -> int:
+    def _read(self, path: Path) -> int:
         """Add the answers of a file; returns the end of its last complete line, after which a process was killed."""
         end = 0
         with path.open("rb") as file:
@@ -74,42 +82,6 @@ class Answers:
                     ) from error
                 end += len(line)
         return end
-
-
-@contextmanager
-def share_answers(run: Path, share: int) -> Iterator[Answers]:
-    """The answers of a share so far, and a new file for more: an earlier worker may still write to its own.
-
-    Raises:
-        InputError: the folder of the machine that started the run is not mounted here.
-    """
-    folder = run / SHARES
-    if not folder.is_dir():
-        raise InputError(f"{socket.gethostname()}: there is no folder {folder}; mount --output on all nodes")
-    answers = Answers()
-    for path in sorted(folder.glob(f"{share:05}-*.jsonl")):
-        answers.read(path)
-    with in_plain_words(run), (folder / f"{share:05}-{time.time_ns()}.jsonl").open("xb") as answers._file:
-        yield answers
-
-
-class RunFolder(Answers):
-    """The folder of an evaluation, or memory if ``path`` is None.
-
-    Args:
-        path: created if missing; its parent must exist, except for `EVALUATIONS`.
-        settings: all that answers depend on.
-
-    Raises:
-        InputError: the folder holds something else, or a run with other settings; names the first one that differs.
-    """
-
-    def __init__(self, path: Path | None, settings: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.path, self.settings = path, dict(settings)
-        if path is not None:
-            check_folder(path.parent if path.parent == EVALUATIONS else path, "--output")
-            self._check()
 
     @contextmanager
     def open(self) -> Iterator["RunFolder"]:
@@ -132,8 +104,7 @@ class RunFolder(Answers):
                 self._check()
                 write_json(self.path / SETTINGS, self.settings, 1)
                 with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
-                    self._file.truncate(self.read(self.path / ANSWERS))
-                    self.collect()
+                    self._file.truncate(self._read(self.path / ANSWERS))
                     yield self
             finally:
                 self._file = None
@@ -158,21 +129,6 @@ class RunFolder(Answers):
                     f"--output {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose another "
                     f"folder, or the same {name} or more to extend it"
                 )
-
-    def collect(self) -> None:
-        """Move the answers of calls on a cluster to the others; stopped at any moment, it can be done again."""
-        if self.path is None or self._file is None:
-            return
-        paths = sorted((self.path / SHARES).glob("[0-9]*-[0-9]*.jsonl"))
-        for path in paths:
-            found = Answers()
-            found.read(path)
-            self.add({job: reply for job, reply in found.replies.items() if self.lacks(job)})
-        os.fsync(self._file.fileno())
-        for path in paths:
-            path.unlink()
-        with suppress(OSError):  # it is missing, or holds other files
-            (self.path / SHARES).rmdir()
 
     def _check(self) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""

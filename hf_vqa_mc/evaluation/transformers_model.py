@@ -34,7 +34,6 @@ class TransformersModel:
         device: such as ``cuda:1``; ``auto`` distributes the weights over all GPUs; by default the GPU if there is one.
         batch_size: maximum number of prompts per forward pass.
         max_tokens: maximum number of generated tokens.
-        weights: whether it will be asked; else only its other files are read.
 
     Raises:
         InputError: there is no such model, its weights are incomplete, or it has images but no chat template.
@@ -48,18 +47,13 @@ class TransformersModel:
         device: str | None = None,
         batch_size: int = 8,
         max_tokens: int = MOST_TOKENS,
-        weights: bool = True,
     ) -> None:
         self.name, self.batch_size, self.max_tokens = name, batch_size, max_tokens
         local = Path(name).expanduser()
         folder = local if local.is_dir() else hub_folder("--model", name, FILES, EXPECTED)
         try:
             with quiet():
-                auto = self._read(folder)
-                if weights:
-                    self._load(auto, folder, device)
-                elif not any(folder.glob("*.safetensors")):
-                    raise InputError(f"--model {name} has no weights in safetensors; {EXPECTED}")
+                self._load(self._read(folder), folder, device)
         except InputError:
             raise
         except (MemoryError, torch.OutOfMemoryError):

@@ -10,15 +10,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import (
-    RUNNING,
-    ExecutorOptions,
-    option,
-    overwrite_option,
-    settings,
-    subset,
-    verb,
-)
+from hf_vqa_mc.options import RUNNING, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import FAILED, Result, in_html
 from hf_vqa_mc.text.counted import counted
 
@@ -41,7 +33,7 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
+class AuditSettings(ProbeSettings, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
@@ -75,8 +67,6 @@ class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.executor != "local" and self.largest_part is None:
-            raise InputError("--executor ray needs --largest-part N, the rows of a part; each call counts one part")
         if self.fail_on_regression is not None and self.against is None:
             raise InputError("--fail-on-regression needs --against FILE, the audit.json of an earlier release")
 
@@ -195,9 +185,8 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
+    from hf_vqa_mc.audits import auditing
     from hf_vqa_mc.audits.comparison import read_audit
-    from hf_vqa_mc.audits.parts import audit_in_parts
-    from hf_vqa_mc.io.executors import open_executor
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
@@ -205,8 +194,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
     earlier = read_audit(settings.against) if settings.against else None
     probes, benchmark = subset(settings, ProbeSettings), settings.read(progress)
-    with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        done = AuditResult(audit_in_parts(benchmark, probes, progress, executor), settings, earlier=earlier)
+    done = AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier=earlier)
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))

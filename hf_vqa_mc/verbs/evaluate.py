@@ -10,9 +10,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS
 from hf_vqa_mc.evaluation.methods import METHODS
 from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
-from hf_vqa_mc.evaluation.opening import VLLM
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, ExecutorOptions, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.tables import TextTable
 
@@ -41,7 +40,7 @@ def _is_rotations(value: str) -> bool:
 
 
 @settings
-class EvaluateSettings(ModelOptions, ExecutorOptions, BenchmarkOptions):
+class EvaluateSettings(ModelOptions, BenchmarkOptions):
     """Evaluate a model on a multiple-choice benchmark, and again without the image, the question or the choices.
 
     Each input asks the same questions with the same words, except for what it hides. The model is one of transformers,
@@ -100,19 +99,6 @@ class EvaluateSettings(ModelOptions, ExecutorOptions, BenchmarkOptions):
             INPUTS.find(name)
         if self.method is not None:
             METHODS.find(self.method)
-        if self.executor == "local":
-            if self.workers is not None:
-                raise InputError("--workers is used only with --executor ray; add it")
-            return
-        for wrong, why in (
-            (self.base_url is not None, "with --base-url: the server distributes its requests; remove one of them"),
-            (self.engine == VLLM, "with --engine vllm: start vLLM as a server instead, and give --base-url"),
-            (not isinstance(self.model, str | Path), "with a model in memory: give a folder or a name"),
-            (not isinstance(self.dataset, str | Path), "with a dataset in memory: give files or a name"),
-            (self.output is None, "without --output: give a folder that all nodes mount"),
-        ):
-            if wrong:
-                raise InputError(f"--executor ray {why}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,7 +154,6 @@ class EvaluateResult(Result):
     EvaluateSettings,
     "vqa-mc evaluate benchmark.csv --model HuggingFaceTB/SmolVLM-256M-Instruct --rotations all",
     "vqa-mc evaluate vqa_mc cocoqa_iou_qou --model my-model --base-url http://localhost:8000/v1 --sample 1000",
-    "vqa-mc evaluate vqa_mc cocoqa_iou_qou --model HuggingFaceTB/SmolVLM-256M-Instruct --executor ray --address auto",
 )
 def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     """Evaluate a model.
@@ -179,8 +164,7 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     Raises:
         InputError: the benchmark or the model cannot be used, or ``output`` has another run.
         ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
-        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``, and
-            ``executor="ray"`` the extra ``ray``.
+        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
     from hf_vqa_mc.evaluation.run_folder import ANSWERS

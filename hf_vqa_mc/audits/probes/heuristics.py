@@ -35,8 +35,8 @@ def _position(index: int) -> Probe:
 
 
 def _last(context: Context) -> Prediction | None:
-    sizes, is_part = context.rows.sizes, context.split.numbers is not None
-    if not context.split.ordered or (sizes.min() == sizes.max() and not is_part):  # then it is one of the positions
+    sizes = context.rows.sizes
+    if not context.split.ordered or sizes.min() == sizes.max():  # then it is one of the positions
         return None
     return context.prefer(context.rows.positions == sizes[:, None] - 1)
 

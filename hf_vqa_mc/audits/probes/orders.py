@@ -20,8 +20,7 @@ Values = NDArray[np.float64]
 
 
 def _row_numbers(context: Context) -> list[Groups]:
-    numbers = np.arange(len(context.rows)) if context.split.numbers is None else context.split.numbers
-    return [numbers % period for period in PERIODS]
+    return [np.arange(len(context.rows)) % period for period in PERIODS]
 
 
 def _question_ids(context: Context) -> list[Groups]:
