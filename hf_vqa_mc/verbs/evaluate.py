@@ -10,7 +10,6 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS
 from hf_vqa_mc.evaluation.methods import METHODS
 from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
-from hf_vqa_mc.evaluation.opening import VLLM
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, ExecutorOptions, option, settings, verb
 from hf_vqa_mc.result import Result
@@ -106,7 +105,6 @@ class EvaluateSettings(ModelOptions, ExecutorOptions, BenchmarkOptions):
             return
         for wrong, why in (
             (self.base_url is not None, "with --base-url: the server distributes its requests; remove one of them"),
-            (self.engine == VLLM, "with --engine vllm: start vLLM as a server instead, and give --base-url"),
             (not isinstance(self.model, str | Path), "with a model in memory: give a folder or a name"),
             (not isinstance(self.dataset, str | Path), "with a dataset in memory: give files or a name"),
             (self.output is None, "without --output: give a folder that all nodes mount"),
@@ -179,7 +177,7 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     Raises:
         InputError: the benchmark or the model cannot be used, or ``output`` has another run.
         ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
-        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``, and
+        MissingExtra: ``base_url`` needs the extra ``evaluate``, and
             ``executor="ray"`` the extra ``ray``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated

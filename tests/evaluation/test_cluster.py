@@ -159,7 +159,6 @@ def test_a_model_without_weights_is_named_before_the_cluster_is_used(calls, benc
     ("options", "message"),
     [
         ({"base_url": "http://localhost:1/v1"}, "with --base-url: the server distributes its requests; remove one"),
-        ({"engine": "vllm"}, "with --engine vllm: start vLLM as a server instead, and give --base-url"),
         ({"model": object()}, "with a model in memory: give a folder or a name"),
         ({"dataset": worlds.benchmark(4)}, "with a dataset in memory: give files or a name"),
         ({"output": None}, "without --output: give a folder that all nodes mount"),
