@@ -137,7 +137,7 @@ def _is_number(value: object) -> bool:
 def claimed_settings(claimed: Mapping[str, Any], kind: type, location: str) -> dict[str, Any]:
     """The settings of a certificate for `ProbeSettings` or `BenchmarkOptions`; InputError names an unknown one."""
     key = "settings" if kind is ProbeSettings else "read_with"
-    allowed = {one.name for one in fields(kind)} - ({"dataset", "images", "allow_remote_images"})
+    allowed = {one.name for one in fields(kind)} - {"dataset", "images"}
     found: dict[str, Any] = claimed["certificate"][key]
     for name in found:
         if name not in allowed:

@@ -34,9 +34,6 @@ class VerifySettings(ReadOptions):
     )
     config: str | None = option("Config; by default that of the certificate.", default=None, kw_only=False)
     images: Path | None = option("Folder with the image files that a column names.", default=None)
-    allow_remote_images: bool = option(
-        "Fetch images that the rows name by http or https address, from public hosts.", default=False
-    )
     probes: bool = option("Recompute trained probes; without them only what is exact.", default=True)
     time_limit: float = option("Time limit in seconds for the whole audit.", default=600.0, check=POSITIVE)
     word_vectors: str | None = option("The file of word vectors that the audit used.", default=None)
@@ -129,8 +126,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     config = settings.config or (None if _is_file(settings) else claimed.get("config"))
     read_with = claimed_settings(claimed, BenchmarkOptions, name)
     try:
-        images: dict[str, Any] = {name: getattr(settings, name) for name in ("images", "allow_remote_images")}
-        options = BenchmarkOptions(settings.dataset, config, **read_with, **images)
+        options = BenchmarkOptions(settings.dataset, config, **read_with, images=settings.images)
         probes, skipped = _probe_settings(settings, claimed, name)
     except TypeError as error:
         raise InputError(f"{name}: its settings are damaged ({error})") from error
