@@ -28,7 +28,7 @@ class TrainedRun:
     model: str
     metric: str
     mean: float
-    interval: tuple[float, float] | None
+    interval: list[float] | None
     chance: float | None
     questions: int | None
 
@@ -70,7 +70,7 @@ def _result(path: Path, record: dict[str, Any], tested: str, measured: dict[str,
         model=one_line(record["model"]),
         metric=one_line(measured.get("metric", "accuracy")),
         mean=float(measured["accuracy"]),
-        interval=interval and (float(interval[0]), float(interval[1])),
+        interval=interval and list(map(float, interval)),
         chance=chance and float(chance),
         questions=measured.get("questions"),
     )
