@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.push import push as push
     from hf_vqa_mc.verbs.quickstart import quickstart as quickstart
     from hf_vqa_mc.verbs.remedy import remedy as remedy
-    from hf_vqa_mc.verbs.results import results as results
     from hf_vqa_mc.verbs.score import score as score
     from hf_vqa_mc.verbs.study_create import study_create as study_create
     from hf_vqa_mc.verbs.study_results import study_results as study_results

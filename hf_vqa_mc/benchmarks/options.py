@@ -41,9 +41,6 @@ class BenchmarkOptions(ReadOptions):
     split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
     limit: int | None = option("Read only the first rows of each split.", default=None, check=AT_LEAST_ONE)
     images: Path | None = option("Folder with the image files that a column names.", default=None)
-    allow_remote_images: bool = option(
-        "Fetch images that the rows name by http or https address, from public hosts.", default=False
-    )
     question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(
         "Column with a list of choices or of decoys, or several columns with one choice each: A,B,C,D.",
@@ -84,7 +81,7 @@ class BenchmarkOptions(ReadOptions):
     @property
     def how_to_read(self) -> dict[str, Any]:
         """The options that decide which rows and columns are read, without paths; for certificates."""
-        paths = ("dataset", "config", "images", "allow_remote_images", "max_unpacked")
+        paths = ("dataset", "config", "images", "max_unpacked")
         return {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.name not in paths}
 
     @property

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import is_list, is_text
-from hf_vqa_mc.dataset.allowed_images import NAME_FOLDER, AllowedImages, refusal, shortened
+from hf_vqa_mc.dataset.allowed_images import NAME_FOLDER, AllowedImages, is_web_address, refusal, shortened
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.web import is_web_address
 
 MOST_NAME = 64
 """A text up to this length is not a base64 image, but a path or a reference to another row (VLMEvalKit's tables)."""
@@ -38,7 +37,7 @@ class PictureCells:
 
     columns: Sequence[pa.ChunkedArray]
     allowed: AllowedImages
-    """the only way to files and addresses that cells name"""
+    """the only way to files that cells name"""
     location: str
     """location for messages"""
     references: Mapping[str, int] = field(default_factory=dict)

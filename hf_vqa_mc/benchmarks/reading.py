@@ -128,7 +128,7 @@ def read_opened(
         raise InputError(f"--images {options.images}: no such folder")
     opened, notes = limited(opened, options.limit)
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
-    allowed = allowed_images(opened.rows, opened.base, hub, options.images, remote=options.allow_remote_images)
+    allowed = allowed_images(opened.rows, opened.base, hub, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:

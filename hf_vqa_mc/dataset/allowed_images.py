@@ -11,7 +11,6 @@ from hf_vqa_mc.dataset.stored_images import PROTOCOL, hub_repository, is_known_h
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
 from hf_vqa_mc.io.pictures import read_picture
-from hf_vqa_mc.io.web import fetch, is_web_address
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -23,7 +22,7 @@ _LONGEST_SHOWN = 80  # characters
 
 
 class RefusedImage(InputError):
-    """An image that the dataset may not name: outside of its folder, or at an address that is not fetched."""
+    """An image that the dataset may not name: outside of its folder, or on the web."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +38,6 @@ class AllowedImages:
     """relative paths start from each of them"""
     repository: str | None = None
     """the dataset's name on the Hub"""
-    remote: bool = False
-    """whether http and https addresses are fetched"""
 
     @cached_property
     def _inside(self) -> Inside:
@@ -48,8 +45,6 @@ class AllowedImages:
 
     def refuses(self, name: str) -> bool:
         """Whether a name is not allowed, whatever is there."""
-        if is_web_address(name):
-            return not self.remote
         if "://" in name:
             return not self._allows_address(name)
         return self._path(name) is None and (bool(self.folders) or Path(name).is_absolute())
@@ -67,8 +62,6 @@ class AllowedImages:
             where, remedy = refusal(name)
             raise RefusedImage(f"the image {shortened(name)} is {where} and is not read; {remedy}")
         try:
-            if is_web_address(name):
-                return fetch(name)
             if "://" in name:
                 folder, image_id = _address_parts(name)
                 return stored_images(folder).read(image_id)
@@ -109,10 +102,15 @@ class AllowedImages:
         return bool(self.repository) and folder.startswith((f"{own}/", f"{own}@")) and ".." not in folder
 
 
+def is_web_address(name: str) -> bool:
+    """Whether a name is an http or https address."""
+    return name[:8].lower().startswith(("http://", "https://"))
+
+
 def refusal(name: str) -> tuple[str, str]:
     """Where a refused image is, and what to do."""
     if is_web_address(name):
-        return "on the web", f"add --allow-remote-images, or download them and {NAME_FOLDER}"
+        return "on the web", f"download them first, and {NAME_FOLDER}"
     return "outside of the dataset's folder", NAME_FOLDER
 
 
@@ -127,7 +125,7 @@ def _address_parts(address: str) -> tuple[str, str]:
 
 
 def allowed_images(
-    rows: "Dataset | None", base: Path | None, hub: str | None, images: Path | None = None, *, remote: bool = False
+    rows: "Dataset | None", base: Path | None, hub: str | None, images: Path | None = None
 ) -> AllowedImages:
     """What a dataset may name.
 
@@ -136,7 +134,6 @@ def allowed_images(
         base: the dataset's folder, if it is local.
         hub: its name, if it was loaded from the Hub.
         images: the folder given by the user.
-        remote: see `AllowedImages`.
     """
     folders = [*filter(None, [images, base])]
     if rows is not None:
@@ -149,4 +146,4 @@ def allowed_images(
         folders += [Path(config.DOWNLOADED_DATASETS_PATH), Path(config.EXTRACTED_DATASETS_PATH)]
         if hub is not None and hub.count("/") == 1:
             folders.append(Path(HF_HUB_CACHE, repo_folder_name(repo_id=hub, repo_type="dataset")))
-    return AllowedImages(tuple(path for path in folders if path.is_dir()), hub, remote)
+    return AllowedImages(tuple(path for path in folders if path.is_dir()), hub)

@@ -24,13 +24,6 @@ class ModelOptions:
     base_url: str | None = option(
         "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None, panel=MODEL
     )
-    engine: str = option(
-        "Program that runs a model of transformers: transformers, or vllm in this process (extra vllm; letter and "
-        "generate only; not yet tested with real vLLM output).",
-        default="transformers",
-        check=("transformers or vllm", lambda value: value in ("transformers", "vllm")),
-        panel=MODEL,
-    )
     device: str | None = option(
         "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
         default=None,

@@ -10,9 +10,6 @@ from hf_vqa_mc.evaluation.methods import METHODS, Method
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
 
-TRANSFORMERS, VLLM = "transformers", "vllm"
-"""Programs that run a model of transformers; ``--engine``."""
-
 
 def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
@@ -31,11 +28,9 @@ def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a Langu
                 f"model is {shown(settings.model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
             )
         return settings.model
-    name, engine, word_vectors = str(settings.model), settings.engine, getattr(settings, "word_vectors", None)
+    name, word_vectors = str(settings.model), getattr(settings, "word_vectors", None)
     local: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
     if settings.base_url is not None:
-        if engine != TRANSFORMERS:
-            raise InputError(f"--engine {engine}: the server at --base-url runs the model; remove one of them")
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
         limits = {one: getattr(settings, one) for one in ("concurrency", "max_tokens", "timeout")}
@@ -43,19 +38,11 @@ def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a Langu
         stack.callback(served.close)
         return served
     if _is_ours(name):
-        if engine != TRANSFORMERS:
-            raise InputError(f"--engine {engine}: --model {name} is a model of vqa-mc train; remove it")
         from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
 
         return CheckpointModel(name, word_vectors=word_vectors, **local)
     if word_vectors is not None:
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
-    if engine == VLLM:
-        from hf_vqa_mc.evaluation.vllm_model import VllmModel
-
-        vllm = VllmModel(name, device=settings.device, max_tokens=settings.max_tokens)
-        stack.callback(vllm.close)
-        return vllm
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
     return TransformersModel(name, max_tokens=settings.max_tokens, **local)

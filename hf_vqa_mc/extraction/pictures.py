@@ -1,16 +1,20 @@
 """Decoding of image files, and opening of images that users give as paths, URLs, bytes or PIL images."""
 
+import base64
 from os import PathLike
 from pathlib import Path
 
+from huggingface_hub import get_session
+from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # as transformers has it
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture, read_picture
-from hf_vqa_mc.io.web import fetch, is_web_address
 
 RawImage = Image.Image | str | PathLike[str] | bytes
-"""A PIL image, the path or the URL (http, https) of an image file, or its content."""
+"""A PIL image; path, URL (http, https) or data URL of an image file; or its content."""
+TIMEOUT = 30.0
+"""Seconds without an answer after which a server counts as not reachable."""
 
 
 def decoded(content: bytes) -> Image.Image:
@@ -37,12 +41,16 @@ def open_image(image: RawImage) -> Image.Image:
 
 
 def _content(path: str | PathLike[str], name: str) -> bytes:
-    if is_web_address(str(path)):
+    text = str(path)
+    if text.startswith(("http://", "https://")):
         try:
-            return fetch(str(path), given_by_user=True)
-        except ConnectionError as error:
+            answer = get_session().get(text, follow_redirects=True, timeout=TIMEOUT)
+            return bytes(answer.raise_for_status().content)
+        except httpx.HTTPError as error:
             raise ConnectionError(f"{name} cannot be fetched: {error}") from error
     try:
+        if text.startswith("data:image/"):
+            return base64.b64decode(text.partition(",")[2])
         return read_picture(Path(path).expanduser())
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()

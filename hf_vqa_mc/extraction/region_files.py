@@ -1,21 +1,15 @@
 """Published files of region features, read image by image.
 
-A file in one of these layouts, or a folder with several ``.tsv`` or ``.hdf5`` files of one extraction:
+A file in one of these layouts, or a folder with several ``.tsv`` files of one extraction:
 
 - ``NAME.tsv`` of bottom-up-attention (Anderson et al. 2018): per line image_id, image_w, image_h, num_boxes, boxes and
   features, separated by tabs; the last two are base64 of float32 (num_boxes, 4), edges in pixels, and of
   (num_boxes, dim).
 - a folder of GQA: ``gqa_objects_info.json`` (by image id: file, idx or index, width, height, objectsNum), and
   ``gqa_objects_FILE.h5`` with ``features`` (images, regions, dim) and ``bboxes`` (images, regions, 4) in pixels.
-- ``NAME.hdf5`` of bottom-up-attention-vqa: ``image_features`` (images, regions, dim) and ``spatial_features`` (images,
-  regions, 6), which start with the edges in widths and heights. That of ban-vqa has the regions of all images one
-  after another, and their ranges in ``pos_boxes`` (images, 2). ``NAME_imgid2idx.pkl`` has the image ids.
 - a folder of ``IMAGE.npz`` of bottom-up-attention.pytorch: x (regions, dim) or (dim, regions), bbox (regions, 4) in
   pixels, num_bbox, image_h, image_w.
 - ``NAME_sceneGraphs.json`` of GQA or ``vqa-mc generate gqa``, also .json.gz or .json.xz: see `graph_regions`.
-- an LMDB of mmf: pickled records with features, bbox (in pixels), num_boxes, image_height and image_width.
-
-Of pickles only plain values and NumPy arrays are read, see `plain_pickle`.
 """
 
 import base64
@@ -36,14 +30,13 @@ from hf_vqa_mc.extraction.scene_graphs import MOST as MOST_OF_GRAPH
 from hf_vqa_mc.extraction.scene_graphs import graph_regions
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
-from hf_vqa_mc.io.plain_pickle import plain_pickle
 from hf_vqa_mc.sources.files import PublishedFile
 
 EXTRA = "regions"
 OUTSIDE = 0.01
 """Boxes may exceed the image by that fraction of its sides, due to rounding; they are cut off."""
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)(?:\.[a-z]+)?$")
-_GQA_INFO, _LMDB_DATA = "gqa_objects_info.json", "data.mdb"
+_GQA_INFO = "gqa_objects_info.json"
 _LINE_FIELDS = 6
 _GRAPHS = "sceneGraphs"
 _PACKED = (".gz", ".xz")
@@ -110,7 +103,7 @@ def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegi
 
     Raises:
         InputError: the layout is not known, a file is damaged, or an image has several records.
-        MissingExtra: h5py or lmdb is not installed.
+        MissingExtra: h5py is not installed.
     """
     found = _records(path)
     by_number: dict[int, list[str]] = defaultdict(list)
@@ -133,8 +126,6 @@ def _records(path: Path) -> dict[str, StoredRegions]:
     """All records of a file or folder by image name."""
     if not path.exists():
         raise InputError(f"--regions {path}: no such file or folder")
-    if path.suffix == ".lmdb" or (path / _LMDB_DATA).is_file():
-        return _lmdb(path)
     if (path / _GQA_INFO).is_file():
         return _gqa(path)
     if path.is_dir() and (files := sorted(path.rglob("*.npz"))):
@@ -146,8 +137,8 @@ def _records(path: Path) -> dict[str, StoredRegions]:
     files = [file for file in files if _layout(file) in _READERS]
     if not files:
         raise InputError(
-            f"--regions {path}: expected region features: .tsv, .hdf5 with _imgid2idx.pkl, a folder with {_GQA_INFO}, "
-            "a folder of .npz, an LMDB, or scene graphs (.json)"
+            f"--regions {path}: expected region features: .tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene "
+            "graphs (.json)"
         )
     return _joined((_READERS[_layout(file)](file), file) for file in files)
 
@@ -217,7 +208,7 @@ def _gqa(path: Path) -> dict[str, StoredRegions]:
     for file, index, name, of in sorted(records, key=lambda one: one[:2]):
         if file not in opened:
             h5 = path / f"gqa_objects_{file}.h5"
-            opened[file] = (h5, *_datasets(h5, ("features", 3), ("bboxes", 3)))
+            opened[file] = (h5, *_datasets(h5, "features", "bboxes"))
         h5, features, boxes = opened[file]
         location = f"{h5}, image {name!r}"
         if not 0 <= index < min(len(features), len(boxes)):
@@ -231,55 +222,22 @@ def _of_gqa(features: Any, boxes: Any, index: int, of: Mapping[str, Any]) -> _St
     return _Stored(features[index, :count], boxes[index, :count], float(of["width"]), float(of["height"]))
 
 
-def _hdf5(path: Path) -> dict[str, StoredRegions]:
-    names = path.with_name(f"{path.stem}_imgid2idx.pkl")
-    if not names.is_file():
-        raise InputError(f"{path}: no {names.name} with its image ids next to it (GQA's files: give their folder)")
-    index_of = plain_pickle(names.read_bytes(), str(names))
-    try:
-        rows = sorted((int(index), str(name)) for name, index in index_of.items())
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{names} is not valid; expected indices by image id") from error
-    if "pos_boxes" in _opened(path):
-        features, boxes, ranges = _datasets(path, ("image_features", 2), ("spatial_features", 2), ("pos_boxes", 2))
-    else:
-        features, boxes = _datasets(path, ("image_features", 3), ("spatial_features", 3))
-        ranges = None
-    images = len(features if ranges is None else ranges)
-
-    def load(index: int) -> _Stored:
-        rows = index if ranges is None else slice(*map(int, ranges[index]))
-        return _Stored(features[rows], boxes[rows][:, :4])
-
-    found = {}
-    for index, name in rows:
-        if not 0 <= index < images:
-            raise InputError(f"{names}: image {name!r} has index {index}; {path} has {images} images")
-        found[name] = StoredRegions(f"{path}, image {name!r}", partial(load, index))
-    return found
-
-
-def _opened(path: Path) -> Any:  # noqa: ANN401  of h5py
+def _datasets(path: Path, *wanted: str) -> list[Any]:
+    """The named datasets of an HDF5 file, with 3 axes; raises InputError unless the file holds them itself."""
     try:
         import h5py
     except ImportError:
         raise MissingExtra("h5py", EXTRA) from None
     try:
-        return h5py.File(path, "r")
+        file = h5py.File(path, "r")
     except OSError as error:
         raise InputError(f"{path} is missing or damaged ({first_line(error)}); download it again") from error
-
-
-def _datasets(path: Path, *wanted: tuple[str, int]) -> list[Any]:
-    """The named datasets of an HDF5 file, with so many axes; raises InputError unless the file holds them itself."""
-    file, found = _opened(path), []
-    import h5py
-
-    for name, axes in wanted:
+    found = []
+    for name in wanted:
         link = file.get(name, getlink=True) if name in file else None
         of = file[name] if isinstance(link, h5py.HardLink) else None
-        if not isinstance(of, h5py.Dataset) or of.is_virtual or of.external or of.ndim != axes:
-            raise InputError(f"{path}: expected a dataset {name!r} with {axes} axes, stored in the file itself")
+        if not isinstance(of, h5py.Dataset) or of.is_virtual or of.external or of.ndim != 3:
+            raise InputError(f"{path}: expected a dataset {name!r} with 3 axes, stored in the file itself")
         found.append(of)
     return found
 
@@ -290,36 +248,6 @@ def _npz(path: Path) -> _Stored:
         if len(features) != count and features.shape[-1] == count:
             features = features.T
         return _Stored(features[:count], boxes[:count], float(file["image_w"]), float(file["image_h"]))
-
-
-def _lmdb(path: Path) -> dict[str, StoredRegions]:
-    try:
-        import lmdb
-    except ImportError:
-        raise MissingExtra("lmdb", EXTRA) from None
-    data = path / _LMDB_DATA if path.is_dir() else path
-    try:
-        opened = lmdb.open(str(path), readonly=True, lock=False, subdir=path.is_dir(), readahead=False)
-        size = (opened.info()["last_pgno"] + 1) * opened.stat()["psize"]
-        if size > data.stat().st_size:  # reading pages that are not there would end the process
-            raise InputError(f"{data} is truncated: {data.stat().st_size:,} of {size:,} bytes; download it again")
-        with opened.begin() as transaction, transaction.cursor() as cursor:
-            keys = [bytes(key) for key in cursor.iternext(keys=True, values=False) if key != b"keys"]
-    except (lmdb.Error, OSError) as error:
-        raise InputError(f"{path} is not a readable LMDB ({first_line(error)}); download it again") from error
-
-    def load(key: bytes, location: str) -> _Stored:
-        with opened.begin() as transaction:
-            of = plain_pickle(transaction.get(key) or b"", location)
-        count = int(of.get("num_boxes") or len(of["features"]))
-        return _Stored(of["features"][:count], of["bbox"][:count], float(of["image_width"]), float(of["image_height"]))
-
-    found = {}
-    for key in keys:
-        name = key.decode("utf-8", "replace")
-        location = f"{path}, key {name!r}"
-        found[name] = StoredRegions(location, partial(load, key, location))
-    return found
 
 
 def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
@@ -340,7 +268,5 @@ def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
 
 _READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {
     ".tsv": _tsv,
-    ".h5": _hdf5,
-    ".hdf5": _hdf5,
     ".json": _scene_graphs,
 }

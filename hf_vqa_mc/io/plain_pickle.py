@@ -1,4 +1,4 @@
-"""Pickles of plain values and NumPy arrays; nothing else is unpickled, since pickles can run code."""
+"""Pickles of gensim: plain values and NumPy arrays; nothing else is unpickled, since pickles can run code."""
 
 import io
 import pickle
@@ -8,27 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
-
 ADMITTED_KINDS = "biufSU"
 """Kinds of NumPy's types of numbers and texts."""
-
-
-def plain_pickle(content: bytes, location: str) -> Any:  # noqa: ANN401  whatever was pickled
-    """Unpickle numbers, texts, bytes, lists, tuples, dicts and NumPy arrays or scalars of numbers.
-
-    Raises:
-        InputError: the pickle is damaged, or has anything else; nothing of it has been run.
-    """
-    try:
-        return _with_arrays(unpickled(content))
-    except Refused as error:
-        raise InputError(
-            f"{location}: the pickle refers to {error}; expected only plain values and NumPy arrays, since other "
-            "pickles can run code"
-        ) from None
-    except Exception as error:  # damaged pickles raise any error
-        raise InputError(f"{location}: damaged pickle ({type(error).__name__}); download the file again") from error
 
 
 class Refused(Exception):
@@ -109,17 +90,9 @@ class _PlainUnpickler(pickle._Unpickler):
         raise Refused("an object outside of it")
 
 
-def unpickled(content: bytes, others: Mapping[str, Callable[..., Any]] | None = None) -> Any:  # noqa: ANN401
-    """As `plain_pickle`, with `PickledArray` for arrays, and ``others`` in place of more globals, "MODULE NAME".
+def unpickled(content: bytes, others: Mapping[str, Callable[..., Any]]) -> Any:  # noqa: ANN401
+    """Unpickle plain values, `PickledArray` for arrays, and ``others`` in place of more globals, "MODULE NAME".
 
     Raises Refused for other globals, and any exception for a damaged pickle.
     """
-    return _PlainUnpickler(content, others or {}).load()
-
-
-def _with_arrays(value: Any) -> Any:  # noqa: ANN401  whatever was pickled
-    if isinstance(value, PickledArray):
-        return value.numbers()
-    if isinstance(value, dict):
-        return {key: _with_arrays(one) for key, one in value.items()}
-    return type(value)(map(_with_arrays, value)) if isinstance(value, list | tuple) else value
+    return _PlainUnpickler(content, others).load()

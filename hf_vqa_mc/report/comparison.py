@@ -1,6 +1,6 @@
 """Comparisons of runs as tables of text and as a page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hf_vqa_mc.benchmarks.questions import letter
@@ -89,14 +89,14 @@ def heading(done: Comparison) -> dict[str, str]:
     return {name: text for name, text in facts.items() if text}
 
 
-def comparison_html(done: Comparison) -> str:
+def comparison_html(done: Comparison, tables: Mapping[str, TextTable]) -> str:
     """The leaderboard: self-contained, deterministic, and safe with malicious names; the best run comes first."""
     best = sorted(done.lines, key=lambda line: -line.accuracy.mean)
     values: dict[str, Any] = {
         "facts": {name: plain(text, 120) for name, text in heading(done).items()},
         "board": [_bar(line) for line in best],
         "chance": done.chance,
-        "tables": [table_values(title, table.columns, table.texts) for title, table in text_tables(done).items()],
+        "tables": [table_values(title, table.columns, table.texts) for title, table in tables.items()],
         "notes": [plain(note) for note in explanations(done)],
     }
     return rendered("comparison.html.jinja", values)

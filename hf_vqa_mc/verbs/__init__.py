@@ -21,7 +21,6 @@ VERBS = (
     "train",
     "predict",
     "transfer",
-    "results",
     "push",
     "generate_tdiuc",
     "generate_complementary",

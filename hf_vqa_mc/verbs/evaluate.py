@@ -164,7 +164,7 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     Raises:
         InputError: the benchmark or the model cannot be used, or ``output`` has another run.
         ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
-        MissingExtra: ``base_url`` needs the extra ``evaluate``, ``engine="vllm"`` the extra ``vllm``.
+        MissingExtra: ``base_url`` needs the extra ``evaluate``.
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
     from hf_vqa_mc.evaluation.run_folder import ANSWERS

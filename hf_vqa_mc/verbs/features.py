@@ -54,8 +54,8 @@ class FeaturesSettings(ExecutorOptions, ReadOptions):
         default=None,
     )
     regions: Path | None = option(
-        "File or folder of published region features to import instead: bottom-up-attention's .tsv, GQA's or others' "
-        "HDF5, a folder of .npz, or mmf's LMDB; or GQA's scene graphs, whose objects and relations are the regions.",
+        "File or folder of published region features to import instead: bottom-up-attention's .tsv, GQA's folder of "
+        "HDF5, or a folder of .npz; or GQA's scene graphs, whose objects and relations are the regions.",
         default=None,
     )
     output: Path = option(

@@ -117,30 +117,10 @@ SHAPES = {
         ],
         "answer": LETTERS,
     },
-    "messages": {
-        "id": ["a", "b", "c", "d"],
-        "messages": [
-            [
-                {"role": "system", "content": "Choose."},
-                {"role": "user", "content": f"{question}\n{lines}\nAnswer with the option's letter."},
-                {"role": "assistant", "content": answer},
-            ]
-            for question, lines, answer in zip(QUESTIONS, _LINES, LETTERS, strict=True)
-        ],
-    },
     "conversations with images": {
         "conversations": [
             [{"from": "human", "value": f"<image>\n{question}\nChoices:\n{lines}"}, {"from": "gpt", "value": answer}]
             for question, lines, answer in zip(QUESTIONS, _LINES, TARGETS, strict=True)
-        ],
-    },
-    "messages in parts": {
-        "messages": [
-            [
-                {"role": "user", "content": [{"text": None, "type": "image"}, {"text": f"{question}\n{lines}"}]},
-                {"role": "assistant", "content": [{"text": f"{mark}. {answer}", "type": "text"}]},
-            ]
-            for question, lines, mark, answer in zip(QUESTIONS, _LINES, LETTERS, TARGETS, strict=True)
         ],
     },
 }  # fmt: skip

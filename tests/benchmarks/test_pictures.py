@@ -137,7 +137,7 @@ def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
     )
     assert missing(tmp_path, image_id=["1", "2", "1"]) == f"the rows only name their images, e.g. 1; {remedy}"
     web = missing(tmp_path, image_url=["https://a.b/c.jpg"] * 3)
-    assert web.startswith("the images are on the web and are not read, e.g. https://a.b/c.jpg; add --allow-remote-")
+    assert web.startswith("the images are on the web and are not read, e.g. https://a.b/c.jpg; download them ")
     assert "\n" not in missing(tmp_path, image_path=["a\nb.jpg"] * 3)
     many = {name: values[:1] * 1500 for name, values in ROWS.items()}
     pq.write_table(pa.table({**many, "image": [f"{n}.png" for n in range(1500)]}), tmp_path / "many.parquet")

@@ -91,13 +91,13 @@ def written(path, kind):
                 "answer": answer,
             }
         else:
-            row["messages"] = [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]
+            row["conversations"] = [{"from": "human", "value": text}, {"from": "gpt", "value": answer}]
         rows.append(row)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-@pytest.mark.parametrize("kind", ["lines", "question", "messages"])
+@pytest.mark.parametrize("kind", ["lines", "question", "conversations"])
 def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path):
     path = written(tmp_path / "rows.jsonl", kind)
     gains = vm.audit(path, probes=False).to_pandas().set_index("name")
@@ -109,21 +109,21 @@ def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path):
     assert [row["choices"][row["label"]] for row in after] == [row["choices"][row["label"]] for row in before]
     record = json.loads((tmp_path / "new.jsonl").read_text().splitlines()[0])
     text = {"lines": "options", "question": "question"}.get(kind)
-    text = record[text] if text else record["messages"][0]["content"]
+    text = record[text] if text else record["conversations"][0]["value"]
     assert "and so on" not in text
     for name, choice in zip("ABCD", after[0]["choices"], strict=False):
         assert {"lines": f"({name}) ", "question": f"{name}: "}.get(kind, f"{name}. ") + choice in text
     vm.export("vlmevalkit", path, output=tmp_path, name="exported")
     rows = pd.read_csv(tmp_path / "exported_TEXT.tsv", sep="\t")
     assert rows.loc[1, ["question", "A", "B", "C", "answer"]].tolist() == [chat(1)[0], *chat(1)[1], chat(1)[2]]
-    assert "messages" not in rows.columns
+    assert "conversations" not in rows.columns
 
 
 def test_open_questions_among_others_are_left_out_and_counted(tmp_path):
-    path = written(tmp_path / "rows.jsonl", "messages")
+    path = written(tmp_path / "rows.jsonl", "conversations")
     with path.open("a") as file:
-        turns = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}]
-        file.write(json.dumps({"id": 60, "image_id": "7", "messages": turns}) + "\n")
+        turns = [{"from": "human", "value": "Why?"}, {"from": "gpt", "value": "Because."}]
+        file.write(json.dumps({"id": 60, "image_id": "7", "conversations": turns}) + "\n")
     benchmark = vm.read_benchmark(path)
     assert benchmark.test.rows.num_rows == 60
     assert benchmark.left_out == {"test (rows without choices)": "1 of 61 rows"}
@@ -141,30 +141,30 @@ def test_options_in_two_columns_are_an_error_that_names_both():
 @pytest.mark.parametrize(
     ("turns", "reason"),
     [
-        ([("user", "Which?\nA. x\nB. y"), ("user", "And?")], "2 user and 0 assistant turns"),
-        ([("user", "Which?\nA. x\nB. y"), ("assistant", "C")], "expected a choice's letter"),
+        ([("human", "Which?\nA. x\nB. y"), ("human", "And?")], "2 human and 0 gpt turns"),
+        ([("human", "Which?\nA. x\nB. y"), ("gpt", "C")], "expected a choice's letter"),
     ],
 )
-def test_messages_that_cannot_be_read_are_errors_with_their_row(turns, reason):
-    good = [("user", "Which?\nA. x\nB. y"), ("assistant", "B")]
+def test_conversations_that_cannot_be_read_are_errors_with_their_row(turns, reason):
+    good = [("human", "Which?\nA. x\nB. y"), ("gpt", "B")]
     frame = pd.DataFrame(
-        {"messages": [[{"role": role, "content": text} for role, text in one] for one in (good, good, turns)]}
+        {"conversations": [[{"from": who, "value": text} for who, text in one] for one in (good, good, turns)]}
     )
-    with pytest.raises(InputError, match=rf"row 2: messages.*{reason}"):
+    with pytest.raises(InputError, match=rf"row 2: conversations.*{reason}"):
         vm.read_benchmark(frame)
 
 
 def test_other_conversations_next_to_choices_are_ignored():
-    turns = [{"role": "user", "content": "Hello"}, {"role": "user", "content": "Which?\nA. x\nB. y"}]
+    turns = [{"from": "human", "value": "Hello"}, {"from": "human", "value": "Which?\nA. x\nB. y"}]
     frame = pd.DataFrame({"question": ["Which?"] * 2, "options": [["x", "y"]] * 2, "answer": ["A"] * 2})
-    frame["messages"] = [turns] * 2
+    frame["conversations"] = [turns] * 2
     assert vm.read_benchmark(frame).read_as == "question=question, choices=options, label=answer (letters)"
 
 
 def test_chat_next_to_the_same_choices_is_an_error():
-    turns = [{"role": "user", "content": "Which?\nA. x\nB. y"}, {"role": "assistant", "content": "A"}]
+    turns = [{"from": "human", "value": "Which?\nA. x\nB. y"}, {"from": "gpt", "value": "A"}]
     frame = pd.DataFrame({"question": ["Which?"] * 2, "options": [["x", "y"]] * 2, "answer": ["A"] * 2})
-    frame["messages"] = [turns] * 2
-    with pytest.raises(InputError, match=r"options in messages, too.*--choices"):
+    frame["conversations"] = [turns] * 2
+    with pytest.raises(InputError, match=r"options in conversations, too.*--choices"):
         vm.read_benchmark(frame)
-    assert vm.read_benchmark(frame, choices="messages").test.rows["choices"].to_pylist() == [["x", "y"]] * 2
+    assert vm.read_benchmark(frame, choices="conversations").test.rows["choices"].to_pylist() == [["x", "y"]] * 2

@@ -17,7 +17,6 @@ from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.stored_images import image_address
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.pictures import open_image
-from hf_vqa_mc.io import web
 from tests.benchmarks.shapes import picture
 from tests.sources.loopback import Publisher, serving
 
@@ -249,30 +248,19 @@ def test_features_read_by_the_same_rule(tmp_path, secret):
     assert "is on the web and is not read" in done.broken["2"]
 
 
-def test_addresses_are_fetched_only_if_the_user_allows_it(tmp_path, monkeypatch):
-    with serving(Publisher(files={"/1.png": RED, "/notes.txt": b"no image"})) as publisher:
-        folder = folder_of(
-            tmp_path / "bench", [f"{publisher.address}/{name}" for name in ("1.png", "notes.txt", "2.png")]
-        )
+def test_addresses_are_not_fetched(tmp_path):
+    with serving(Publisher(files={"/1.png": RED})) as publisher:
+        folder = folder_of(tmp_path / "bench", [f"{publisher.address}/1.png"])
         benchmark = read_benchmark(str(folder))
+        assert "the images are on the web" in benchmark.test.images_missing
+        assert "download them first, and give the folder that holds them" in benchmark.test.images_missing
         write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "without")
         vm.preview(str(folder), output=tmp_path / "page.html")
         vm.export("vlmevalkit", str(folder), output=tmp_path / "export", name="a")
         assert not publisher.requests
-        allowed = read_benchmark(str(folder), allow_remote_images=True)
-        with pytest.raises(
-            InputError, match=r"row 0: the image .* cannot be read \(127\.0\.0\.1 .* is not a public host"
-        ):
-            allowed.test.images.read(0)
-        assert not publisher.requests
-        monkeypatch.setattr(web, "is_public", lambda address: True)
-        assert allowed.test.images.read(0) == RED
-        with pytest.raises(InputError, match=r"row 2: .* cannot be read \(.*404"):
-            allowed.test.images.read(2)
-        with pytest.warns(UserWarning, match="2 images of test could not be read and remain paths"):
-            write_benchmark(allowed, {"test": allowed.test.original}, tmp_path / "with")
-    cells = pq.read_table(next((tmp_path / "with").rglob("*.parquet")))["image"].to_pylist()
-    assert [cell["bytes"] for cell in cells] == [RED, None, None]
+        assert open_image(f"{publisher.address}/1.png").size  # which the user gives
+        with pytest.raises(ConnectionError, match=r"cannot be fetched: .*404"):
+            open_image(f"{publisher.address}/2.png")
 
 
 def test_postscript_starts_no_program_anywhere(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from hf_vqa_mc.cli import app
 from hf_vqa_mc.evaluation.comparison import paired
 from hf_vqa_mc.evaluation.figures import difference
 from tests.evaluation import worlds
+from tests.hub.checkpoints import write_record
 from tests.report import hostile
 
 
@@ -384,3 +385,36 @@ def test_bad_input_gets_one_clear_line(tmp_path):
         with pytest.raises(vm.InputError, match=message) as error:
             vm.compare(runs, **options)
         assert "\n" not in str(error.value)
+
+
+def test_runs_of_training_are_listed_with_their_stored_scores(runs, tmp_path):
+    write_record(tmp_path / "qa" / "best")
+    also = {"vqa2_open": {"validation": {"accuracy": 0.5, "interval": [0.49, 0.51]}}}
+    write_record(tmp_path / "iqa" / "best", config="vqa_open", results={"validation": {"accuracy": 0.625}},
+                 also_tested=also)  # fmt: skip
+    listed = vm.compare([tmp_path / "qa", tmp_path / "iqa" / "best"], output=tmp_path / "runs.md")
+    frame = listed.to_pandas()
+    assert frame["tested"].tolist() == ["cocoqa_iou_qou, test", "vqa_open, validation", "vqa2_open, validation"]
+    assert frame["mean"].tolist() == [0.5187, 0.625, 0.5]
+    assert frame["low"].tolist()[2] == 0.49
+    lines = (tmp_path / "runs.md").read_text().splitlines()
+    assert lines[0] == "| run | tested | model | metric | % | chance | questions |"
+    assert lines[2] == r"| qa | cocoqa\_iou\_qou, test | mlp-qa | accuracy | 51.9 | 14.3 | 38,948 |"
+    assert listed.to_dict() == json.loads(json.dumps(listed.to_dict())) and "difference" not in repr(listed)
+    mixed = vm.compare([runs / "weak", tmp_path / "qa", runs / "strong"], output=tmp_path / "board.html")
+    assert mixed.to_pandas()["mean"].tolist()[2] == 0.5187 and "51.9" in (tmp_path / "board.html").read_text()
+
+
+def test_runs_of_training_that_cannot_be_listed_are_named(runs, tmp_path):
+    write_record(tmp_path / "qa" / "best")
+    for options in ({"by": "label"}, {"changed": tmp_path / "changed.csv"}, {"output": tmp_path / "board.html"}):
+        with pytest.raises(vm.InputError, match="runs of vqa-mc train are only listed"):
+            vm.compare([tmp_path / "qa"], **options)
+    with pytest.raises(vm.InputError, match="RUNS: expected two or more"):
+        vm.compare([tmp_path / "qa", runs / "weak"])
+    write_record(tmp_path / "qa" / "best", finished=False)
+    with pytest.raises(vm.InputError, match="qa: the training is not finished; run it again to resume it"):
+        vm.compare([tmp_path / "qa"])
+    write_record(tmp_path / "qa" / "best", results={})
+    with pytest.raises(vm.InputError, match=r"training\.json is damaged"):
+        vm.compare([tmp_path / "qa"])

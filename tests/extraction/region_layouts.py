@@ -2,10 +2,8 @@
 
 import base64
 import json
-import pickle
 
 import h5py
-import lmdb
 import numpy as np
 
 DIM, WIDTH, HEIGHT = 6, 40, 20
@@ -48,21 +46,6 @@ def gqa(folder, records):
     return folder
 
 
-def hdf5(folder, records):
-    """Of ban-vqa: regions of all images one after another."""
-    path, scale = folder / "train.hdf5", np.array([WIDTH, HEIGHT, WIDTH, HEIGHT])
-    counts = np.array([len(features) for features, _ in records.values()])
-    ends = np.cumsum(counts)
-    spatial = np.concatenate([np.concatenate([boxes / scale, boxes[:, :2]], 1) for _, boxes in records.values()])
-    with h5py.File(path, "w") as h5:
-        h5["image_features"] = np.concatenate([features for features, _ in records.values()])
-        h5["spatial_features"] = spatial.astype(np.float32)
-        h5["pos_boxes"] = np.stack([ends - counts, ends], 1)
-    index_of = {int(image_id): index for index, image_id in enumerate(records)}
-    (folder / "train_imgid2idx.pkl").write_bytes(pickle.dumps(index_of, 2))
-    return path
-
-
 def npz(folder, records):
     for image_id, (features, boxes) in records.items():
         x = features.T if int(image_id) % 2 and len(features) != DIM else features
@@ -73,17 +56,4 @@ def npz(folder, records):
     return folder
 
 
-def mmf(folder, records):
-    path = folder / "val.lmdb"
-    with lmdb.open(str(path), map_size=1 << 24) as opened, opened.begin(write=True) as transaction:
-        names = []
-        for image_id, (features, boxes) in records.items():
-            names.append(f"val2014/COCO_val2014_{int(image_id):012d}".encode())
-            record = {"feature_path": names[-1].decode(), "features": features, "bbox": boxes, "objects": boxes[:, 0]}
-            record |= {"num_boxes": len(boxes), "image_height": HEIGHT, "image_width": np.int64(WIDTH)}
-            transaction.put(names[-1], pickle.dumps(record))
-        transaction.put(b"keys", pickle.dumps(names))
-    return path
-
-
-LAYOUTS = {one.__name__: one for one in (tsv, gqa, hdf5, npz, mmf)}
+LAYOUTS = {one.__name__: one for one in (tsv, gqa, npz)}

@@ -46,7 +46,7 @@ def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location:
     kind = NoChoices if ANSWERED.issubset(tables[split].column_names) else InputError
     raise kind(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, tables[split].column_names))}; "
-        "expected a list of choices, columns such as A, B, C, D, lettered options in the question or in messages, "
+        "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
         f"or a correct answer and its distractors; {OPTIONS}"
     )
 

@@ -1,6 +1,5 @@
-"""The layout of chat data: a user turn with question and lettered options, an assistant turn with the correct one."""
+"""The layout of LLaVA's conversations: a human turn with question and lettered options, and one with the answer."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,46 +9,42 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import ChoiceCells, is_list, is_text
-from hf_vqa_mc.benchmarks.columns import named
+from hf_vqa_mc.benchmarks.cells import ChoiceCells, is_list
 from hf_vqa_mc.benchmarks.layouts.choices_and_label import ChoicesAndLabel
 from hf_vqa_mc.benchmarks.layouts.layout import Layout, Tables, with_columns
 from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import parsed
 
-MESSAGES = ("messages", "conversations", "conversation")
-_ROLES = ("user", "human"), ("assistant", "gpt")
+COLUMN = "conversations"
 
 
 @dataclass(frozen=True)
 class ChatMessages(Layout):
-    """A column of turns with role and content, or from and value."""
+    """A column of turns with ``from`` (human or gpt) and ``value``."""
 
     name: ClassVar[str] = "chat_messages"
 
-    column: str
     turns: ChoicesAndLabel
-    """layout of a table with the text of the user turn and of the assistant turn"""
+    """layout of a table with the text of the human turn and of the other turn"""
+    columns: ClassVar[tuple[str, ...]] = (COLUMN,)
 
     @classmethod
     def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> "ChatMessages | None":
-        """The column of messages, if most user turns hold options."""
+        """The layout, if most human turns hold options."""
         table = tables[split]
-        for column in options.choices or named(table.column_names, MESSAGES):
-            kind = table.schema.field(column).type
-            if column in named([column], MESSAGES) and (is_list(kind) or is_text(kind)):
-                texts = _texts(table, column, location)
-                form = OptionsInText.of(texts, texts.column_names[0])
-                if form is not None:
-                    label = BenchmarkOptions("", label=texts.column_names[1])
-                    return cls(column, ChoicesAndLabel.with_label({split: texts}, split, form, label, location))
-        return None
+        if COLUMN not in (options.choices or table.column_names) or not _has_turns(table.schema.field(COLUMN).type):
+            return None
+        texts = _texts(table, location)
+        form = OptionsInText.of(texts, texts.column_names[0])
+        if form is None:
+            return None
+        label = BenchmarkOptions("", label=texts.column_names[1])
+        return cls(ChoicesAndLabel.with_label({split: texts}, split, form, label, location))
 
     @property
     def description(self) -> str:
-        """The column, and the form of labels."""
+        """The form of labels."""
         return f"chat messages; {self.turns.description}"
 
     @property
@@ -57,69 +52,48 @@ class ChatMessages(Layout):
         """Short description of the columns."""
         return self.turns.read_as
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
-
     def cells(self, table: pa.Table, location: str) -> ChoiceCells:
         """The choices of all rows."""
-        return self.turns.cells(_texts(table, self.column, location), location)
+        return self.turns.cells(_texts(table, location), location)
 
     def labels(self, table: pa.Table, cells: ChoiceCells, location: str) -> NDArray[np.int64]:
         """(rows,): index of the correct choice."""
-        return self.turns.labels(_texts(table, self.column, location), cells, location)
+        return self.turns.labels(_texts(table, location), cells, location)
 
     def questions(self, table: pa.Table, location: str) -> pa.Array | None:
-        """(rows,): the texts of user turns before the options, without ``<image>``."""
-        found = self.turns.questions(_texts(table, self.column, location), location)
+        """(rows,): the texts of human turns before the options, without ``<image>``."""
+        found = self.turns.questions(_texts(table, location), location)
         return found and pc.utf8_trim_whitespace(pc.replace_substring(found, "<image>", ""))
 
     def write(self, table: pa.Table, rows: Mapping[int, tuple[list[str], int]], location: str) -> pa.Table:
         """The table with new options and answers in the turns of some rows."""
-        texts = self.turns.write(_texts(table, self.column, location), rows, location)
-        cells = table[self.column].to_pylist()
+        texts = self.turns.write(_texts(table, location), rows, location)
+        cells = table[COLUMN].to_pylist()
         for row in rows:
-            turns, fields = _parsed(cells[row], f"row {row}: {self.column}")
-            for (record, key), column in zip(fields, texts.columns, strict=False):
-                record[key] = column[row].as_py()
-            cells[row] = json.dumps(turns, ensure_ascii=False) if isinstance(cells[row], str) else turns
-        return with_columns(table, {self.column: pa.array(cells, table.schema.field(self.column).type)})
+            for turn, column in zip(_turns(cells[row], f"row {row}"), texts.columns, strict=False):
+                turn["value"] = column[row].as_py()
+        return with_columns(table, {COLUMN: pa.array(cells, table.schema.field(COLUMN).type)})
 
 
-def _texts(table: pa.Table, column: str, location: str) -> pa.Table:
-    """Texts of the user turn and the assistant turn of all rows, the latter null if there is none."""
-    cells = enumerate(table[column].to_pylist())
-    found = [_parsed(cell, f"{location}, row {row}: {column}")[1] for row, cell in cells]
-    texts = [[record[key] for record, key in fields] for fields in found]
-    users, assistants = [one[0] for one in texts], [one[1] if one[1:] else None for one in texts]
-    return pa.table({f"{column}.user": pa.array(users), f"{column}.assistant": pa.array(assistants, pa.string())})
+def _has_turns(kind: pa.DataType) -> bool:
+    struct = kind.value_type if is_list(kind) else kind
+    return is_list(kind) and pa.types.is_struct(struct) and {"from", "value"} <= {field.name for field in struct}
 
 
-def _parsed(cell: Any, where: str) -> tuple[Any, list[tuple[dict[str, Any], str]]]:  # noqa: ANN401  any cell
-    """The turns of a row, and record and key of the text of its user turn and of its assistant turn, if any.
+def _texts(table: pa.Table, location: str) -> pa.Table:
+    """Texts of the human turn and the other turn of all rows, the latter null if there is none."""
+    turns = [_turns(cell, f"{location}, row {row}") for row, cell in enumerate(table[COLUMN].to_pylist())]
+    columns = [[one[at]["value"] if one[at:] else None for one in turns] for at in range(2)]
+    return pa.table({f"{COLUMN}.{name}": pa.array(column, pa.string())
+                     for name, column in zip(("human", "gpt"), columns, strict=True)})  # fmt: skip
 
-    Raises:
-        InputError: there is not one user turn, or a turn has several texts.
-    """
-    try:
-        turns = parsed(cell) if isinstance(cell, str) else cell
-    except ValueError as error:
-        raise InputError(f"{where} is not JSON ({error}); expected a list of messages") from error
-    records = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
-    users, assistants = ([one for one in records if (one.get("role") or one.get("from")) in some] for some in _ROLES)
-    if len(users) != 1 or len(assistants) > 1:
+
+def _turns(cell: list[dict[str, Any]] | None, where: str) -> list[dict[str, Any]]:
+    """The human turn of a row and the other one, if any; raises InputError if a turn occurs twice."""
+    humans, others = ([turn for turn in cell or () if turn and turn["from"] == name] for name in ("human", "gpt"))
+    if len(humans) != 1 or len(others) > 1:
         raise InputError(
-            f"{where} has {len(users)} user and {len(assistants)} assistant turns; expected one of each: write one "
+            f"{where}: {COLUMN} has {len(humans)} human and {len(others)} gpt turns; expected one of each: write one "
             "question per row"
         )
-    fields: list[tuple[dict[str, Any], str]] = []
-    for turn in (*users, *assistants):
-        key = "content" if "content" in turn else "value"
-        content = turn.get(key)
-        parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-        texts = [(turn, key)] if isinstance(content, str) else [(one, "text") for one in parts if one.get("text")]
-        if len(texts) != 1:
-            raise InputError(f"{where}: a turn has {len(texts)} texts; expected one")
-        fields += texts
-    return turns, fields
+    return [*humans, *others]
