@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import named
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import json_lines, parsed
+from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.parquet import check_parquet
 
@@ -109,7 +109,7 @@ def json_content(path: Path) -> tuple[Any, str | None]:
     """
     try:
         content = _content(path)
-        value = parsed(content)
+        value = json.loads(content)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except ValueError as error:

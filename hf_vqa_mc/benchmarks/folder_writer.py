@@ -36,10 +36,9 @@ from hf_vqa_mc.dataset.inventory import (
 from hf_vqa_mc.dataset.row_hashes import RowHashes
 from hf_vqa_mc.dataset.shards import measures, write_split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_file import Staged
+from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_folder
 from hf_vqa_mc.io.inside import check_links
-from hf_vqa_mc.io.manifest import files_in
+from hf_vqa_mc.io.outputs import FolderKind, files_in
 from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.text.markdown import block, plain
@@ -48,7 +47,7 @@ AT_ONCE = 1000
 """Rows whose images are read at a time."""
 DEFAULT = "default"
 """Config name of a benchmark without configs."""
-REMEDIED = atomic_folder.FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
+REMEDIED = FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
 """Output of ``vqa-mc remedy``, which is extended by configs."""
 
 
@@ -65,7 +64,7 @@ def staged_folder(
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """See `staged_benchmark`."""
     config = check_folder_config(benchmark, output, config, overwrite)
-    with atomic_folder.new_folder(output, REMEDIED, overwrite) as new:
+    with new_folder(output, REMEDIED, overwrite) as new:
         splits = {}
         for split, table in tables.items():
             rows, unread = _with_files(table.replace_schema_metadata(description(table)), benchmark.allowed)
@@ -96,7 +95,7 @@ def staged_folder(
                 (new.tree / CARD).write_text(_folder_card(whole), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
             if old:
-                atomic_folder.carry_over(old, new.tree, names, leave_out=made.keys())
+                carry_over(old, new.tree, names, leave_out=made.keys())
 
         new.keep = keep
         yield new, [output / CARD, *(output / name for name in entry["files"])]
@@ -178,7 +177,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
         raise InputError(f"{source / INVENTORY}: the config {name} is damaged; download or build it again") from error
     for file in files:
         (tree / file).parent.mkdir(parents=True, exist_ok=True)
-        atomic_folder.link_or_copy((source / file).resolve(), tree / file)
+        link_or_copy((source / file).resolve(), tree / file)
     return {name: configs[name]}
 
 

@@ -67,7 +67,7 @@ class StoredImages:
         self._positions: dict[str, tuple[int, int, int]] = {}
         with self._damage_reported(*[OSError] if local else []):  # not if the network fails
             for name in names if local else ():
-                check_parquet(name, name, os.stat(name).st_size, ["image_id"])  # noqa: PTH116
+                check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
             self._files = [
                 pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names
             ]

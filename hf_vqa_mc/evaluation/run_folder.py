@@ -20,14 +20,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.prompts import Job
-from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
+from hf_vqa_mc.io.atomic import locked, write_json
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.outputs import check_folder
 
 EVALUATIONS = Path("vqa_mc_evaluations")
 """The folder of the command's runs, which is created."""
@@ -89,7 +88,7 @@ def share_answers(run: Path, share: int) -> Iterator[Answers]:
     answers = Answers()
     for path in sorted(folder.glob(f"{share:05}-*.jsonl")):
         answers.read(path)
-    with in_plain_words(run), (folder / f"{share:05}-{time.time_ns()}.jsonl").open("xb") as answers._file:
+    with (folder / f"{share:05}-{time.time_ns()}.jsonl").open("xb") as answers._file:
         yield answers
 
 
@@ -121,23 +120,17 @@ class RunFolder(Answers):
         if self.path is None:
             yield self
             return
-        with in_plain_words(self.path):
-            self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
-            lock = FileLock(self.path / ".lock")
+        self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
+        with locked(self.path / ".lock", f"--output {self.path}: another process writes to it; wait for it"):
+            self._check()
+            write_json(self.path / SETTINGS, self.settings, 1)
             try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                raise InputError(f"--output {self.path}: another process writes to it; wait for it") from None
-            try:
-                self._check()
-                write_json(self.path / SETTINGS, self.settings, 1)
                 with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
                     self._file.truncate(self.read(self.path / ANSWERS))
                     self.collect()
                     yield self
             finally:
                 self._file = None
-                lock.release()
 
     def check_results(self, jobs: Sequence[Job]) -> None:
         """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""

@@ -11,7 +11,6 @@ number of regions of each image; imported regions are identified by the sha256 o
 import contextlib
 import json
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -21,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from filelock import FileLock
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -29,8 +27,8 @@ from safetensors.torch import save
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import WHOLE, FeatureKind
 from hf_vqa_mc.extraction.regions import Regions, region_tensors
-from hf_vqa_mc.io.atomic_file import in_plain_words, write_bytes
-from hf_vqa_mc.io.json_stream import parsed, read_json
+from hf_vqa_mc.io.atomic import locked, write_bytes
+from hf_vqa_mc.io.json_stream import read_json
 
 SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
 """A file is written when one of these is reached; a killed process loses at most a minute of work."""
@@ -261,7 +259,7 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:
     damaged = f"{path} is damaged; remove it and run vqa-mc features again"
     try:
         with safe_open(path, "pt") as file:
-            stored = FeatureKind.from_json(parsed(file.metadata()[_KIND]), str(path))
+            stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]), str(path))
             features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
             found = _File(features)
             if stored.regions is not None:
@@ -290,12 +288,6 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder, created if it does not exist."""
-    for path in (folder, *folder.parents):
-        if path.is_file():
-            raise InputError(f"{path} is a file; choose another folder with --output")
-    with in_plain_words(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # in a read-only folder FileLock may wait forever
-            pass
-    with FileLock(folder / ".lock"):
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock"):
         yield

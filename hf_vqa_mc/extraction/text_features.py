@@ -15,8 +15,7 @@ from safetensors.numpy import save
 from torch.nn import functional
 
 from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
-from hf_vqa_mc.io.atomic_file import write_bytes
-from hf_vqa_mc.io.json_stream import parsed
+from hf_vqa_mc.io.atomic import write_bytes
 from hf_vqa_mc.text.normalisation import words as words_of
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
 
@@ -214,7 +213,7 @@ class TextFeatures:
         path = folder / WORDS_FILE
         try:
             with safe_open(path, "np") as file:
-                about = parsed(file.metadata()[_ABOUT])
+                about = json.loads(file.metadata()[_ABOUT])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}
             if not isinstance(about, dict):
                 raise TypeError(f"about is {shown(about)}")

@@ -10,7 +10,7 @@ from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
-from hf_vqa_mc.io.manifest import sha256_of
+from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 

@@ -18,7 +18,7 @@ from hf_vqa_mc.extraction.pictures import RawImage, open_image
 from hf_vqa_mc.extraction.regions import Regions
 from hf_vqa_mc.extraction.store import image_tensors
 from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.text.word_changes import WordChanges

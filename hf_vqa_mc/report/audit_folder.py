@@ -20,8 +20,8 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes, published
-from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
+from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, spec_of
 from hf_vqa_mc.report.badge import badge_svg
@@ -31,7 +31,7 @@ from hf_vqa_mc.report.report import report_html
 MOST_BYTES = 255
 """Maximum length of a file name."""
 AUDITS = Path("vqa_mc_audit")
-AUDITED = FolderKind("vqa-mc audit", remedy="choose another folder")
+AUDITED = FolderKind("vqa-mc audit")
 REPORT, FIGURES, ROWS, BADGE = "report.html", "audit.json", "rows.parquet", "badge.svg"
 OF_EACH = 20
 """Maximum number of example rows per reason."""

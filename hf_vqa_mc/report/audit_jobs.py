@@ -24,8 +24,6 @@ from hf_vqa_mc.io.hub_folder import first_line
 
 MEGABYTES, HUB_MEGABYTES = 100, 2000
 """Largest upload, and largest repository on the Hub."""
-UNPACKED = 1
-"""Size in GB of a packed file when it is unpacked."""
 ROWS = 20_000
 """Rows of each split that are audited: the first ones."""
 SECONDS, MOST_SECONDS = 300, 900
@@ -122,7 +120,7 @@ class Jobs:
 
     def _audit(self, job: Job) -> int:
         """Run the audit; its exit code."""
-        options = ["--output=report", f"--limit={ROWS}", f"--time-limit={SECONDS}", f"--max-unpacked={UNPACKED}"]
+        options = ["--output=report", f"--limit={ROWS}", f"--time-limit={SECONDS}"]
         names = [job.dataset, *([job.config] if job.config else [])]
         with subprocess.Popen(
             [sys.executable, "-P", "-m", "hf_vqa_mc", "audit", *options, "--", *names],

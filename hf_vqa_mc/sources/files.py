@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.packed import DAMAGE, damaged, text_blocks, unpacked
+from hf_vqa_mc.io.packed import DAMAGE, damaged, text_lines, unpacked
 
 DEPTH = 2
 """Levels of folders below the data folder that are searched."""
@@ -61,8 +60,7 @@ class PublishedFile:
     def read_lines(self) -> list[str]:
         """The lines of a text file without line ends; raises InputError as ``open`` or if it is not UTF-8."""
         with self.open() as stream:
-            blocks = [block.removesuffix("\n").split("\n") for block in text_blocks(stream, self.location)]
-        return [line.removesuffix("\r") for line in chain.from_iterable(blocks)]
+            return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.location)]
 
 
 class Files(Protocol):

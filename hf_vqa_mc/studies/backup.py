@@ -10,7 +10,7 @@ from threading import Event, Thread
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.push import hub_errors, push
 from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name
-from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.io.atomic import write_bytes
 from hf_vqa_mc.studies.store import Study
 
 EVERY = 300.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN_AS = "Output"
 OF_COUNTEREXAMPLES = frozenset(
-    ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite", "max_unpacked")
+    ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite")
 )
 """Options that apply to ``--counterexamples``."""
 OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attentions", "picture"}
@@ -177,7 +177,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
             no card for ``card``.
     """
     from hf_vqa_mc.dataset.loading import NoChoices
-    from hf_vqa_mc.io.atomic_file import check_output_files
+    from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
@@ -217,7 +217,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
 
 def _written(result: PreviewResult, paths: list[Path]) -> PreviewResult:
     """The result after its files were written."""
-    from hf_vqa_mc.io.atomic_file import write_together
+    from hf_vqa_mc.io.atomic import write_together
 
     write_together({path: result._content(path) for path in paths}, result.settings.overwrite)
     return replace(result, written=tuple(paths), messages=tuple(f"wrote {path}" for path in paths))
@@ -240,7 +240,7 @@ def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesR
     """The page of counter-examples, written if wanted."""
     from hf_vqa_mc.dataset.loading import load_splits
     from hf_vqa_mc.extraction.dataset_images import find_images
-    from hf_vqa_mc.io.atomic_file import write_together
+    from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.counterexamples import CounterexamplesResult, explained_questions
 
@@ -262,7 +262,7 @@ def _card_folder(benchmark: "Benchmark", overwrite: bool) -> Path:
     """The dataset's folder; raises InputError unless ``vqa-mc build`` wrote its card."""
     from hf_vqa_mc.dataset.folder import BUILT
     from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
-    from hf_vqa_mc.io.atomic_folder import check_output
+    from hf_vqa_mc.io.outputs import check_output
 
     folder = benchmark.path
     inventory = read_inventory(folder) if folder is not None else None

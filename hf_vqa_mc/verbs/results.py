@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes
 
@@ -26,7 +26,7 @@ ROW_NAMES = ("run", "tested")
 
 
 @settings
-class ResultsSettings(ReadOptions):
+class ResultsSettings:
     """Put the results of runs of vqa-mc train into one table: one row per run and tested split.
 
     A run that is not finished has a row without a score.
@@ -159,7 +159,7 @@ def results(settings: ResultsSettings, progress: Progress) -> ResultsResult:
         OSError: the disk is full or read-only.
     """
     from hf_vqa_mc.hub.run_results import run_results
-    from hf_vqa_mc.io.atomic_file import check_output_file
+    from hf_vqa_mc.io.outputs import check_output_file
 
     if not settings.runs:
         raise InputError("RUNS: expected one or more folders of runs")

@@ -17,7 +17,6 @@ from hf_vqa_mc.benchmarks.layouts.layout import Layout, Tables, with_columns
 from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import parsed
 
 MESSAGES = ("messages", "conversations", "conversation")
 _ROLES = ("user", "human"), ("assistant", "gpt")
@@ -103,7 +102,7 @@ def _parsed(cell: Any, where: str) -> tuple[Any, list[tuple[dict[str, Any], str]
         InputError: there is not one user turn, or a turn has several texts.
     """
     try:
-        turns = parsed(cell) if isinstance(cell, str) else cell
+        turns = json.loads(cell) if isinstance(cell, str) else cell
     except ValueError as error:
         raise InputError(f"{where} is not JSON ({error}); expected a list of messages") from error
     records = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
