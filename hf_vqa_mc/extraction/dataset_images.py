@@ -104,7 +104,7 @@ class FolderImages:
     """
 
     def __init__(self, directory: Path, image_ids: list[str]) -> None:
-        by_name, by_number, self.outside = listed_files(directory)
+        by_name, by_number = listed_files(directory)
         by_stem: dict[str, list[Path]] = defaultdict(list)
         for paths in by_name.values():
             for path in paths:

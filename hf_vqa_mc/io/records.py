@@ -197,16 +197,7 @@ def is_list_of(value: object, of: Any) -> bool:  # noqa: ANN401  a type
 
 
 def check_texts(values: list[Any], location: Callable[[int], str]) -> None:
-    """Raise InputError unless all values are text that files can store; location: position to location."""
+    """Raise InputError unless all values are text; location: position to location."""
     if not set(map(type, values)) <= {str}:
         position = next(position for position, value in enumerate(values) if type(value) is not str)
         raise InputError(f"{location(position)}: expected text, found {shown(values[position])}")
-    try:
-        "".join(values).encode()
-    except UnicodeEncodeError:  # JSON may contain unpaired surrogates, which no file can store
-        for position, value in enumerate(values):
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise InputError(f"{location(position)}: expected Unicode text, found {shown(value)}") from None
-        raise

@@ -10,7 +10,6 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,7 @@ def load_word_vectors(
     if path.exists():
         return _named(path.name, _read(path))
     if path.suffix in _FILE_ENDINGS or path.name != name:
-        raise _missing_file(path)
+        raise InputError(f"word vectors {path}: no such file; expected a word2vec, GloVe or .kv file, or corpus")
     return _named(name, _read(_from_gensim_data(name)))
 
 
@@ -175,14 +174,6 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
     return VectorTable(words, vectors, table_checksum(words, vectors))
 
 
-def _missing_file(path: Path) -> InputError:
-    if not path.parent.is_dir():
-        return InputError(f"word vectors {path}: there is no folder {path.parent}")
-    near = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=3, cutoff=0.65)
-    hint = f"did you mean {', '.join(near)}?" if near else "expected a word2vec, GloVe or .kv file, or corpus"
-    return InputError(f"word vectors {path}: no such file; {hint}")
-
-
 def _from_gensim_data(name: str) -> Path:
     """The vector file in the cache of gensim's downloader, downloaded if missing.
 
@@ -197,16 +188,14 @@ def _from_gensim_data(name: str) -> Path:
         # it prints a progress bar, and logs tracebacks without a network; the message below suffices
         with contextlib.redirect_stdout(sys.stderr), _logging_only(logging.CRITICAL):
             known = downloader.info()["models"]
-            if name not in known:
-                raise unknown_name("word vectors (no such file, and no such name of gensim-data)", name, known)
-            return Path(downloader.load(name, return_path=True))
-    except InputError:
-        raise
+            if name in known:
+                return Path(downloader.load(name, return_path=True))
     except Exception as error:  # gensim raises bare exceptions
         raise InputError(
             f"word vectors {name}: there is no such file, and as a name of gensim-data it cannot be fetched ({error})"
             "; give the path of a vector file"
         ) from error
+    raise unknown_name("word vectors (no such file, and no such name of gensim-data)", name, known)
 
 
 class _Attributes:
@@ -260,17 +249,10 @@ def read_keyed_vectors(path: Path) -> VectorTable:
 
 def _vectors(attributes: dict[str, Any], path: Path) -> NDArray[Any]:
     vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
-    try:
-        if isinstance(vectors, PickledArray):
-            return vectors.numbers()
-        packed = Path(f"{path}.vectors.npz")
-        if packed.exists():
-            with np.load(packed, allow_pickle=False) as arrays:
-                return np.asarray(arrays["val"])
-        return np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: its vectors are in {path.name}.vectors.npy, which is not next to it; move it there"
-        ) from error
-    except Exception as error:  # a damaged array may raise anything
-        raise InputError(f"{path}: its vectors cannot be read ({error})") from error
+    if isinstance(vectors, PickledArray):
+        return vectors.numbers()
+    packed = Path(f"{path}.vectors.npz")
+    if packed.exists():
+        with np.load(packed, allow_pickle=False) as arrays:
+            return np.asarray(arrays["val"])
+    return np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))
