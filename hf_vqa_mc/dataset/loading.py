@@ -117,7 +117,7 @@ def _yaml(file: Path, location: str) -> Any:  # noqa: ANN401  any YAML value
         text = block[2] if block else ""
     try:
         found = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except yaml.YAMLError as error:
         raise InputError(f"{location}: invalid YAML ({first_line(error)}); correct it") from error
     return found if isinstance(found, dict) else None
 

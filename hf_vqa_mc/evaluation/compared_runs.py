@@ -163,10 +163,7 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
 
 
 def _json_object(path: Path) -> dict[str, Any]:
-    try:
-        found = read_json(path)
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({' '.join(str(error).split())}); expected {EXPECTED}") from error
+    found = read_json(path)
     if not isinstance(found, dict):
         raise InputError(f"{path}: expected a JSON object, found {shown(found)}; expected {EXPECTED}")
     return found

@@ -136,11 +136,8 @@ class RunFolder(Answers):
         """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
         if self.path is None or not (self.path / RESULTS).is_file():
             return
-        try:
-            found = read_json(self.path / RESULTS)
-            before = (found["questions"], list(found["inputs"]), found["rotations"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{self.path / RESULTS} is damaged; remove it, and it is written again") from error
+        found = read_json(self.path / RESULTS)
+        before = (found["questions"], list(found["inputs"]), found["rotations"])
         inputs = list(dict.fromkeys(job.input for job in jobs))
         rotations = max(Counter((job.row, job.input) for job in jobs).values())
         now = (len({job.row for job in jobs}), inputs, rotations)
@@ -179,11 +176,10 @@ class RunFolder(Answers):
             raise InputError(f"--output {folder} is a folder that vqa-mc evaluate did not write; choose another")
         stored = read_json(folder / SETTINGS)
         for name, value in json.loads(json.dumps(self.settings)).items():
-            if not isinstance(stored, dict) or stored.get(name) != value:
-                found = stored.get(name) if isinstance(stored, dict) else None
+            if stored.get(name) != value:
                 raise InputError(
-                    f"--output {folder} has a run with {name} {shown(found)}, now {shown(value)}; choose another "
-                    "folder, or the same settings to resume it"
+                    f"--output {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
+                    "choose another folder, or the same settings to resume it"
                 )
 
 

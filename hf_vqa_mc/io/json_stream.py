@@ -30,8 +30,11 @@ _Value = TypeVar("_Value")
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
-    """The value of a small JSON file in UTF-8; raises OSError and ValueError."""
-    return json.loads(path.read_text("utf-8"))
+    """The value of a small JSON file in UTF-8; raises InputError if it is not JSON, OSError if it cannot be read."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); write or download it again") from error
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:

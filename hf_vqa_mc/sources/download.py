@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from datasets import DownloadConfig
 
 
+RANGE_NOT_SATISFIABLE = "416"
+"""Status in the message of a server that has no more bytes than those downloaded before."""
+
+
 class Downloads:
     """Published files, each downloaded on first use."""
 
@@ -87,7 +91,7 @@ def _fetch_to(target: Path, remote: RemoteFile) -> None:
             http_get(remote.url, file, resume_size=file.tell(), displayed_filename=remote.name)
     except Exception as error:  # exceptions differ between libraries and their versions
         kept = f" {partial.stat().st_size:,} bytes were downloaded and are kept; the next attempt resumes from there."
-        if not partial.stat().st_size:
+        if not partial.stat().st_size or RANGE_NOT_SATISFIABLE in str(error):  # the kept bytes are not of this file
             partial.unlink()
             kept = ""
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]

@@ -286,11 +286,8 @@ class _Run:
         """Score the test split with the best checkpoint, once; return the final training.json."""
         folder, material = self.settings.output / BEST, self.material
         model, _ = load_checkpoint(folder)
-        try:
-            before = read_json(folder / RECORD)
-            results = dict(before["results"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(folder, error) from error
+        before = read_json(folder / RECORD)
+        results = dict(before["results"])
         also = dict(before.get("also_tested") or {})
         is_written = (self.settings.output / PREDICTIONS).exists()
         lacking = [name for name in material.also_tested if name not in also or not self._predictions(name).exists()]

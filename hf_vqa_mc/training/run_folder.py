@@ -89,13 +89,7 @@ class RunFolder:
         folder = path / LAST
         if not folder.is_dir():
             return None
-        try:
-            state = State(**read_json(folder / STATE))
-            if not isinstance(state.settings, dict) or not isinstance(state.curve, list):
-                raise ValueError(f"{STATE} is not valid")
-            return state, load_file(folder / TENSORS)
-        except (OSError, ValueError, TypeError, SafetensorError) as error:
-            raise damaged(folder, error) from error
+        return State(**read_json(folder / STATE)), load_file(folder / TENSORS)
 
     def write(self, state: State, tensors: dict[str, "Tensor"]) -> None:
         """Write the state, the tensors and the log."""
@@ -211,11 +205,8 @@ def _public(settings: TrainingSettings) -> TrainingSettings:
 def config_of(checkpoint: str) -> str | None:
     """The config that a checkpoint was trained on, None if unknown; raises InputError if there is no checkpoint."""
     path = checkpoint_folder(checkpoint) / RECORD
-    try:
-        config = read_json(path).get("config")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return config if isinstance(config, str) else None
+    config: str | None = read_json(path).get("config") if path.is_file() else None
+    return config
 
 
 @contextlib.contextmanager

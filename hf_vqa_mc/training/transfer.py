@@ -223,10 +223,5 @@ def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
 
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:
-    try:
-        found = read_json(path)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f"{path} is damaged; {remedy}")
+    found: dict[str, Any] = read_json(path)
     return found

@@ -117,10 +117,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     name = str(settings.certificate)
     if not settings.certificate.is_file():
         raise InputError(f"{name}: no such file; give an audit.json that vqa-mc audit wrote")
-    try:
-        content = read_json(settings.certificate)
-    except ValueError as error:
-        raise InputError(f"{name}: not JSON ({error}); give an audit.json that vqa-mc audit wrote") from error
+    content = read_json(settings.certificate)
     if settings.certificate.name == INVENTORY and (inventory := read_inventory(settings.certificate.parent)):
         stated, claimed = row_claims(inventory, settings.config, name)
         options = BenchmarkOptions(settings.dataset, None if _is_file(settings) else stated)
