@@ -10,7 +10,6 @@ from urllib.parse import unquote
 from hf_vqa_mc.dataset.stored_images import PROTOCOL, hub_repository, is_known_here, stored_images
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
-from hf_vqa_mc.io.pictures import read_picture
 from hf_vqa_mc.io.web import fetch, is_web_address
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class AllowedImages:
             if path is None or not os.path.exists(path):  # noqa: PTH110  false for names that are too long
                 base = self.folders[0] if self.folders else "the dataset"
                 raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
-            return read_picture(Path(path))
+            return Path(path).read_bytes()
         except (OSError, ValueError, LookupError, RuntimeError) as error:  # also of fsspec and pyarrow
             if isinstance(error, InputError):
                 raise

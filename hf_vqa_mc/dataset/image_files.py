@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, read_picture
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress, silent
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
@@ -34,7 +34,7 @@ class ImageFiles:
     def stored(self, image_ids: Sequence[str]) -> pa.StructArray:
         """Bytes and names of files, as ``datasets.Image`` stores them."""
         files = [self.paths[image_id] for image_id in image_ids]
-        return pa.array([{"bytes": read_picture(file), "path": file.name} for file in files], _STORED)
+        return pa.array([{"bytes": file.read_bytes(), "path": file.name} for file in files], _STORED)
 
     def rows(self, start: int, stop: int) -> pa.Table:
         """Rows (image_id, image) of the images config."""

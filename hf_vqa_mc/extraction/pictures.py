@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture, read_picture
+from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture
 from hf_vqa_mc.io.web import fetch, is_web_address
 
 RawImage = Image.Image | str | PathLike[str] | bytes
@@ -43,7 +43,7 @@ def _content(path: str | PathLike[str], name: str) -> bytes:
         except ConnectionError as error:
             raise ConnectionError(f"{name} cannot be fetched: {error}") from error
     try:
-        return read_picture(Path(path).expanduser())
+        return Path(path).expanduser().read_bytes()
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"{name}: {reason}; expected the path or URL of an image file") from error

@@ -179,13 +179,6 @@ class Records:
         check_texts(texts, lambda position: f"{self.location(position)}, field {field!r}")
         return values
 
-    def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
-        """Raise InputError unless the field's ids are the expected ones; ``what`` names their origin."""
-        found = self.ids(field)
-        if found != list(expected):
-            position = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
-            raise self.unexpected(position, field, f"{expected[position]} as {what}", self.rows[position][field])
-
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for an unexpected value."""
         return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
