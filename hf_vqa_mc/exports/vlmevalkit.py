@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from hf_vqa_mc.benchmarks.questions import GROUP, LETTERS, Questions, check_lettered
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import EXPORTED, Exported, Harness, made_folder, record
 from hf_vqa_mc.exports.images import Base64Images, base64_images
 from hf_vqa_mc.io.atomic import Staged, new_file, publish_together
@@ -123,7 +123,7 @@ def _write(
     questions: Questions, lines: list[Line], images: Base64Images | None, new: Staged, progress: Progress
 ) -> int:
     """Write one file; return the number of its cells guarded against pandas."""
-    columns, guards = guarded(_texts(questions, lines), questions.location)
+    columns, guards = guarded(_texts(questions, lines))
     columns = {"index": [str(row + turn * TURN) for row, turn in lines], **columns}
     columns["question_id"] = [questions.question_ids[row] for row, _ in lines]
     if questions.labels is not None:
@@ -175,15 +175,11 @@ def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None
     return columns
 
 
-def guarded(columns: Mapping[str, Cells], location: str) -> tuple[dict[str, list[str | None]], int]:
+def guarded(columns: Mapping[str, Cells]) -> tuple[dict[str, list[str | None]], int]:
     """Columns that pandas reads unchanged, and how many cells needed a no-break space.
 
     Args:
         columns: name to cells, None for a missing cell; all of the same length.
-        location: for messages.
-
-    Raises:
-        InputError: pandas cannot read a cell unchanged, such as one with a NUL character.
     """
     kept = {name: [cell or None for cell in cells] for name, cells in columns.items()}
     guards = 0
@@ -195,10 +191,6 @@ def guarded(columns: Mapping[str, Cells], location: str) -> tuple[dict[str, list
             for row in rows:
                 kept[name][row] = f"{kept[name][row]}{GUARD}"
             guards += len(rows)
-    for name, rows in _misread(kept).items():
-        if rows:
-            text = shown(kept[name][rows[0]])
-            raise InputError(f"{location}, row {rows[0]}: {name} is {text}, which a TSV file cannot hold; fix the row")
     return kept, guards
 
 
@@ -222,8 +214,6 @@ def _misread(columns: Mapping[str, list[str | None]]) -> dict[str, list[int]]:
     cells_read: dict[str, Cells] = {**columns, "image": ["x"] * size}  # the column count changes pandas' chunks
     text = tsv_header(list(cells_read)) + tsv_lines(cells_read, range(size))
     read = pandas.read_csv(io.StringIO(text), sep="\t")
-    if len(read) != size:
-        raise InputError(f"pandas reads {len(read)} of {size} rows; a cell has characters that TSV cannot hold")
     wrong = {}
     for name, cells in columns.items():
         missing, texts = read[name].isna().tolist(), read[name].astype(str).tolist()

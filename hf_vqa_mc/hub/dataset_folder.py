@@ -1,6 +1,5 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
-import os
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
@@ -56,10 +55,7 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
     """Each data file's path and sha256, sorted; raises InputError unless all paths are ``<config>/<file>``."""
     found: dict[str, str] = {}
     for name, config in configs_of(inventory).items():
-        files = config.get("files")
-        if not isinstance(files, dict):
-            raise InputError(f"{location}: {INVENTORY} does not list the files of {name}; build it again")
-        for path, sha256 in files.items():
+        for path, sha256 in config["files"].items():
             parts = PurePosixPath(path).parts
             if len(parts) != 2 or parts[0] != name or ".." in parts:
                 raise InputError(f"{location}: {INVENTORY} has {path!r} as a file of {name}; expected {name}/FILE")
@@ -93,13 +89,10 @@ def _picture(inventory: Inventory) -> tuple[str, ...]:
 def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
     """A file of the folder; raise InputError unless it has this checksum."""
     file = folder / path
-    if not os.path.isfile(file):  # noqa: PTH113  False also for impossible names
+    if not file.is_file():
         raise InputError(f"{folder}: {path} is missing; build it again")
-    if sha256 is not None:
-        if sha256_of(file) != sha256:
-            raise InputError(
-                f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again"
-            )
+    if sha256 is not None and sha256_of(file) != sha256:
+        raise InputError(f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again")
     return ShippedFile(path, file, sha256)
 
 
