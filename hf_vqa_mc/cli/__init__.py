@@ -141,7 +141,8 @@ def _reported(error: BaseException) -> int:
         return _print_error(str(error), INPUT)
     if isinstance(error, OSError):
         path = f"{error.filename}: " if error.filename else ""
-        return _print_error(path + (error.strerror or str(error) or type(error).__name__), ENVIRONMENT)
+        code = INPUT if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError) else ENVIRONMENT
+        return _print_error(path + (error.strerror or str(error) or type(error).__name__), code)
     if isinstance(error, MemoryError):
         return _print_error(f"out of memory{f' ({error})' if str(error) else ''}: {LESS_MEMORY}", ENVIRONMENT)
     return _print_error(_fault(error), ENVIRONMENT)

@@ -148,4 +148,5 @@ def _question_columns(records: Records, choices: bool) -> pa.Table:
 def _annotation_columns(records: Records) -> pa.Table:
     types = {name: pa.array(records.texts(name), pa.string()) for name in ("question_type", "answer_type")}
     answer = pa.array(records.filled_texts("multiple_choice_answer"), pa.string())
+    records.lists("answers", ANSWERS)
     return pa.table({**id_columns(records), "answer": answer, "answers": answer_lists(records), **types})

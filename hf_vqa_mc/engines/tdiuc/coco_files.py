@@ -83,6 +83,11 @@ class CocoAnnotations:
                 raise InputError(f"{here} {both} {one_photograph}: renumber the images of one of them")
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
+        if unlisted := set(part.image_ids) - part.images.keys():
+            raise InputError(
+                f"{file.location}: image {min(unlisted)} is annotated, but not in the list 'images': the file is "
+                "truncated, so unannotated objects may still be on the images; give the whole file"
+            )
         categories = [_NUMBERS[names[one]] for one in part.category_ids]
         numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds]).astype(np.int64)
         self._numbers.frombytes(numbers.tobytes())

@@ -49,7 +49,7 @@ def _checked(given: object, location: str) -> list[str]:
         raise InputError(f"{location}: expected a list of text, found {shown(given)}")
     found = [answer.get("answer") if isinstance(answer, dict) else answer for answer in given]
     check_texts(found, lambda _: location)
-    texts = [" ".join(str(text).split()) for text in found]
+    texts = [str(text).strip() for text in found]
     if "" in texts:
         raise InputError(f"{location}: an answer is empty; remove it")
     return texts
