@@ -5,7 +5,6 @@ function of its instance into the public function; ``cli.command`` turns the sam
 """
 
 import contextlib
-import errno
 import inspect
 import math
 import types
@@ -17,7 +16,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, data
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.executors import ExecutorName
-from hf_vqa_mc.io.packed import FREE, LARGEST, RATIO, reading
+from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
 P = ParamSpec("P")
@@ -159,8 +158,6 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
 
 
 def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  any setting
-    if isinstance(value, str | Path):
-        _check_path(flag_of(one), Path(value))
     if kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
     if kind is str and isinstance(value, Path):
@@ -171,17 +168,6 @@ def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  a
     if kind in names and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
         raise _wrong_type(one, value, names[kind])
     return value
-
-
-def _check_path(flag: str, path: Path) -> None:
-    """Raise InputError if a text cannot be a path: with a NUL character, or a link to itself."""
-    try:
-        path.expanduser().stat()
-    except ValueError:
-        raise InputError(f"{flag} {shown(str(path))}: it contains a NUL character; remove it") from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: no such user
-        if getattr(error, "errno", None) == errno.ELOOP:
-            raise InputError(f"{flag} {path}: this link leads to itself; remove it or choose another path") from None
 
 
 def _wrong_type(one: "Field[Any]", value: object, expected: str) -> InputError:
@@ -204,7 +190,7 @@ def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> 
         found = yaml.safe_load(file.read_text("utf-8"))
     except FileNotFoundError:
         raise InputError(f"{flag} {file}: no such file") from None
-    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{flag} {file}: not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(found, dict):
         raise InputError(f"{flag} {file}: expected settings, such as 'seed: 1'; found {shown(found)}")
@@ -220,19 +206,6 @@ def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> 
         except InputError as error:
             raise InputError(f"{flag} {file}: {error}") from error
     return found
-
-
-@settings
-class ReadOptions:
-    """Options of every verb that reads files; `verb` applies them."""
-
-    max_unpacked: float | None = option(
-        f"Maximum size in GB that the content of a compressed or Parquet file may have; by default {RATIO} times the "
-        f"file's size, but at least {FREE / 10**9:g} (Parquet: 1) and at most {LARGEST // 10**9}.",
-        default=None,
-        check=POSITIVE,
-        panel=RUNNING,
-    )
 
 
 @settings
@@ -260,12 +233,6 @@ class ExecutorOptions:
         super().__post_init__()  # type: ignore[misc]
         if self.address is not None and self.executor != "ray":
             raise InputError("--address is used only with --executor ray; add it")
-
-
-def arguments(settings: ReadOptions) -> dict[str, Any]:
-    """The settings of a verb as arguments of a function, without `ReadOptions`."""
-    applied = {one.name for one in fields(ReadOptions)}
-    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in applied}
 
 
 def listed_options(settings: type) -> "list[Field[Any]]":
@@ -314,17 +281,17 @@ def verb(
     """
 
     def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
-        def limited(made: S, progress: Progress) -> R:
-            with reading(getattr(made, "max_unpacked", None), progress):
+        def reported(made: S, progress: Progress) -> R:
+            with reading(progress):
                 return run(made, progress)
 
         @wraps(run)
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
             made = settings(*args, **kwargs)
             with interactive_progress() as progress:
-                return limited(made, progress)
+                return reported(made, progress)
 
-        declared = Verb(run.__name__, settings, limited, examples, settings_file)  # type: ignore[arg-type]
+        declared = Verb(run.__name__, settings, reported, examples, settings_file)  # type: ignore[arg-type]
         arguments = [f"    {one.name}: {spec_of(one).help}" for one in listed_options(declared.settings)]
         sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
         function.__doc__ = "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))

@@ -49,7 +49,7 @@ class Result(ABC):
 
     def _content(self, path: Path) -> bytes:
         """The content of a file of the result; the figures as JSON, unless a subclass has formats by suffix."""
-        from hf_vqa_mc.io.atomic_file import json_bytes
+        from hf_vqa_mc.io.atomic import json_bytes
 
         return json_bytes(self.to_dict(), 1)
 
@@ -67,7 +67,8 @@ class Result(ABC):
             InputError: the path is another program's file or folder.
             OSError: the disk is full or read-only; existing files are unchanged.
         """
-        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+        from hf_vqa_mc.io.atomic import write_bytes
+        from hf_vqa_mc.io.outputs import check_output_file
 
         check_output_file(Path(path), "path", self._inputs, overwrite)
         write_bytes(Path(path), self._content(Path(path)), overwrite)

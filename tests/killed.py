@@ -9,7 +9,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.io import atomic_folder
+from hf_vqa_mc.io import atomic
 
 PRELOAD = ("datasets", "gensim", "tests.dataset.one_build", "tests.engines.one_generation")
 """What the server of these processes imports once, for all that will come: it serves the tests of several rooms."""
@@ -41,12 +41,12 @@ def finish(process: ForkServerProcess) -> int | None:
 def die_publishing(point: str) -> None:
     """Kill this process when it comes to the point, one of ``PUBLISHING``."""
     if "renames" in point:
-        atomic_folder.exchange = lambda one, other: False
+        atomic.exchange = lambda one, other: False
         die_after(Path, "rename", {"between renames": 1, "after renames": 2}[point])
     elif point == "before exchange":
-        atomic_folder.exchange = _die
+        atomic.exchange = _die
     elif point == "after exchange":
-        die_after(atomic_folder, "exchange")
+        die_after(atomic, "exchange")
     else:
         raise ValueError(point)
 

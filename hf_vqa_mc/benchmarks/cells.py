@@ -1,6 +1,7 @@
 """Cells of a benchmark's columns as text, as lists, and as choices, including empty cells."""
 
 import ast
+import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-from hf_vqa_mc.io.json_stream import parsed
 
 UNKNOWN = -1
 """Index of the correct choice if the label does not give it."""
@@ -173,7 +172,7 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
 def list_of_json(cell: str) -> list[Any] | None:
     """Parse a JSON list; None if the text is not one."""
     try:
-        found = parsed(cell)
+        found = json.loads(cell)
     except ValueError:
         return None
     return found if isinstance(found, list) else None

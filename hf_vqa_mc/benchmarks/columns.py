@@ -1,5 +1,6 @@
 """Columns of a benchmark by commonly used names; question, ids, type, human answers and choice_kinds."""
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +24,6 @@ from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import parsed
 
 QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt")
 CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
@@ -304,7 +304,7 @@ def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
 def class_names(schema: pa.Schema, column: str) -> list[str] | None:
     """The names of a column of ClassLabel, or of lists of ClassLabel, in the metadata of ``datasets``; else None."""
     try:
-        feature = parsed((schema.metadata or {})[b"huggingface"])["info"]["features"][column]
+        feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][column]
         inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
         return [str(name) for name in inner["names"]] if column in schema.names else None
     except (KeyError, ValueError, TypeError, IndexError, AttributeError):

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.dataset.shards import FOR_HUB, GROUP_BYTES, readable_by_all
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import parsed
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -94,7 +93,7 @@ def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
         for record in batch.to_pylist():
             for name in packed:
                 try:
-                    record[name] = parsed(record[name])
+                    record[name] = json.loads(record[name])
                 except ValueError as error:  # new text, which is not JSON
                     raise InputError(
                         f"column {name!r} has values of different types, in which new choices cannot be written; "

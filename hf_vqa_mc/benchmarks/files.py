@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import named
-from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import json_lines, parsed
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.parquet import check_parquet
 
@@ -109,7 +109,7 @@ def json_content(path: Path) -> tuple[Any, str | None]:
     """
     try:
         content = _content(path)
-        value = parsed(content)
+        value = json.loads(content)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except ValueError as error:
@@ -191,19 +191,7 @@ EXPECTED = (
 def _table_of(path: Path, records: Sequence[dict[str, Any]], location: Callable[[int], str]) -> pa.Table:
     """Records as a table; columns of mixed types become JSON text. ``location`` gives a record's, for messages."""
     names = dict.fromkeys(name for record in records for name in record)
-    try:
-        return _table({name: _column([record.get(name) for record in records], name) for name in names})
-    except UnicodeEncodeError as error:
-        for row, record in enumerate(records):
-            try:
-                json.dumps(record, ensure_ascii=False).encode()
-            except UnicodeEncodeError as inner:
-                half = shown(inner.object[inner.start])
-                raise InputError(
-                    f"{path}, {location(row)}: {half} is an unpaired surrogate, not UTF-8 text; fix the text "
-                    "and write the file again"
-                ) from error
-        raise
+    return _table({name: _column([record.get(name) for record in records], name) for name in names})
 
 
 def frame_table(frame: "pd.DataFrame") -> pa.Table:

@@ -17,29 +17,27 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import is_list
 from hf_vqa_mc.benchmarks.file_writer import description, features_of
 from hf_vqa_mc.dataset.allowed_images import AllowedImages, RefusedImage, shortened
-from hf_vqa_mc.dataset.card import CARD, card_metadata, dataset_info, loading
+from hf_vqa_mc.dataset.card import CARD, card_metadata
 from hf_vqa_mc.dataset.card_text import hashes_text, title
 from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
-    INVENTORY,
     LAYOUT,
     WRITTEN_BY,
     Inventory,
     about_sources,
-    complete,
     configs_of,
+    inventory_text,
     read_inventory,
     write_inventory,
 )
 from hf_vqa_mc.dataset.row_hashes import RowHashes
 from hf_vqa_mc.dataset.shards import measures, write_split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_file import Staged
+from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_folder
 from hf_vqa_mc.io.inside import check_links
-from hf_vqa_mc.io.manifest import files_in
+from hf_vqa_mc.io.outputs import FolderKind, files_in
 from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.text.markdown import block, plain
@@ -48,7 +46,7 @@ AT_ONCE = 1000
 """Rows whose images are read at a time."""
 DEFAULT = "default"
 """Config name of a benchmark without configs."""
-REMEDIED = atomic_folder.FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
+REMEDIED = FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
 """Output of ``vqa-mc remedy``, which is extended by configs."""
 
 
@@ -65,7 +63,7 @@ def staged_folder(
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """See `staged_benchmark`."""
     config = check_folder_config(benchmark, output, config, overwrite)
-    with atomic_folder.new_folder(output, REMEDIED, overwrite) as new:
+    with new_folder(output, REMEDIED, overwrite) as new:
         splits = {}
         for split, table in tables.items():
             rows, unread = _with_files(table.replace_schema_metadata(description(table)), benchmark.allowed)
@@ -92,11 +90,11 @@ def staged_folder(
             inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
             inventory["configs"] = dict(sorted(configs.items()))
             write_inventory(new.tree, inventory)
-            with complete(inventory) as whole:
-                (new.tree / CARD).write_text(_folder_card(whole), "utf-8")
+            whole = json.loads(inventory_text(inventory))
+            (new.tree / CARD).write_text(_folder_card(whole), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
             if old:
-                atomic_folder.carry_over(old, new.tree, names, leave_out=made.keys())
+                carry_over(old, new.tree, names, leave_out=made.keys())
 
         new.keep = keep
         yield new, [output / CARD, *(output / name for name in entry["files"])]
@@ -130,23 +128,13 @@ def _origin(benchmark: Benchmark) -> dict[str, str | None]:
 
 
 def _about(benchmark: Benchmark) -> dict[str, Any]:
-    """The declaration of the built source that the benchmark is a config of, for card and licence.
-
-    Empty if it is not of a built folder, or if the declaration is damaged.
-    """
+    """The declaration of the built source that the benchmark is a config of, for card and licence, else empty."""
     inventory = (read_inventory(benchmark.path) if benchmark.path else None) or {"sources": {}}
     found = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
     if found is None:
         sources = inventory["sources"].items()
         found = {name: one.get("about") for name, one in sources if benchmark.config in one["configs"]}
-    names = ("title", "description", "homepage", "licence", "citation")
-    complete = isinstance(found, dict) and all(
-        isinstance(one, dict)
-        and all(isinstance(one.get(name), str) for name in names)
-        and isinstance(one.get("synthetic"), str | None)
-        for one in found.values()
-    )
-    return {"about": found} if found and complete else {}
+    return {"about": found} if found else {}
 
 
 def _name(benchmark: Benchmark) -> str:
@@ -163,7 +151,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
     fitting = [
         name
         for name, entry in configs.items()
-        if isinstance(entry, dict) and entry.get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
+        if entry.get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
     ]
     if not fitting:
         return {}
@@ -172,13 +160,9 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
     if not files:
         return {}
     check_links(source, (str(source / file) for file in files))
-    try:
-        dataset_info(name, configs[name]), loading(name, configs[name], name)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{source / INVENTORY}: the config {name} is damaged; download or build it again") from error
     for file in files:
         (tree / file).parent.mkdir(parents=True, exist_ok=True)
-        atomic_folder.link_or_copy((source / file).resolve(), tree / file)
+        link_or_copy((source / file).resolve(), tree / file)
     return {name: configs[name]}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, check_options, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -21,7 +21,7 @@ OPTIONS = "name the columns with --question, --choices (one, or several), --labe
 
 
 @settings
-class BenchmarkOptions(ReadOptions):
+class BenchmarkOptions:
     """Read the splits of a multiple-choice benchmark in any common layout.
 
     Columns that are not named are detected by name and content; an ambiguous layout is an error.
@@ -81,7 +81,7 @@ class BenchmarkOptions(ReadOptions):
     @property
     def how_to_read(self) -> dict[str, Any]:
         """The options that decide which rows and columns are read, without paths; for certificates."""
-        paths = ("dataset", "config", "images", "max_unpacked")
+        paths = ("dataset", "config", "images")
         return {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.name not in paths}
 
     @property

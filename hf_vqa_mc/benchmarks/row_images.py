@@ -17,7 +17,6 @@ from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.picture_cells import LOOKED_AT, MOST_NAME, PictureCells
 from hf_vqa_mc.dataset.allowed_images import NAME_FOLDER, AllowedImages, shortened
-from hf_vqa_mc.dataset.image_files import leading_out
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
@@ -197,17 +196,12 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
     """Images in a folder by id."""
     wanted = _all_ids(found)
     folder = FolderImages(images, wanted)
-    outside = leading_out(images, folder.outside)
     if not any(image_id in folder for image_id in wanted) and not any(pictures.source for pictures in found.values()):
         some = f"such as {wanted[0]!r}" if wanted else "and the rows name none"
         raise InputError(
-            f"--images {images}: holds no image of the benchmark, {some}; give the folder with its images{outside}"
+            f"--images {images}: holds no image of the benchmark, {some}; give the folder with its images"
         )
-    stored = _stored_in(folder, str(images), found)
-    lacking = [one for one in wanted if one not in folder]
-    note = f"{len(lacking):,} images of the benchmark are not in the folder of --images{outside}"
-    more = (note,) if outside and lacking else ()
-    return {name: replace(one, notes=one.notes + more) for name, one in stored.items()}
+    return _stored_in(folder, str(images), found)
 
 
 def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> dict[str, Pictures]:

@@ -11,7 +11,7 @@ from hf_vqa_mc.benchmarks.cells import as_text
 from hf_vqa_mc.benchmarks.file_writer import file_content
 from hf_vqa_mc.benchmarks.files import file_form, read_file
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.io.atomic import write_bytes
 
 WRONG, CORRECT, UNSURE, BAD_QUESTION = VERDICTS = ("wrong", "correct", "unsure", "bad_question")
 """A choice is wrong, correct (also if it is not the target), or uncertain; or the question is bad (choice "")."""

@@ -12,8 +12,9 @@ from hf_vqa_mc.benchmarks.files import file_form
 from hf_vqa_mc.benchmarks.folder_writer import REMEDIED, check_folder_config, staged_folder
 from hf_vqa_mc.dataset.row_hashes import RowHashes
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_file import Staged, check_output_file, check_outside, new_file, published
+from hf_vqa_mc.io import outputs
+from hf_vqa_mc.io.atomic import Staged, new_file, published
+from hf_vqa_mc.io.outputs import check_output_file, check_outside
 
 
 def check_output(dataset: object, output: Path, overwrite: bool = False) -> None:
@@ -22,7 +23,7 @@ def check_output(dataset: object, output: Path, overwrite: bool = False) -> None
     if source is None or not source.is_file():
         if source is not None:
             check_outside(output, "output", [source])
-        atomic_folder.check_output(output, REMEDIED, overwrite)
+        outputs.check_output(output, REMEDIED, overwrite)
         return
     form = file_form(source)
     if file_form(output) != form:

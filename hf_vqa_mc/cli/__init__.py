@@ -140,8 +140,9 @@ def _reported(error: BaseException) -> int:
     if isinstance(error, InputError | MissingExtra):
         return _print_error(str(error), INPUT)
     if isinstance(error, OSError):
-        path = f" ({error.filename})" if error.filename else ""
-        return _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
+        path = f"{error.filename}: " if error.filename else ""
+        code = INPUT if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError) else ENVIRONMENT
+        return _print_error(path + (error.strerror or str(error) or type(error).__name__), code)
     if isinstance(error, MemoryError):
         return _print_error(f"out of memory{f' ({error})' if str(error) else ''}: {LESS_MEMORY}", ENVIRONMENT)
     return _print_error(_fault(error), ENVIRONMENT)

@@ -151,7 +151,7 @@ def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         try:
             value = yaml.safe_load(text)
-        except (RecursionError, yaml.YAMLError):
+        except yaml.YAMLError:
             equals = ""
         if not equals or not name:
             examples = (f"{key}={default}" for key, default in (default_of(one) or {"hidden_size": 1024}).items())

@@ -10,7 +10,6 @@ from urllib.parse import unquote
 from hf_vqa_mc.dataset.stored_images import PROTOCOL, hub_repository, is_known_here, stored_images
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
-from hf_vqa_mc.io.pictures import read_picture
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -47,13 +46,13 @@ class AllowedImages:
         """Whether a name is not allowed, whatever is there."""
         if "://" in name:
             return not self._allows_address(name)
-        return self._path(name) is None and (bool(self.folders) or Path(name).is_absolute())
+        return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
 
     def has(self, name: str) -> bool:
         """Whether a name is allowed and there is such a file; addresses are not looked up."""
         if "://" in name:
             return not self.refuses(name)
-        path = self._path(name)
+        path = self._inside.path(name)
         return path is not None and os.path.isfile(path)  # noqa: PTH113  False for impossible names, too
 
     def read(self, name: str) -> bytes:
@@ -65,11 +64,11 @@ class AllowedImages:
             if "://" in name:
                 folder, image_id = _address_parts(name)
                 return stored_images(folder).read(image_id)
-            path = self._path(name)
+            path = self._inside.path(name)
             if path is None or not os.path.exists(path):  # noqa: PTH110  false for names that are too long
                 base = self.folders[0] if self.folders else "the dataset"
                 raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
-            return read_picture(Path(path))
+            return Path(path).read_bytes()
         except (OSError, ValueError, LookupError, RuntimeError) as error:  # also of fsspec and pyarrow
             if isinstance(error, InputError):
                 raise
@@ -81,12 +80,6 @@ class AllowedImages:
         if not self._allows_folder(folder):
             raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
 
-    def _path(self, name: str) -> str | None:
-        try:
-            return self._inside.path(name)
-        except ValueError:  # a NUL character
-            return None
-
     def _allows_address(self, name: str) -> bool:
         if not name.startswith(f"{PROTOCOL}://"):
             return False
@@ -97,7 +90,7 @@ class AllowedImages:
         if "::" in folder:  # fsspec would open what follows
             return False
         if "://" not in folder:
-            return Path(folder).is_absolute() and self._path(folder) is not None
+            return Path(folder).is_absolute() and self._inside.path(folder) is not None
         own = f"hf://datasets/{self.repository}"
         return bool(self.repository) and folder.startswith((f"{own}/", f"{own}@")) and ".." not in folder
 

@@ -22,8 +22,8 @@ from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.distributed_search import DistributedSearch
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.atomic_folder import check_output
 from hf_vqa_mc.io.executors import open_executor
+from hf_vqa_mc.io.outputs import check_output
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.storage import Storage, check_url, is_url
 from hf_vqa_mc.sources import SOURCES

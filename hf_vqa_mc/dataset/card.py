@@ -11,8 +11,8 @@ from hf_vqa_mc.dataset.inventory import (
     IMAGES,
     Inventory,
     about_sources,
-    complete,
     configs_of,
+    inventory_text,
     is_open,
 )
 from hf_vqa_mc.sources.source import OPEN_SPLITS
@@ -29,14 +29,9 @@ _SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n
 
 
 def card(inventory: Inventory) -> str:
-    """The whole card; it does not depend on the order of keys, which `write_inventory` sorts.
-
-    Raises:
-        InputError: the inventory is incomplete, such as a changed one of an earlier build.
-    """
-    with complete(inventory) as whole:
-        text = f"---\n{card_metadata(whole)}\n---\n\n{card_text(whole)}"
-    return text
+    """The whole card; it does not depend on the order of keys, which `write_inventory` sorts."""
+    inventory = json.loads(inventory_text(inventory))
+    return f"---\n{card_metadata(inventory)}\n---\n\n{card_text(inventory)}"
 
 
 def card_metadata(inventory: Inventory) -> str:

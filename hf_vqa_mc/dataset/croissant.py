@@ -15,7 +15,7 @@ from yaml import safe_load
 
 from hf_vqa_mc.dataset.card import HUB_LICENCES, dataset_info
 from hf_vqa_mc.dataset.card_text import choice_configs, citations, measured_split, per_set, percent, set_label, title
-from hf_vqa_mc.dataset.inventory import Inventory, about_sources, complete, configs_of
+from hf_vqa_mc.dataset.inventory import Inventory, about_sources, configs_of, inventory_text
 from hf_vqa_mc.decoys import VARIANTS, methods
 
 CROISSANT = "croissant.json"
@@ -33,31 +33,28 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
     Args:
         inventory: of a built folder, or of remedied benchmarks.
         address: of the repository on the Hub; without it, files are relative to the folder of ``croissant.json``.
-
-    Raises:
-        InputError: the inventory is incomplete.
     """
-    with complete(inventory) as inventory:
-        about = about_sources(inventory)
-        names = dict.fromkeys(one["licence"] for one in about.values())
-        licences = [f"https://spdx.org/licenses/{one}.html" if one.lower() in HUB_LICENCES else one for one in names]
-        found: dict[str, Any] = {
-            "@context": _FIXED["context"],
-            "@type": "sc:Dataset",
-            "name": title(inventory),
-            "description": " ".join(_descriptions(inventory)),
-            "conformsTo": FORMATS,
-            "url": address,
-            "license": licences[0] if len(licences) == 1 else licences,
-            "citeAs": "\n\n".join(citations(inventory)),
-            "keywords": ["visual question answering", "hf_vqa_mc", *about],
-            "isLiveDataset": False,
-            **{f"rai:{name}": text for name, text in _responsible_ai(inventory).items()},
-            "prov:wasDerivedFrom": [{"@id": one} for one in _origins(inventory)],
-            "prov:wasGeneratedBy": [{"@type": "prov:Activity", "prov:label": one} for one in _made_by(inventory)],
-            "distribution": list(_distribution(inventory, address)),
-            "recordSet": [_records(name, config) for name, config in configs_of(inventory).items()],
-        }
+    inventory = json.loads(inventory_text(inventory))
+    about = about_sources(inventory)
+    names = dict.fromkeys(one["licence"] for one in about.values())
+    licences = [f"https://spdx.org/licenses/{one}.html" if one.lower() in HUB_LICENCES else one for one in names]
+    found: dict[str, Any] = {
+        "@context": _FIXED["context"],
+        "@type": "sc:Dataset",
+        "name": title(inventory),
+        "description": " ".join(_descriptions(inventory)),
+        "conformsTo": FORMATS,
+        "url": address,
+        "license": licences[0] if len(licences) == 1 else licences,
+        "citeAs": "\n\n".join(citations(inventory)),
+        "keywords": ["visual question answering", "hf_vqa_mc", *about],
+        "isLiveDataset": False,
+        **{f"rai:{name}": text for name, text in _responsible_ai(inventory).items()},
+        "prov:wasDerivedFrom": [{"@id": one} for one in _origins(inventory)],
+        "prov:wasGeneratedBy": [{"@type": "prov:Activity", "prov:label": one} for one in _made_by(inventory)],
+        "distribution": list(_distribution(inventory, address)),
+        "recordSet": [_records(name, config) for name, config in configs_of(inventory).items()],
+    }
     known = {name: value for name, value in found.items() if value not in (None, "", [])}
     return json.dumps(known, indent=1, ensure_ascii=False) + "\n"
 

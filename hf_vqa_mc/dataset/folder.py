@@ -29,8 +29,8 @@ from hf_vqa_mc.dataset.row_hashes import row_hashes
 from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, new_folder
-from hf_vqa_mc.io.manifest import Entry, sha256_of
+from hf_vqa_mc.io.atomic import carry_over, new_folder
+from hf_vqa_mc.io.outputs import Entry, FolderKind, sha256_of
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.open_ended import Reading

@@ -11,8 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.io.inside import Inside
-from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, read_picture
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress, silent
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
@@ -35,7 +34,7 @@ class ImageFiles:
     def stored(self, image_ids: Sequence[str]) -> pa.StructArray:
         """Bytes and names of files, as ``datasets.Image`` stores them."""
         files = [self.paths[image_id] for image_id in image_ids]
-        return pa.array([{"bytes": read_picture(file), "path": file.name} for file in files], _STORED)
+        return pa.array([{"bytes": file.read_bytes(), "path": file.name} for file in files], _STORED)
 
     def rows(self, start: int, stop: int) -> pa.Table:
         """Rows (image_id, image) of the images config."""
@@ -54,14 +53,14 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     """
     if not directory.is_dir():
         raise InputError(f"images {directory}: no such folder")
-    by_name, by_number, outside = listed_files(directory)
+    by_name, by_number = listed_files(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
     found = {
         image_id: candidate_files(image_id, name, directory, by_name, by_number) for image_id, name in names.items()
     }
     called = {image_id: f"{name or 'a file'} (image_id {image_id!r})" for image_id, name in names.items()}
     missing = [called[i] for i, files in found.items() if not files]
-    _refuse("missing", directory, missing, len(found), leading_out(directory, outside))
+    _refuse("missing", directory, missing, len(found))
     twice = [f"{called[i]}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
     _refuse("found twice", directory, twice, len(found))
     paths = {image_id: files[0] for image_id, files in found.items()}
@@ -69,36 +68,22 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     return ImageFiles(paths, {image_id: path.stat().st_size for image_id, path in paths.items()})
 
 
-def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]], list[Path]]:
-    """The image files below a folder by name, and by the number at the end of the name; and links that lead out."""
-    by_name, by_number, outside = defaultdict(list), defaultdict(list), []
-    inside, seen = Inside(directory), set()
+def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:
+    """The image files below a folder by name, and by the number at the end of the name; links are followed."""
+    by_name, by_number, seen = defaultdict(list), defaultdict(list), set()
     for folder, folders, files in os.walk(directory, followlinks=True):
-        here, real = Path(folder), os.path.realpath(folder)
-        if real in seen or inside.path(real) is None:
-            outside += [here] if real not in seen else []
+        real = os.path.realpath(folder)
+        if real in seen:
             folders.clear()
             continue
         seen.add(real)
         folders.sort()
-        for path in (here / name for name in sorted(files)):
-            if path.suffix.lower() not in IMAGE_SUFFIXES:
-                continue
-            if path.is_symlink() and inside.path(path.absolute()) is None:
-                outside.append(path)
-                continue
-            by_name[path.name].append(path)
-            if number := _LAST_NUMBER.search(path.stem):
-                by_number[int(number[1])].append(path)
-    return by_name, by_number, outside
-
-
-def leading_out(directory: Path, outside: list[Path]) -> str:
-    """A sentence about links of an image folder that are not followed, to be appended; "" if there are none."""
-    if not outside:
-        return ""
-    names = [str(path.relative_to(directory)) for path in outside]
-    return f"; {len(names)} links are not followed, since they lead out of the folder: {listed(names, NAMED)}"
+        for path in (Path(folder, name) for name in sorted(files)):
+            if path.suffix.lower() in IMAGE_SUFFIXES:
+                by_name[path.name].append(path)
+                if number := _LAST_NUMBER.search(path.stem):
+                    by_number[int(number[1])].append(path)
+    return by_name, by_number
 
 
 def candidate_files(
@@ -133,9 +118,9 @@ def _reading_error(path: Path) -> str:
         return f"{path} ({error})"
 
 
-def _refuse(what: str, directory: Path, wrong: list[str], total: int, more: str = "") -> None:
+def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:
     if wrong:
         raise InputError(
             f"images {directory}: {len(wrong)} of {total} {what}: {listed(wrong, NAMED, '; ')}. Expected the "
-            f"publisher's image files under their own names, each once, in that folder or below it{more}"
+            f"publisher's image files under their own names, each once, in that folder or below it"
         )

@@ -18,14 +18,11 @@ card, and, if it was made from a built folder, ``about`` of its sources by name.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.dataset.row_hashes import canary
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
 
 INVENTORY = "statistics.json"
@@ -48,26 +45,9 @@ def read_inventory(folder: Path) -> Inventory | None:
         return None
     if not isinstance(inventory, dict) or inventory.get("written_by") != WRITTEN_BY:
         return None
-    layout = inventory.get("layout")
-    if isinstance(layout, int) and layout > LAYOUT:
+    if inventory["layout"] > LAYOUT:
         raise InputError(f"{folder}: a newer hf_vqa_mc wrote this folder; upgrade with pip install -U hf_vqa_mc")
-    sources = inventory.get("sources")
-    is_complete = (
-        isinstance(layout, int)
-        and isinstance(sources, dict)
-        and isinstance(inventory.get("default", ""), str)
-        and isinstance(inventory.get("configs", {}), dict)
-        and all(isinstance(config, dict) for config in inventory.get("configs", {}).values())
-        and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
-        and all(_is_config(config) for entry in sources.values() for config in entry["configs"].values())
-    )
-    return inventory if is_complete else None
-
-
-def _is_config(value: object) -> bool:
-    """Whether a value has the fields of every config of a source."""
-    kinds = {"variant": str, "splits": dict, "files": dict}
-    return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
+    return inventory
 
 
 def write_inventory(folder: Path, inventory: Inventory) -> None:
@@ -78,24 +58,6 @@ def write_inventory(folder: Path, inventory: Inventory) -> None:
 def inventory_text(inventory: Inventory) -> str:
     """The content of ``statistics.json``; equal inventories give equal text."""
     return json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-@contextmanager
-def complete(inventory: Inventory) -> Iterator[Inventory]:
-    """The inventory as `read_inventory` gives it, with sorted keys, for a page that is made of it.
-
-    Raises:
-        InputError: it lacks what the page needs, such as a changed one of an earlier build.
-    """
-    from jinja2 import TemplateRuntimeError
-
-    try:
-        yield json.loads(inventory_text(inventory))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, TemplateRuntimeError) as error:
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        raise InputError(
-            f"no card can be made of {INVENTORY} ({reason}); build its sources into a new folder"
-        ) from error
 
 
 def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> Inventory:

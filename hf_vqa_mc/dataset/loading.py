@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line
-from hf_vqa_mc.io.inside import check_links
+from hf_vqa_mc.io.inside import Inside
 from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
@@ -53,7 +53,6 @@ def config_names(dataset: str, expected: str = BUILT) -> list[str]:
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
-        _check_card(dataset, revision)
         return [str(name) for name in get_dataset_config_names(dataset, revision=revision)]
 
 
@@ -77,60 +76,6 @@ def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
     return found if re.fullmatch("[0-9a-f]{40}", found) else None
 
 
-def _check_card(dataset: str, revision: str | None) -> None:
-    """Raise InputError if the card names data outside of the dataset, which ``datasets`` would read or fetch."""
-    for card in _card_files(dataset, revision):
-        configs = (_yaml(card, f"{dataset}, {card.name}") or {}).get("configs")
-        for one in configs if isinstance(configs, list) else ():
-            for name in _texts([one.get("data_files"), one.get("data_dir")] if isinstance(one, dict) else None):
-                if "://" in name or "::" in name or name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name):
-                    raise InputError(
-                        f"{dataset}, {card.name}: the config {one.get('config_name')!r} has data files outside of the "
-                        f"dataset, {name!r}; expected paths inside it, so download or copy the files into it"
-                    )
-
-
-def _card_files(dataset: str, revision: str | None) -> Iterator[Path]:
-    """The files that tell ``datasets`` which data files a dataset has."""
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
-
-    for name in ("README.md", ".huggingface.yaml"):
-        if Path(dataset).is_dir():
-            path = Path(dataset, name)
-            if path.is_file():
-                yield path
-            continue
-        # What cannot be downloaded here cannot be by datasets, which reports it
-        with contextlib.suppress(EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError, OSError):
-            yield Path(hf_hub_download(dataset, name, repo_type="dataset", revision=revision))
-
-
-def _yaml(file: Path, location: str) -> Any:  # noqa: ANN401  any YAML value
-    """The metadata in a card, or in a YAML file; None if it is no mapping."""
-    import yaml
-    from huggingface_hub.repocard import REGEX_YAML_BLOCK
-
-    text = file.read_text("utf-8", "replace")
-    if file.suffix == ".md":
-        block = REGEX_YAML_BLOCK.search(text)
-        text = block[2] if block else ""
-    try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"{location}: invalid YAML ({first_line(error)}); correct it") from error
-    return found if isinstance(found, dict) else None
-
-
-def _texts(value: object, depth: int = 5) -> Iterator[str]:
-    """The texts in a YAML value, as deep as ``datasets`` reads them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list) and depth:
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(one, depth - 1)
-
-
 def _cache_of(builder: "DatasetBuilder") -> str:
     """The cache folder of a local dataset, another one whenever its files change.
 
@@ -150,13 +95,15 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
         raise InputError(f"{dataset}: {form} files are not read; convert them to parquet, json lines or csv")
     files = [file for files in (builder.config.data_files or {}).values() for file in files]
     if Path(dataset).is_dir():
-        check_links(Path(dataset), files)
+        inside = Inside(Path(dataset))
+        outside = [file for file in files if "://" in file or inside.path(file) is None]
+    else:
+        outside = [file for file in files if not file.lower().startswith(f"hf://datasets/{dataset}".lower())]
+    if outside:
+        raise InputError(f"{dataset}: the data file {outside[0]} is outside of the dataset; copy it into the dataset")
+    if Path(dataset).is_dir():
         images = tuple(getattr(builder, "EXTENSIONS", ()))  # of image folders, which are never unpacked
         check_files(Path(file) for file in files if not file.lower().endswith(images))
-        return
-    for file in files:
-        if not file.lower().startswith(f"hf://datasets/{dataset}".lower()):
-            raise InputError(f"{dataset}: the data file {file} is outside of the dataset; expected paths inside it")
 
 
 class NoChoices(InputError):

@@ -9,7 +9,7 @@ from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.croissant import CROISSANT
 from hf_vqa_mc.dataset.inventory import INVENTORY, Inventory
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.io.manifest import MANIFEST, files_in
+from hf_vqa_mc.io.outputs import MANIFEST, files_in
 from hf_vqa_mc.io.storage import Storage
 from hf_vqa_mc.sources.source import source_of
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import ExecutorOptions, ReadOptions, option, overwrite_option, settings
+from hf_vqa_mc.options import ExecutorOptions, option, overwrite_option, settings
 from hf_vqa_mc.sources import SOURCES
 
 IMAGES, LARGE = "Images", "Large datasets"
@@ -46,7 +46,7 @@ class DecoySettings(Settings):
 
 
 @settings
-class BuildSettings(ExecutorOptions, DecoySettings, ReadOptions):
+class BuildSettings(ExecutorOptions, DecoySettings):
     """Build a source's multiple-choice variants and open-ended configs into a folder that load_dataset reads.
 
     Open-ended configs, the publisher's complete records, need no word vectors.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.io.manifest import sha256_of
+from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.sources.table import ROWS, regrouped
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ embeds the images, ``save_to_disk`` and ``to_parquet`` keep their addresses. fss
 process (entry point ``fsspec.specs``).
 """
 
-import contextlib
 import io
 import os
 import threading
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -52,7 +50,7 @@ class StoredImages:
 
     Raises:
         FileNotFoundError: there are no parquet files in it.
-        InputError: a file is a link that leads out of the dataset, is damaged, or holds more than it may.
+        InputError: a file is a link that leads out of the dataset, or holds more than it may.
     """
 
     def __init__(self, folder: str) -> None:
@@ -65,17 +63,14 @@ class StoredImages:
             check_links(Path(root).resolve().parent, names)
         self._folder = folder
         self._positions: dict[str, tuple[int, int, int]] = {}
-        with self._damage_reported(*[OSError] if local else []):  # not if the network fails
-            for name in names if local else ():
-                check_parquet(name, name, os.stat(name).st_size, ["image_id"])  # noqa: PTH116
-            self._files = [
-                pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names
-            ]
-            for number, file in enumerate(self._files):
-                image_ids = iter(file.read(columns=["image_id"])["image_id"].to_pylist())
-                for group in range(file.num_row_groups):
-                    for row in range(file.metadata.row_group(group).num_rows):
-                        self._positions[next(image_ids)] = number, group, row
+        for name in names if local else ():
+            check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
+        self._files = [pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names]
+        for number, file in enumerate(self._files):
+            image_ids = iter(file.read(columns=["image_id"])["image_id"].to_pylist())
+            for group in range(file.num_row_groups):
+                for row in range(file.metadata.row_group(group).num_rows):
+                    self._positions[next(image_ids)] = number, group, row
         self._group = lru_cache(KEPT_GROUPS)(self._read_group)
         self._lock = threading.Lock()
 
@@ -88,24 +83,16 @@ class StoredImages:
 
         Raises:
             FileNotFoundError: there is no such image.
-            InputError: the file that holds it is damaged.
         """
         if image_id not in self._positions:
             raise FileNotFoundError(f"no image with image_id {image_id!r}")
         number, group, row = self._positions[image_id]
-        with self._lock, self._damage_reported():
+        with self._lock:
             images = self._group(number, group)
         stored: bytes | None = images[row]["bytes"].as_py()
         if stored is None:
             raise FileNotFoundError(f"no content of the image with image_id {image_id!r}")
         return stored
-
-    @contextlib.contextmanager
-    def _damage_reported(self, *others: type[Exception]) -> Iterator[None]:
-        try:
-            yield
-        except (pa.ArrowException, KeyError, UnicodeDecodeError, *others) as error:
-            raise InputError(f"{self._folder}: the images are damaged; download or build them again") from error
 
     def _read_group(self, number: int, group: int) -> pa.ChunkedArray:
         return self._files[number].read_row_group(group, columns=["image.bytes"])["image"]

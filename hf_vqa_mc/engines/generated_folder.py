@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
-from hf_vqa_mc.io.manifest import MANIFEST
+from hf_vqa_mc.io.atomic import new_folder
+from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_output
 from hf_vqa_mc.result import Result
 
 

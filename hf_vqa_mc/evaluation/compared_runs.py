@@ -16,7 +16,6 @@ from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.evaluation.inputs import FULL
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.io.json_stream import read_json
-from hf_vqa_mc.io.records import check_texts
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.text.markdown import one_line
 
@@ -75,7 +74,7 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
         metric = ACCURACY
     runs = []
     for path in paths:
-        runs.append(_evaluated(path, input_name) if path.is_dir() else scored_run(path, _json_object(path), metric))
+        runs.append(_evaluated(path, input_name) if path.is_dir() else scored_run(path, read_json(path), metric))
         metric = runs[0].metric
     return _comparable(runs)
 
@@ -109,29 +108,20 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
         )
     if missing:
         raise InputError(f"{path}: {missing[0]} is missing; expected {EXPECTED}")
-    found = _json_object(path / RESULTS)
-    inputs = found.get("inputs")
-    if not isinstance(inputs, dict) or not inputs:
-        raise InputError(f"{path / RESULTS}: field 'inputs' is missing; expected {EXPECTED}")
+    found = read_json(path / RESULTS)
+    inputs = found["inputs"]
     if input_name is not None and input_name not in inputs:
         raise unknown_name(f"--input of {path}", input_name, inputs)
     compared = input_name or (FULL.name if FULL.name in inputs else next(iter(inputs)))
     table, column = read_file(path / ROWS), f"{compared}_score"
-    for name in ("question_id", column):
-        if name not in table.column_names:
-            raise InputError(f"{path / ROWS}: the column {name!r} is missing; run vqa-mc evaluate again")
     frame = table.to_pandas()
     frame.index = pd.Index(frame.pop("question_id").astype(str))
-    scores = _checked(dict(zip(frame.index, frame[column], strict=True)), f"{path / ROWS}, column {column!r}")
-    if len(scores) < len(frame):
-        raise InputError(f"{path / ROWS}: a question_id occurs twice; run vqa-mc evaluate again")
+    scores = frame[column].astype(np.float64)
     chances, rotations = None, found.get("rotations")
     if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
         chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
-    return Run(
-        _name(found.get("model"), path), path, compared, ACCURACY, scores, frame, _benchmark(found), chances,
-        rotations if isinstance(rotations, int) else None,
-    )  # fmt: skip
+    name = _name(found.get("model"), path)
+    return Run(name, path, compared, ACCURACY, scores, frame, _benchmark(found), chances, rotations)
 
 
 def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
@@ -141,8 +131,7 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
         raise InputError(f"{path}: field 'results' is missing; expected {EXPECTED}")
     metrics: dict[str, Any] = {}
     for scheme, result in results.items():
-        scores = result.get("per_question") if isinstance(result, dict) else None
-        if isinstance(scores, dict):
+        if scores := result.get("per_question"):
             of_measures = {f"{scheme} {measure}": one for measure, one in scores.items() if isinstance(one, dict)}
             metrics |= of_measures or {scheme: scores}
     if not metrics:
@@ -150,46 +139,24 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
     metric = metric or next(iter(metrics))
     if metric not in metrics:
         raise unknown_name(f"--metric of {path}", metric, metrics)
-    scores = _checked(metrics[metric], f"{path}, {metric}")
+    scores = pd.Series(metrics[metric], dtype=np.float64)
     about = {name: found.get(field) for name, field in ((CLUSTER, "image_ids"), (QUESTION_TYPE, "question_types"))}
-    columns = {name: pd.Series(one, dtype=object) for name, one in about.items() if isinstance(one, dict)}
+    columns = {name: pd.Series(one, dtype=object) for name, one in about.items() if one is not None}
     frame = pd.DataFrame({name: one.reindex(scores.index) for name, one in columns.items()}, index=scores.index)
-    predictions = found.get("predictions")
-    name = _name(PurePath(predictions).stem if isinstance(predictions, str) else None, path)
+    name = _name(PurePath(found.get("predictions") or "").stem, path)
     chance = results[metric].get("chance") if metric in results else None
     is_share = isinstance(chance, float) and 0 < chance <= 1
     chances = pd.Series(chance, scores.index) if is_share else None  # the mean for each question
     return Run(name, path, "", metric, scores, frame, _benchmark(found), chances)
 
 
-def _json_object(path: Path) -> dict[str, Any]:
-    try:
-        found = read_json(path)
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({' '.join(str(error).split())}); expected {EXPECTED}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: expected a JSON object, found {shown(found)}; expected {EXPECTED}")
-    return found
-
-
-def _checked(values: Mapping[str, Any], location: str) -> pd.Series:
-    """Scores by question; raises InputError unless they are in [0, 1] or missing."""
-    check_texts(list(values), lambda _: f"{location}, question ids")
-    for question, value in values.items():
-        if value is not None and not (isinstance(value, int | float) and (np.isnan(value) or 0 <= value <= 1)):
-            raise InputError(f"{location}, question {question!r}: expected a score from 0 to 1, found {shown(value)}")
-    return pd.Series(values, dtype=np.float64)
-
-
-def _name(model: object, path: Path) -> str:
+def _name(model: str | None, path: Path) -> str:
     """The name of a run on one line."""
-    name = one_line(public_name(model)) if isinstance(model, str) and model else ""
-    return (name or one_line(path.name))[:LONGEST_NAME]
+    return one_line(public_name(model) if model else path.name)[:LONGEST_NAME]
 
 
 def _benchmark(found: Mapping[str, Any]) -> dict[str, str | None]:
-    texts = {name: found.get(name) for name in ("questions_sha256", "dataset", "config", "split")}
-    return {name: text if isinstance(text, str) else None for name, text in texts.items()}
+    return {name: found.get(name) for name in ("questions_sha256", "dataset", "config", "split")}
 
 
 def _check_same_benchmark(one: Run, other: Run) -> None:

@@ -19,7 +19,7 @@ from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.opening import find_method, open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
-from hf_vqa_mc.io.atomic_file import check_outside
+from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__

@@ -23,7 +23,7 @@ from hf_vqa_mc.evaluation.methods import METHODS
 from hf_vqa_mc.evaluation.opening import open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
-from hf_vqa_mc.io.atomic_file import check_outside
+from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.written_letters import NO_OTHER, written_letters

@@ -16,14 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.prompts import Job
-from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
+from hf_vqa_mc.io.atomic import locked, write_json
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.outputs import check_folder
 
 EVALUATIONS = Path("vqa_mc_evaluations")
 """The folder of the command's runs, which is created."""
@@ -93,32 +92,23 @@ class RunFolder:
         if self.path is None:
             yield self
             return
-        with in_plain_words(self.path):
-            self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
-            lock = FileLock(self.path / ".lock")
+        self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
+        with locked(self.path / ".lock", f"--output {self.path}: another process writes to it; wait for it"):
+            self._check()
+            write_json(self.path / SETTINGS, self.settings, 1)
             try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                raise InputError(f"--output {self.path}: another process writes to it; wait for it") from None
-            try:
-                self._check()
-                write_json(self.path / SETTINGS, self.settings, 1)
                 with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
                     self._file.truncate(self._read(self.path / ANSWERS))
                     yield self
             finally:
                 self._file = None
-                lock.release()
 
     def check_results(self, jobs: Sequence[Job]) -> None:
         """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
         if self.path is None or not (self.path / RESULTS).is_file():
             return
-        try:
-            found = read_json(self.path / RESULTS)
-            before = (found["questions"], list(found["inputs"]), found["rotations"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{self.path / RESULTS} is damaged; remove it, and it is written again") from error
+        found = read_json(self.path / RESULTS)
+        before = (found["questions"], list(found["inputs"]), found["rotations"])
         inputs = list(dict.fromkeys(job.input for job in jobs))
         rotations = max(Counter((job.row, job.input) for job in jobs).values())
         now = (len({job.row for job in jobs}), inputs, rotations)
@@ -142,11 +132,10 @@ class RunFolder:
             raise InputError(f"--output {folder} is a folder that vqa-mc evaluate did not write; choose another")
         stored = read_json(folder / SETTINGS)
         for name, value in json.loads(json.dumps(self.settings)).items():
-            if not isinstance(stored, dict) or stored.get(name) != value:
-                found = stored.get(name) if isinstance(stored, dict) else None
+            if stored.get(name) != value:
                 raise InputError(
-                    f"--output {folder} has a run with {name} {shown(found)}, now {shown(value)}; choose another "
-                    "folder, or the same settings to resume it"
+                    f"--output {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
+                    "choose another folder, or the same settings to resume it"
                 )
 
 

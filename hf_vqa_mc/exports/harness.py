@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.benchmarks.questions import Questions
-from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words
-from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
+from hf_vqa_mc.io.atomic import new_folder
+from hf_vqa_mc.io.outputs import FolderKind, check_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -57,12 +57,11 @@ def made_folder(folder: Path) -> Path:
         InputError: it is a file, or its parent folder does not exist.
     """
     check_folder(folder, "--output")
-    with in_plain_words(folder):
-        folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
     return folder.resolve()
 
 
-EXPORTED = FolderKind("vqa-mc export", remedy="choose another --name or --output")
+EXPORTED = FolderKind("vqa-mc export")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.images import Base64Images, base64_images
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
 HARNESS, SPLIT, DATA, IMAGE = "inspect", "test", "data", "image"

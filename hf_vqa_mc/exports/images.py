@@ -10,7 +10,6 @@ from typing import IO
 
 from hf_vqa_mc.benchmarks.questions import Questions
 from hf_vqa_mc.errors import InputError, listed, shown
-from hf_vqa_mc.io.atomic_file import in_plain_words
 from hf_vqa_mc.io.pictures import BrokenImage, portable_picture
 from hf_vqa_mc.io.progress import Progress
 
@@ -82,7 +81,7 @@ def base64_images(questions: Questions, folder: Path, progress: Progress) -> Ite
         InputError: images cannot be opened.
         OSError: the disk is full or not writable.
     """
-    with in_plain_words(folder), tempfile.TemporaryFile(dir=folder) as file:
+    with tempfile.TemporaryFile(dir=folder) as file:
         images = Base64Images(file, {}, {})
         for image, found in enumerate(exported_images(questions, "reading images", progress)):
             if found is not None:

@@ -19,7 +19,7 @@ from hf_vqa_mc.benchmarks.questions import Questions, check_lettered, question_t
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.images import exported_images
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
 TABLE = "questions.parquet"

@@ -14,7 +14,6 @@ from hf_vqa_mc.dataset.image_files import candidate_files, listed_files
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.io.pictures import read_picture
 from hf_vqa_mc.sources.vqa2 import OTHER
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class FolderImages:
     """
 
     def __init__(self, directory: Path, image_ids: list[str]) -> None:
-        by_name, by_number, self.outside = listed_files(directory)
+        by_name, by_number = listed_files(directory)
         by_stem: dict[str, list[Path]] = defaultdict(list)
         for paths in by_name.values():
             for path in paths:
@@ -129,7 +128,7 @@ class FolderImages:
 
     def read(self, image_id: str) -> bytes:
         """The content of the image file."""
-        return read_picture(self._paths[image_id])
+        return self._paths[image_id].read_bytes()
 
 
 class RowImages:

@@ -17,7 +17,7 @@ from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.regions import FEWEST, MOST, THRESHOLD, Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.io.atomic_file import check_outside
+from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent

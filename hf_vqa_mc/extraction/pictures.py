@@ -9,7 +9,7 @@ from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # as tran
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture, read_picture
+from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture
 
 RawImage = Image.Image | str | PathLike[str] | bytes
 """A PIL image; path, URL (http, https) or data URL of an image file; or its content."""
@@ -51,7 +51,7 @@ def _content(path: str | PathLike[str], name: str) -> bytes:
     try:
         if text.startswith("data:image/"):
             return base64.b64decode(text.partition(",")[2])
-        return read_picture(Path(path).expanduser())
+        return Path(path).expanduser().read_bytes()
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"{name}: {reason}; expected the path or URL of an image file") from error

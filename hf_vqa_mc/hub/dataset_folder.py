@@ -1,6 +1,5 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
-import os
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
@@ -10,7 +9,7 @@ from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
-from hf_vqa_mc.io.manifest import sha256_of
+from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -56,10 +55,7 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
     """Each data file's path and sha256, sorted; raises InputError unless all paths are ``<config>/<file>``."""
     found: dict[str, str] = {}
     for name, config in configs_of(inventory).items():
-        files = config.get("files")
-        if not isinstance(files, dict):
-            raise InputError(f"{location}: {INVENTORY} does not list the files of {name}; build it again")
-        for path, sha256 in files.items():
+        for path, sha256 in config["files"].items():
             parts = PurePosixPath(path).parts
             if len(parts) != 2 or parts[0] != name or ".." in parts:
                 raise InputError(f"{location}: {INVENTORY} has {path!r} as a file of {name}; expected {name}/FILE")
@@ -88,13 +84,10 @@ def outdated_files(shipment: Shipment, before: Inventory, existing: Collection[s
 def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
     """A file of the folder; raise InputError unless it has this checksum."""
     file = folder / path
-    if not os.path.isfile(file):  # noqa: PTH113  False also for impossible names
+    if not file.is_file():
         raise InputError(f"{folder}: {path} is missing; build it again")
-    if sha256 is not None:
-        if sha256_of(file) != sha256:
-            raise InputError(
-                f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again"
-            )
+    if sha256 is not None and sha256_of(file) != sha256:
+        raise InputError(f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again")
     return ShippedFile(path, file, sha256)
 
 

@@ -1,16 +1,15 @@
 """Model card (``README.md``) of a checkpoint, written from ``training.json`` alone."""
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.card_text import PAPER
 from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import check_name
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
@@ -30,7 +29,6 @@ HELD_OUT = "held_out"
 """Key of the results on held-out training images, which choose the checkpoint if there is no validation split."""
 NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from", "question_encoder"}
 """Settings that are left out of the table: local paths, and what other paragraphs give."""
-MOST = 2**53
 _EXAMPLES = {"programs": "select: table->relate: apple,on,s [0]->query: color [1]"}
 """Form of questions to an example, if it is not text."""
 
@@ -38,109 +36,27 @@ Record = dict[str, Any]
 """Content of ``training.json`` without its nulls."""
 
 
-class Value(NamedTuple):
-    """Type of a field."""
-
-    expected: str
-    fits: Callable[[Any], bool]
-
-
-def _is_number(value: object) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < MOST
-    )
-
-
-def _is_curve(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(one, dict)
-        and _is_number(one.get("epoch"))
-        and SHARE.fits(one.get("accuracy"))
-        and (one.get("loss") is None or _is_number(one["loss"]))
-        for one in value
-    )
-
-
-TEXT = Value("text", lambda value: isinstance(value, str))
-FLAG = Value("true or false", lambda value: isinstance(value, bool))
-NUMBER = Value("a number", _is_number)
-COUNT = Value("a whole number from 0", lambda value: isinstance(value, int) and _is_number(value) and value >= 0)
-SHARE = Value("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1)
-INTERVAL = Value(
-    "two numbers from 0 to 1",
-    lambda value: isinstance(value, list) and len(value) == 2 and all(map(SHARE.fits, value)),
-)
-ANYTHING = Value("anything", lambda value: True)
-CURVE = Value("a list of validations with epoch, loss and accuracy", lambda value: _is_curve(value))
-
 CURVE_ROWS = 10
 """Maximum number of validations in a card's learning curve."""
-EACH = "*"
-"""Key for the type of all other fields."""
-_ACCURACY = {"accuracy": SHARE, "stderr": SHARE, "interval": INTERVAL, "chance": SHARE}
-_MEASURED = {**_ACCURACY, "target_accuracy": _ACCURACY}
-_RECALL = {"recall@1": SHARE, "recall@5": SHARE}
-_RESULT = {
-    **_MEASURED, "questions": COUNT, "metric": TEXT, "answerable": SHARE, "multiple_choice": _MEASURED,
-    "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE},
-    "per_question_type": {EACH: SHARE}, "per_answer_type": {EACH: SHARE},
-    "plain_accuracy": SHARE, "harmonic_mpt": SHARE,
-    "counterexamples": {"questions": COUNT, **_RECALL, **dict.fromkeys(("random", "distance", "vqa_model"), _RECALL)},
-}  # fmt: skip
-_FILE: dict[str, object] = {"name": TEXT, "sha256": TEXT, "dim": COUNT}
-_FIELDS: dict[str, object] = {
-    **dict.fromkeys(("version", "dataset", "config", "model", "command", "device"), TEXT),
-    **dict.fromkeys(("processes", "steps", "best_step", "skipped"), COUNT),
-    "seconds": NUMBER,
-    "finished": FLAG,
-    "curve": CURVE,
-    "versions": {EACH: TEXT},
-    "source": dict.fromkeys(("title", "homepage", "licence", "citation"), TEXT),
-    "made_with": {
-        "version": TEXT, "decoys": TEXT, "triplets": COUNT, "settings": {EACH: ANYTHING}, "word_vectors": _FILE,
-    },
-    "settings": {EACH: ANYTHING},
-    "init_from": {"name": TEXT, "config": TEXT},
-    "rows": {EACH: COUNT},
-    "answers": {"size": COUNT, "questions": SHARE, "human_answers": SHARE},
-    "word_vectors": {**_FILE, "centred": FLAG},
-    "question_encoder": {"name": TEXT, "dim": COUNT},
-    "image_features": {
-        "backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT,
-        "regions": {EACH: ANYTHING},
-    },
-    "results": {EACH: _RESULT},
-    "also_tested": {EACH: {EACH: _RESULT}},
-}  # fmt: skip
 
 
 def read_record(folder: Path) -> Record:
-    """Read a checkpoint's ``training.json``; raises InputError unless it is complete and valid."""
+    """Read a checkpoint's ``training.json``; raises InputError unless ``vqa-mc train`` wrote it."""
     path = folder / RECORD
     try:
         found = read_json(path)
     except FileNotFoundError:
         raise InputError(f"{folder}: {RECORD} is missing; give a checkpoint that vqa-mc train wrote") from None
-    except ValueError:
-        raise InputError(f"{path} is not valid JSON; train again or use another checkpoint") from None
     if not isinstance(found, dict) or found.get("written_by") != WRITTEN_BY:
         raise InputError(f"{path}: vqa-mc train did not write this file; give a checkpoint that it wrote")
-    record: Record = _checked(found, _FIELDS, str(path), "")
+    record: Record = _without_nulls(found)
     return record
 
 
-def _checked(value: object, expected: Any, location: str, field: str) -> Any:  # noqa: ANN401  any JSON value
-    """The value without nulls and without unknown fields."""
-    if isinstance(expected, Value):
-        if not expected.fits(value):
-            raise InputError(f"{location}: {field} is {shown(value)}; expected {expected.expected}")
-        return value
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401  any JSON value
     if not isinstance(value, dict):
-        raise InputError(f"{location}: {field} is {shown(value)}; expected fields with values")
-    wanted = {key: expected.get(key, expected.get(EACH)) for key in value if value[key] is not None}
-    return {
-        key: _checked(value[key], one, location, f"{field}.{key}".lstrip(".")) for key, one in wanted.items() if one
-    }
+        return value
+    return {key: _without_nulls(one) for key, one in value.items() if one is not None}
 
 
 def model_card(record: Record, name: str) -> str:

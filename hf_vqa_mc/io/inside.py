@@ -20,14 +20,9 @@ class Inside:
         self._hidden = hidden
         self.folders = tuple(path.absolute() for path in folders)
         real = [path.resolve() for path in self.folders]
-        blobs = [
-            repository / "blobs"
-            for path in real
-            for snapshots, repository in zip(path.parents, path.parents[1:], strict=False)
-            if snapshots.name == "snapshots" and (repository / "blobs").is_dir()
-        ]
-        self._roots = tuple(str(path).rstrip(os.sep) + os.sep for path in (*real, *blobs))
-        self._real_folder = lru_cache(4096)(_without_links)
+        blobs = [parent.parent / "blobs" for path in real for parent in path.parents if parent.name == "snapshots"]
+        self._roots = (*real, *blobs)
+        self._real_folder = lru_cache(4096)(os.path.realpath)
 
     def path(self, name: str | Path) -> str | None:
         """The real path of a name, absolute or in the first of the folders where it exists; None if it is outside."""
@@ -42,21 +37,13 @@ class Inside:
         """The path without links; faster than ``realpath`` for many files in one folder."""
         folder, name = os.path.split(path)
         if name in ("", os.curdir, os.pardir):
-            return _without_links(path)
+            return os.path.realpath(path)
         path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
-        return _without_links(path) if os.path.islink(path) else path  # noqa: PTH114
+        return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
 
     def _holds(self, path: str) -> bool:
-        return any(
-            f"{path}{os.sep}".startswith(root) and (self._hidden or f"{os.sep}." not in f"{os.sep}{path[len(root) :]}")
-            for root in self._roots
-        )
-
-
-def _without_links(path: str) -> str:
-    """The real path; the root folder if there is none, since a link leads to itself."""
-    real = os.path.realpath(path)
-    return real if os.path.realpath(real) == real else os.sep  # after a loop, realpath gives up and leaves links
+        relative = [path[len(str(root)) :] for root in self._roots if Path(path).is_relative_to(root)]
+        return any(self._hidden or f"{os.sep}." not in one for one in relative)
 
 
 def check_links(folder: Path, files: Iterable[str]) -> None:

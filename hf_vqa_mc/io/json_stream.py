@@ -7,10 +7,8 @@ questions) as long as ``json.JSONDecoder.raw_decode`` on a window, and it reject
 import codecs
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -22,14 +20,7 @@ CHUNK = 1 << 20
 BATCH = 1 << 16
 """Characters of records per batch; larger batches are slower because of Python's garbage collector."""
 
-DEEPEST = 200
-"""Maximum depth of nested lists and objects; deeper ones would exceed Python's stack where they are used."""
-
-_TOO_LONG = f"a number of more than {sys.get_int_max_str_digits():,} digits"
-_SPACE = " \t\n\r"
 _SPACES = re.compile(r"[ \t\n\r]*")
-_NOT_NESTING = re.compile(r"[^\[\]{}]+")
-_NESTING = {"[": 1, "{": 1, "]": -1, "}": -1}
 _IN_NUMBER = "0123456789+-.eE"
 # A value cut by the end of a chunk fails at most this many characters before it ("-Infinity", "\\uXXXX"), or as a
 # string without an end; any other failure is the file's.
@@ -38,30 +29,12 @@ _CUT = 16
 _Value = TypeVar("_Value")
 
 
-def parsed(text: str | bytes) -> Any:  # noqa: ANN401  any json value
-    """The value of a JSON text; raises ValueError if it is not JSON, too deeply nested, or has too long a number."""
-    text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
-    check_depth(text)
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:
-        raise ValueError(_TOO_LONG) from None
-
-
 def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
-    """The value of a small JSON file in UTF-8; raises OSError, and ValueError as `parsed`."""
-    return parsed(path.read_text("utf-8"))
-
-
-def check_depth(text: str, start: int = 0, end: int | None = None) -> None:
-    """Raise ValueError if lists and objects in a JSON text are nested deeper than ``DEEPEST``."""
-    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST:
-        unescaped = text[start:end].replace("\\\\", "").replace('\\"', "")
-        marks = _NOT_NESTING.sub("", "".join(unescaped.split('"')[::2]))  # outside of strings
-        if max(accumulate(map(_NESTING.__getitem__, marks)), default=0) > DEEPEST:
-            raise ValueError(f"lists and objects are nested deeper than {DEEPEST} levels")
+    """The value of a small JSON file in UTF-8; raises InputError if it is not JSON, OSError if it cannot be read."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); write or download it again") from error
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
@@ -128,17 +101,12 @@ def json_lines(file: File) -> Iterator[tuple[int, Any]]:
         for number, line in enumerate(text_lines(stream, location), 1):
             if line.strip():
                 try:
-                    value = parsed(line)
+                    yield number, json.loads(line)
                 except json.JSONDecodeError as error:
                     raise InputError(
                         f"{location}, line {number}: not JSON at character {error.pos}: {error.msg}; expected one "
                         "object per line (write truncated files again)"
                     ) from None
-                except ValueError as error:
-                    raise InputError(
-                        f"{location}, line {number}: {error}; expected one JSON object per line"
-                    ) from None
-                yield number, value
 
 
 def first_character(file: File) -> str:
@@ -153,8 +121,7 @@ def _opened(file: File) -> Iterator["_Text"]:
     with opened(file) as (stream, location):
         text = _Text(stream, location)
         yield text
-        if text.peek():
-            raise InputError(f"{location}: expected nothing after the end of the JSON, found {text.glimpse()}")
+        text.expect("", "nothing after the end of the JSON")
 
 
 class _Text:
@@ -163,7 +130,6 @@ class _Text:
     def __init__(self, stream: IO[bytes], location: str) -> None:
         self.location = location
         self._stream = stream
-        self._read_in = 0  # bytes
         self._characters = codecs.getincrementaldecoder("utf-8-sig")()
         self._decode = json.JSONDecoder().raw_decode
         self._window = ""
@@ -174,44 +140,33 @@ class _Text:
     def peek(self) -> str:
         """The next non-space character, or "" at the end of the file."""
         while True:
-            if self._at < len(self._window):
-                if (found := self._window[self._at]) not in _SPACE:
-                    return found
-                if match := _SPACES.match(self._window, self._at):
-                    self._at = match.end()
-                continue
-            if self._ended:
-                return ""
+            if match := _SPACES.match(self._window, self._at):
+                self._at = match.end()
+            if self._at < len(self._window) or self._ended:
+                return self._window[self._at : self._at + 1]
             self._read_on(CHUNK)
-
-    def glimpse(self) -> str:
-        """The next characters, for messages."""
-        return repr(self._window[self._at : self._at + 30]) if self.peek() else "the end of the file"
 
     def expect(self, mark: str, what: str, where: str = "") -> None:
         """Raise InputError unless the next character is ``mark``, which begins the expected value."""
         if self.peek() != mark:
-            raise InputError(f"{self.location}: {where}expected {what}, found {self.glimpse()}")
+            found = repr(self._window[self._at : self._at + 30]) if self.peek() else "the end of the file"
+            raise InputError(f"{self.location}: {where}expected {what}, found {found}")
 
-    def take(self, mark: str) -> None:
+    def take(self, mark: str, where: str = "") -> None:
         """Consume a punctuation mark."""
-        found = self.peek()
-        if not found:
-            raise self._truncated(f"expected {mark!r}")
-        if found != mark:
-            raise self._malformed(f"expected {mark!r}, found {self.glimpse()}")
+        if self.peek() != mark:
+            raise self._invalid(f"expected {mark!r}{where}")
         self._at += 1
 
     def items(self, what: str) -> Iterator[Any]:
         """The items of the list that begins here."""
         self.take("[")
         count = 0
-        while (found := self.peek()) != "]":
-            if not found:
-                raise self._truncated(f"it ends in {what} after {count} records")
+        while self.peek() != "]":
+            where = f"{what} after {count} records"
             if count:
-                self.take(",")
-            yield self.value(f"{what} after {count} records")
+                self.take(",", f" in {where}")
+            yield self.value(where)
             count += 1
         self.take("]")
 
@@ -249,24 +204,13 @@ class _Text:
             try:
                 value, end = self._decode(self._window, self._at)
             except json.JSONDecodeError as error:
-                filled = len(self._window.rstrip(_SPACE))
-                endless = "Unterminated string" in error.msg
-                if self._ended and (endless or error.pos >= filled or self._window[error.pos :].strip().isalpha()):
-                    raise self._truncated(f"it ends in the middle of {what}") from None
-                if self._ended or not (endless or error.pos > filled - _CUT):
-                    self._at = min(error.pos, len(self._window))
-                    raise self._malformed(f"{error.msg} in {what}") from None
-            except ValueError:
-                raise self._malformed(f"{_TOO_LONG} in {what}") from None
-            except RecursionError as error:
-                raise self._malformed(f"{error} in {what}") from None
+                is_cut = "Unterminated" in error.msg or error.pos > len(self._window.rstrip()) - _CUT
+                if self._ended or not is_cut:
+                    self._at = len(self._window) if "Unterminated" in error.msg else error.pos
+                    raise self._invalid(f"{error.msg} in {what}") from None
             else:
                 following = self._window[end : end + 1]
                 if self._ended or (following and following not in _IN_NUMBER):  # "1." may become 1.5 in the next chunk
-                    try:
-                        check_depth(self._window, self._at, end)
-                    except ValueError as error:
-                        raise self._malformed(f"{error} in {what}") from None
                     self._at = end
                     return value
             self._read_on(size)
@@ -277,17 +221,16 @@ class _Text:
         try:
             more = self._characters.decode(content, final=not content)
         except UnicodeDecodeError as error:
-            start = self._read_in + len(content) - len(error.object) + error.start
             found = f"0x{error.object[error.start]:02x}"
-            raise InputError(f"{self.location}: expected UTF-8 text, found {found} as byte {start:,}") from None
-        self._read_in += len(content)
+            raise InputError(
+                f"{self.location}: expected UTF-8 text, found {found} after character {self._passed:,}"
+            ) from None
         self._passed += self._at
         self._window = self._window[self._at :] + more
         self._at = 0
         self._ended = not content
 
-    def _truncated(self, what: str) -> InputError:
-        return InputError(f"{self.location}: the JSON is truncated ({what}); download or write it again")
-
-    def _malformed(self, what: str) -> InputError:
+    def _invalid(self, what: str) -> InputError:
+        if not self.peek():
+            return InputError(f"{self.location}: the JSON is truncated ({what}); download or write it again")
         return InputError(f"{self.location}: not JSON at character {self._passed + self._at:,}: {what}")

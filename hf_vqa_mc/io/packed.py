@@ -1,10 +1,4 @@
-"""Plain files and files packed with gzip, bzip2, xz or zip, decompressed while they are read, under a limit.
-
-A few megabytes can unpack to terabytes. So a packed file may hold at most `LARGEST` bytes and, beyond `FREE` bytes, at
-most `RATIO` times its own size. No published file of a source comes near: the largest, word vectors and GQA's training
-questions, hold some gigabytes, and the most repetitive, GQA's questions packed with xz, 27 times their size.
-``max_unpacked``, an option of every verb that reads files, replaces these limits.
-"""
+"""Plain files and files packed with gzip, bzip2, xz or zip, decompressed while they are read, under a limit."""
 
 import bz2
 import gzip
@@ -17,8 +11,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, TypeAlias, cast
 
@@ -28,10 +20,9 @@ from hf_vqa_mc.io.progress import Progress, silent
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-FREE, RATIO, LARGEST = 64 * 10**6, 100, 64 * 10**9
-"""Limits of a packed file: unpacked bytes at any ratio, ratio of unpacked to packed bytes beyond them, and bytes."""
-REMEDY = "if you trust it, set --max-unpacked to its size in GB"
-"""What to do about a file beyond the limits."""
+FREE, RATIO = 64 * 10**6, 100
+"""A few megabytes can unpack to terabytes: beyond `FREE` bytes, a packed file may hold at most `RATIO` times its own
+size. The most repetitive published file, GQA's questions packed with xz, holds 27 times its size."""
 
 # RuntimeError and NotImplementedError: of zipfile, for a password and an unknown compression method
 DAMAGE = (
@@ -49,46 +40,27 @@ DAMAGE = (
 _CHUNK = 1 << 20
 _REPORTED = 1 << 26
 """Unpacked bytes between two reports of progress; smaller files are not reported."""
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """How files are read in this context."""
-
-    max_unpacked: float | None = None
-    progress: Progress = silent
-
-
-_READING: ContextVar[_Reading] = ContextVar("reading", default=_Reading())  # noqa: B039  it is frozen
+_PROGRESS: ContextVar[Progress] = ContextVar("progress", default=silent)
 
 
 @contextmanager
-def reading(max_unpacked: float | None = None, progress: Progress = silent) -> Iterator[None]:
-    """Read files in the block with another limit, and report progress of large ones.
-
-    Args:
-        max_unpacked: limit in GB of what a packed file holds, at any ratio; None for the default limits.
-        progress: called with (step, done, total), in MB.
-    """
-    token = _READING.set(_Reading(max_unpacked, progress))
+def reading(progress: Progress) -> Iterator[None]:
+    """Report (step, done, total) in MB of large files that are read in the block."""
+    token = _PROGRESS.set(progress)
     try:
         yield
     finally:
-        _READING.reset(token)
+        _PROGRESS.reset(token)
 
 
-def most_unpacked(packed: int, free: int | None = None) -> float:
-    """Maximum number of bytes that a file of ``packed`` bytes may hold; ``free`` at any ratio, by default `FREE`."""
-    given = _READING.get().max_unpacked
-    least = FREE if free is None else free
-    return min(LARGEST, max(least, RATIO * packed)) if given is None else given * 10**9
-
-
-def bomb(location: str, packed: int, most: float) -> InputError:
-    """The error for a file of ``packed`` bytes that holds more than it may."""
-    return InputError(
-        f"{location}: refused, its {packed / 10**6:,.1f} MB unpack to more than {most / 10**9:,.3g} GB; {REMEDY}"
-    )
+def check_size(location: str, packed: int, size: int, free: int | None = None) -> None:
+    """Raise InputError if a file of ``packed`` bytes holds more than it may; any file may hold ``free`` bytes."""
+    most = max(FREE if free is None else free, RATIO * packed)
+    if size > most:
+        raise InputError(
+            f"{location}: refused, its {packed / 10**6:,.1f} MB unpack to more than {most / 10**9:,.3g} GB; if you "
+            "trust it, unpack or convert it first"
+        )
 
 
 class Readable(Protocol):
@@ -114,32 +86,14 @@ def opened(file: File) -> Iterator[tuple[IO[bytes], str]]:
 
 def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
     """Iterate over the lines of a UTF-8 file, with line ends; raises InputError for other encodings."""
-    for block in text_blocks(stream, location):
-        yield from StringIO(block, newline="\n")
-
-
-def text_blocks(stream: IO[bytes], location: str) -> Iterator[str]:
-    """Iterate over a file in UTF-8 in blocks of whole lines; raises InputError as ``text_lines``."""
-    passed = 0
-    rest: list[bytes] = []  # of a line without an end; joined once
-
-    def decoded(block: bytes) -> str:
+    encoding = "utf-8-sig"
+    for number, line in enumerate(stream, 1):
         try:
-            return block.decode("utf-8" if passed else "utf-8-sig")
+            yield line.decode(encoding)
         except UnicodeDecodeError as error:
-            line = passed + block.count(b"\n", 0, error.start) + 1
-            found = f"0x{block[error.start]:02x}"
-            raise InputError(f"{location}, line {line}: expected UTF-8 text, found the byte {found}") from None
-
-    while content := stream.read(_CHUNK):
-        block, end, last = content.rpartition(b"\n")
-        if end:
-            block = b"".join([*rest, block, end])
-            yield decoded(block)
-            passed, rest = passed + block.count(b"\n"), []
-        rest.append(last)
-    if any(rest):
-        yield decoded(b"".join(rest))
+            found = f"0x{error.object[error.start]:02x}"
+            raise InputError(f"{location}, line {number}: expected UTF-8 text, found the byte {found}") from None
+        encoding = "utf-8"
 
 
 @contextmanager
@@ -151,31 +105,34 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
         member: file in a zip; by default a zip must hold one file.
 
     Raises:
-        InputError: it cannot be read, is damaged, truncated or encrypted, is a zip with several files, or unpacks to
-            more than `most_unpacked`; the last while it is read.
+        InputError: it is damaged, truncated or encrypted, is a zip with several files, or unpacks to more than
+            `check_size` allows; the last while it is read.
+        OSError: it cannot be read.
     """
     location = str(path) if member is None else f"{member} in {path}"
     try:
         with path.open("rb") as raw:
-            start = raw.read(6)
+            start, size = raw.read(6), os.fstat(raw.fileno()).st_size
             raw.seek(0)
+            packing = next((one for mark, one in _PACKINGS.items() if start.startswith(mark)), None)
             if member is not None or start.startswith(b"PK\x03\x04"):
                 with zipfile.ZipFile(raw) as archive:
                     info = archive.getinfo(member or _only_member(archive, path))
                     with archive.open(info) as file:
-                        yield _counted(file, location, path, info.filename, lambda count: (count, info.file_size))
-                return
-            size = os.fstat(raw.fileno()).st_size
-            packing = next((one for mark, one in _PACKINGS.items() if start.startswith(mark)), None)
-            if packing is None:
-                yield _counted(raw, location, None, path.name, lambda count: (count, size))
-                return
-            with packing(raw) as file:
-                yield _counted(file, location, path, path.name, lambda count: (raw.tell(), size))
+                        done = lambda count: (count, info.file_size)  # noqa: E731
+                        yield io.BufferedReader(_Counted(file, location, size, info.filename, done), _CHUNK)
+            elif packing is None:
+                yield io.BufferedReader(_Counted(raw, location, None, path.name, lambda count: (count, size)), _CHUNK)
+            else:
+                with packing(raw) as file:
+                    done = lambda count: (raw.tell(), size)  # noqa: E731
+                    yield io.BufferedReader(_Counted(file, location, size, path.name, done), _CHUNK)
     except DAMAGE as error:
         raise damaged(location, error) from error
     except OSError as error:
-        raise InputError(f"{location}: cannot be read ({error.strerror or error})") from error
+        if error.errno is None:  # of bz2
+            raise damaged(location, error) from error
+        raise
 
 
 def check_unpacked(path: Path, member: str | None = None) -> None:
@@ -198,29 +155,20 @@ def is_packed(start: bytes) -> bool:
     return start.startswith(tuple(_PACKINGS))
 
 
-def _counted(
-    file: IO[bytes], location: str, packed: Path | None, name: str, position: Callable[[int], tuple[int, int]]
-) -> IO[bytes]:
-    """A file that is read under the limits, with progress; ``packed`` is None for a plain file."""
-    return io.BufferedReader(_Counted(file, location, packed, name, position), _CHUNK)
-
-
 class _Counted(io.RawIOBase):
-    """A file whose unpacked bytes are counted while it is read."""
+    """A file whose unpacked bytes are counted while it is read; ``packed`` is its size, None for a plain file."""
 
     def __init__(
         self,
         file: IO[bytes],
         location: str,
-        packed: Path | None,
+        packed: int | None,
         name: str,
         position: Callable[[int], tuple[int, int]],
     ) -> None:
         self.name = name
         self._file = cast(io.BufferedIOBase, file)
-        self._location, self._position = location, position
-        self._packed = None if packed is None else packed.stat().st_size
-        self._most = None if self._packed is None else most_unpacked(self._packed)
+        self._location, self._packed, self._position = location, packed, position
         self._count, self._reported = 0, 0
 
     def readable(self) -> bool:
@@ -229,13 +177,13 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: "WriteableBuffer") -> int:
         count = self._file.readinto(buffer)
         self._count += count
-        if self._packed is not None and self._most is not None and self._count > self._most:
-            raise bomb(self._location, self._packed, self._most)
+        if self._packed is not None:
+            check_size(self._location, self._packed, self._count)
         if self._count - self._reported >= _REPORTED or (self._reported and not count):
             self._reported = self._count
             done, total = self._position(self._count)
             mega = -(-total // 10**6)
-            _READING.get().progress(f"reading {self.name} (MB)", min(done // 10**6, mega) if count else mega, mega)
+            _PROGRESS.get()(f"reading {self.name} (MB)", min(done // 10**6, mega) if count else mega, mega)
         return count
 
     def readall(self) -> bytes:

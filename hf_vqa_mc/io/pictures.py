@@ -1,7 +1,6 @@
 """Opening of image files, which may come from anyone; the only module that calls PIL's decoders."""
 
 import io
-import stat
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,8 +18,6 @@ FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
 """Formats decoded in this process; for others, such as EPS, PIL would start another program."""
 MOST_PIXELS = 64_000_000
 """Images with more pixels are not decoded; this many take 192 MB."""
-MOST_BYTES = 500_000_000
-"""Larger image files are not read."""
 
 
 class BrokenImage(ValueError):
@@ -50,7 +47,7 @@ def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Ima
     from PIL import Image, UnidentifiedImageError
 
     try:
-        source = io.BytesIO(file if isinstance(file, bytes) else read_picture(file))
+        source = io.BytesIO(file if isinstance(file, bytes) else file.read_bytes())
         with _no_warnings, Image.open(source, formats=_known_formats()) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise HugeImage(f"{image.width:,} x {image.height:,} pixels, more than {MOST_PIXELS:,}")
@@ -90,13 +87,11 @@ def picture_size(content: bytes) -> tuple[int, int]:
 
 def is_picture(content: bytes) -> bool:
     """Whether content begins as an image file in one of `FORMATS`; it is not decoded."""
-    from PIL import Image
-
     try:
-        with _no_warnings, Image.open(io.BytesIO(content), formats=_known_formats()):
-            return True
-    except Exception:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
+        picture_size(content)
+    except UnknownFormat:
         return False
+    return True
 
 
 def portable_picture(content: bytes, formats: Mapping[str, str], fewest_bytes: int = 0) -> tuple[bytes, str]:
@@ -117,16 +112,6 @@ def portable_picture(content: bytes, formats: Mapping[str, str], fewest_bytes: i
         converted = io.BytesIO()
         opened.convert("RGB").save(converted, "PNG")
     return converted.getvalue(), formats["PNG"]
-
-
-def read_picture(path: Path) -> bytes:
-    """The content of an image file; raises OSError if it is not a regular file, or larger than `MOST_BYTES`."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError("not a regular file")  # such as a named pipe, which would never end
-    if found.st_size > MOST_BYTES:
-        raise OSError(f"larger than {MOST_BYTES:,} bytes")
-    return path.read_bytes()
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Progress of long steps on stderr: bars on a terminal and in a notebook, lines with the rate in logs."""
+"""Progress of long steps on stderr: bars on a terminal and in a notebook, lines in logs."""
 
 import logging
 import os
@@ -99,36 +99,19 @@ def progress_bars(tqdm: Any = None, least: int = 1) -> Iterator[Progress]:  # no
             bar.close()
 
 
-def _duration(seconds: float) -> str:
-    """A time in hours, minutes or seconds.
-
-    >>> _duration(59), _duration(600), _duration(90_000)
-    ('59 s', '10 min', '25.0 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
 def _lines() -> Progress:
-    """A line per finished step, and for long steps one with done, total and rate every LINE_SECONDS, for logs."""
+    """A line per finished step, and for long steps one with done and total every LINE_SECONDS, for logs."""
     finished: set[str] = set()
-    started: dict[str, tuple[float, int]] = {}
     last = time.monotonic()
 
     def progress(step: str, done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
-        start, first = started.setdefault(step, (now, done))
         if done >= total and step not in finished:
             finished.add(step)
             line = f"{step}{f' ({total:,})' if total > 1 else ''}"
         elif done < total and now - last >= LINE_SECONDS:
-            rate = (done - first) / max(now - start, 1e-9)
-            per_second = (
-                f", {rate:,.{0 if rate >= 10 else 2}f}/s, {_duration((total - done) / rate)} left" if rate else ""
-            )
-            line = f"{step}: {done:,} of {total:,}{per_second}"
+            line = f"{step}: {done:,} of {total:,}"
         else:
             return
         last = now

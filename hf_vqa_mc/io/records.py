@@ -179,13 +179,6 @@ class Records:
         check_texts(texts, lambda position: f"{self.location(position)}, field {field!r}")
         return values
 
-    def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
-        """Raise InputError unless the field's ids are the expected ones; ``what`` names their origin."""
-        found = self.ids(field)
-        if found != list(expected):
-            position = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
-            raise self.unexpected(position, field, f"{expected[position]} as {what}", self.rows[position][field])
-
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for an unexpected value."""
         return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
@@ -197,16 +190,7 @@ def is_list_of(value: object, of: Any) -> bool:  # noqa: ANN401  a type
 
 
 def check_texts(values: list[Any], location: Callable[[int], str]) -> None:
-    """Raise InputError unless all values are text that files can store; location: position to location."""
+    """Raise InputError unless all values are text; location: position to location."""
     if not set(map(type, values)) <= {str}:
         position = next(position for position, value in enumerate(values) if type(value) is not str)
         raise InputError(f"{location(position)}: expected text, found {shown(values[position])}")
-    try:
-        "".join(values).encode()
-    except UnicodeEncodeError:  # JSON may contain unpaired surrogates, which no file can store
-        for position, value in enumerate(values):
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise InputError(f"{location(position)}: expected Unicode text, found {shown(value)}") from None
-        raise

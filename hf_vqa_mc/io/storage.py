@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_folder import link_or_copy
+from hf_vqa_mc.io.atomic import link_or_copy
 
 
 def is_url(location: str) -> bool:

@@ -1,6 +1,7 @@
 """Predictions files as batches of rows: json, json lines, csv, tsv, parquet or xlsx, plain or packed."""
 
 import csv
+import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError, MissingExtra, shown
-from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items, parsed
-from hf_vqa_mc.io.packed import bomb, most_unpacked, opened, text_lines, unpacked
+from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
+from hf_vqa_mc.io.packed import check_size, opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
 
@@ -84,7 +85,7 @@ def _is_lines(head: str) -> bool:
     """Whether another object follows on the next line: JSON lines without their file extension."""
     first, _, following = head.partition("\n")
     try:
-        return following.lstrip()[:1] == "{" and isinstance(parsed(first), dict)
+        return following.lstrip()[:1] == "{" and isinstance(json.loads(first), dict)
     except ValueError:
         return False
 
@@ -116,11 +117,9 @@ def _xlsx_rows(path: Path) -> Iterator[Records]:
 
     if find_spec("openpyxl") is None:
         raise MissingExtra("openpyxl", "evaluate")
-    packed = path.stat().st_size
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(one.file_size for one in archive.infolist()) > (most := most_unpacked(packed)):
-                raise bomb(str(path), packed, most)
+            check_size(str(path), path.stat().st_size, sum(one.file_size for one in archive.infolist()))
         frame = pd.read_excel(path, dtype=str, keep_default_na=False, na_filter=False, engine="openpyxl")
     except InputError:
         raise

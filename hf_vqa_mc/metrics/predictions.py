@@ -63,8 +63,6 @@ class _Columns:
     id: str = "question_id"
     answer: str = "answer"
     types: frozenset[type] = _TEXT | _INDEX
-    others: frozenset[str] = field(default_factory=frozenset)
-    """other known columns, which would be ambiguous"""
 
 
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
@@ -95,21 +93,10 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             answers[name] = answer
             if SCORES_COLUMN in record:
                 scores[name] = record[SCORES_COLUMN]
-        _check_others(records, columns)
     found = Predictions(path, answers, tuple(repeated), form == "csv", scores)
     if not answers:
         raise InputError(f"{found.location}: found no predictions")
     return found
-
-
-def _check_others(records: Records, columns: _Columns) -> None:
-    """Raise InputError if a record has another known column, which the first one lacks."""
-    for name in sorted(columns.others):
-        for row in (row for row, record in enumerate(records.rows) if name in record):
-            raise InputError(
-                f"{records.location(row)}: column {name!r} is not in the first record; choose "
-                "the columns with --id-column and --answer-column"
-            )
 
 
 def _without_layout(
@@ -183,8 +170,7 @@ def _columns(records: Records, id_column: str | None, answer_column: str | None)
     named = partial(_named, records, list(first))
     name = named(id_column, ID_COLUMNS, "question ids", "--id-column")
     answer = named(answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
-    others = {*(ID_COLUMNS if not id_column else ()), *(ANSWER_COLUMNS if not answer_column else ())}
-    return _Columns(name, answer, _TYPES.get(answer, _TEXT | _INDEX), frozenset(others - {name, answer}))
+    return _Columns(name, answer, _TYPES.get(answer, _TEXT | _INDEX))
 
 
 def _named(
@@ -213,9 +199,6 @@ def _answers(records: Records, columns: _Columns) -> list[Answer]:
     if not set(map(type, values)) <= columns.types:
         row = next(row for row, value in enumerate(values) if type(value) not in columns.types)
         raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], values[row])
-    texts = [row for row, value in enumerate(values) if type(value) is str]
-    check = Records([records.rows[row] for row in texts], lambda row: records.location(texts[row]))
-    check.texts(columns.answer)  # JSON can encode text that is not valid Unicode
     return list(values)
 
 

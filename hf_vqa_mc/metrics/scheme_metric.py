@@ -217,7 +217,7 @@ def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
 def _text(columns: dict[str, Any], row: int) -> str:
     try:
         return json.dumps(columns, allow_nan=False, default=_plain)
-    except (ValueError, RecursionError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         if len(columns) > 1:  # one of them is wrong
             for name, value in columns.items():
                 _text({name: value}, row)

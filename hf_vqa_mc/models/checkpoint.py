@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, listed
@@ -49,21 +48,16 @@ def load_model(
     folder = checkpoint_folder(name, **of_hub)
     config = _config(folder)
     _check_files(folder)
-    try:
-        with quiet():
-            model, found = model_of(config).auto_class.from_pretrained(
-                folder,
-                config=config,
-                dtype=dtype,
-                use_safetensors=True,
-                trust_remote_code=False,
-                ignore_mismatched_sizes=True,
-                output_loading_info=True,
-            )
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{folder}: {WEIGHTS} is damaged ({first_line(error)}); copy the checkpoint again") from error
-    except Exception as error:  # torch raises various errors for invalid sizes
-        raise InputError(f"{folder / CONFIG}: cannot create the model ({first_line(error)})") from error
+    with quiet():
+        model, found = model_of(config).auto_class.from_pretrained(
+            folder,
+            config=config,
+            dtype=dtype,
+            use_safetensors=True,
+            trust_remote_code=False,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
     shapes = sorted(found["mismatched_keys"])
     wrong = {
         "missing": sorted(found["missing_keys"]),

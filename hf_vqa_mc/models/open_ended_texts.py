@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -90,19 +90,14 @@ class OpenEndedTexts:
 
     @classmethod
     def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
-        """The opposite of `as_json`; raises InputError if it is not valid."""
+        """The opposite of `as_json`."""
         vectors: TextFeatures | SentenceEncoder | None = None
         if "question_encoder" in given:
             vectors = SentenceEncoder.from_json(given["question_encoder"])
         elif "word_vectors" in given:
             vectors = replace(TextFeatures.stored(folder, given["word_vectors"]), new_words="skip")
         captions = QuestionWords.from_json(given["caption_words"]) if "caption_words" in given else None
-        groups = given.get("groups", [])
-        if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
-            raise InputError(f"groups is {shown(groups)}; expected a list of text")
-        form = given.get("questions", "text")
-        if form not in get_args(QuestionForm):
-            raise InputError(f"questions is {shown(form)}; expected {' or '.join(get_args(QuestionForm))}")
+        groups, form = given.get("groups", []), given.get("questions", "text")
         layouts = Layouts.from_json(given["layouts"], form) if "layouts" in given else None
         return cls(QuestionWords.from_json(given["question_words"]), vectors, captions, tuple(groups), form, layouts)
 
@@ -114,14 +109,7 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"{what.removesuffix('s')} {number} is {shown(text)}; expected a string")
-        if not is_unicode(text):
-            raise InputError(f"{what.removesuffix('s')} {number} has half a surrogate pair: {shown(text)}; correct it")
     return texts
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text is valid Unicode, without halves of surrogate pairs."""
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _vectors(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:

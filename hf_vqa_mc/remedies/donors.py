@@ -1,12 +1,12 @@
 """Additional candidates for decoys: answers from another dataset, captions or scene graphs."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import parsed
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.text.normalisation import comparable, words
@@ -127,7 +127,7 @@ def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
 def _names(value: Any, location: str) -> Iterator[str]:  # noqa: ANN401  any json value
     if isinstance(value, str):
         try:
-            value = parsed(value)
+            value = json.loads(value)
         except ValueError:
             raise InputError(f"{location} is {shown(value)}; expected objects or JSON") from None
     if isinstance(value, Mapping):

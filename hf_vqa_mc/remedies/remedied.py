@@ -16,7 +16,7 @@ from hf_vqa_mc.dataset.decoy_sets import Choices
 from hf_vqa_mc.dataset.statistics import set_statistics
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.io.atomic_file import Staged
+from hf_vqa_mc.io.atomic import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
 from hf_vqa_mc.scoring.table import points

@@ -19,8 +19,8 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.io.atomic_file import Staged, check_folder, check_outside, json_bytes, published
-from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
+from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, spec_of
 from hf_vqa_mc.report.examples import Example, examples_of
@@ -29,7 +29,7 @@ from hf_vqa_mc.report.report import report_html
 MOST_BYTES = 255
 """Maximum length of a file name."""
 AUDITS = Path("vqa_mc_audit")
-AUDITED = FolderKind("vqa-mc audit", remedy="choose another folder")
+AUDITED = FolderKind("vqa-mc audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
 """Maximum number of example rows per reason."""
@@ -88,8 +88,6 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], ov
     No path of ``data``, the other inputs and outputs, may be inside the folder, nor the folder inside one of them.
     """
     target = Path(os.path.realpath(folder))
-    if target.is_symlink() or len(os.fsencode(target.name)) > MOST_BYTES:
-        raise InputError(f"{option} {folder} is a broken link, or its name is too long; choose another folder")
     check_outside(folder, option, data)
     if folder.parent.name == AUDITS.name and not target.parent.exists():  # it is also created
         check_folder(target.parent, option)

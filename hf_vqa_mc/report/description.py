@@ -1,6 +1,5 @@
 """A description as a table of its headline numbers, as a page, and as a folder."""
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,15 +7,14 @@ from typing import Any
 
 from hf_vqa_mc.descriptions.describing import Described, Description
 from hf_vqa_mc.descriptions.figure import Found, Number, number_text
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import Staged, check_outside, json_bytes, published
-from hf_vqa_mc.io.atomic_folder import FolderKind, check_output, new_folder
+from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
 from hf_vqa_mc.report.drawings import png, svg
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.text.tables import TextTable, csv_bytes
 
-DESCRIBED = FolderKind("vqa-mc describe", remedy="choose another folder")
+DESCRIBED = FolderKind("vqa-mc describe")
 REPORT, FIGURES, FOLDER = "report.html", "describe.json", "figures"
 SHOWN = 40
 """Maximum number of rows of a table on the page; all are in the CSV files."""
@@ -96,8 +94,6 @@ def _table(name: str, found: Found) -> dict[str, Any]:
 
 def check_description_folder(folder: Path, option: str, inputs: Iterable[Path], overwrite: bool = False) -> None:
     """Raise InputError unless the folder is new, empty, or the unchanged output of an earlier run."""
-    if Path(os.path.realpath(folder)).is_symlink():
-        raise InputError(f"{option} {folder} is a broken link; choose another folder")
     check_outside(folder, option, inputs)
     check_output(folder, DESCRIBED, overwrite, option)
 

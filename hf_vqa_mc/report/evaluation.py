@@ -18,7 +18,7 @@ from hf_vqa_mc.evaluation.methods import FAILED, METHODS
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
 from hf_vqa_mc.evaluation.tables import notes, questions_of
-from hf_vqa_mc.io.atomic_file import json_bytes, write_together
+from hf_vqa_mc.io.atomic import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
 from hf_vqa_mc.report.pages import rendered, table_values

@@ -1,18 +1,16 @@
 """Finding and opening published files: plain, .gz, .xz or inside a .zip; nothing is unpacked to disk."""
 
-import os
 import zipfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.packed import DAMAGE, damaged, text_blocks, unpacked
+from hf_vqa_mc.io.packed import DAMAGE, damaged, text_lines, unpacked
 
 DEPTH = 2
 """Levels of folders below the data folder that are searched."""
@@ -61,8 +59,7 @@ class PublishedFile:
     def read_lines(self) -> list[str]:
         """The lines of a text file without line ends; raises InputError as ``open`` or if it is not UTF-8."""
         with self.open() as stream:
-            blocks = [block.removesuffix("\n").split("\n") for block in text_blocks(stream, self.location)]
-        return [line.removesuffix("\r") for line in chain.from_iterable(blocks)]
+            return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.location)]
 
 
 class Files(Protocol):
@@ -85,8 +82,6 @@ class Folder:
             names = ", ".join(remote.name for remote in downloads)
             where = f" (as downloaded: {names})" if names else ""
             raise InputError(f"data folder {path} {found}. Expected a folder with the publisher's files{where}")
-        if not os.access(path, os.R_OK | os.X_OK):
-            raise InputError(f"{path}: cannot be read (permission denied)")
         self.path = path
         self._downloads = downloads
         self._found: dict[str, PublishedFile | None] = {}
@@ -133,7 +128,7 @@ class Folder:
         """The folder itself, the folders in it, and those in them."""
         levels = [[self.path]]
         for _ in range(DEPTH):
-            levels.append([Path(entry.path) for folder in levels[-1] for entry in _entries(folder) if entry.is_dir()])
+            levels.append([path for folder in levels[-1] for path in sorted(folder.iterdir()) if path.is_dir()])
         return levels
 
     @cached_property
@@ -141,12 +136,11 @@ class Folder:
         """The members of each zip file; unreadable zip files are remembered for messages."""
         names = {}
         for folder in (folder for level in self._levels for folder in level):
-            for path in [Path(entry.path) for entry in _entries(folder) if entry.name.endswith(".zip")]:
-                if path.is_file():
-                    try:
-                        names[path] = member_names(path)
-                    except InputError as error:
-                        self._unreadable[path] = str(error)
+            for path in sorted(folder.glob("*.zip")):
+                try:
+                    names[path] = member_names(path)
+                except InputError as error:
+                    self._unreadable[path] = str(error)
         return names
 
     def _missing(self, name: str) -> str:
@@ -167,10 +161,8 @@ def member_names(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
-    except (*DAMAGE, ValueError) as error:
+    except DAMAGE as error:
         raise damaged(str(path), error) from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     return [info.filename for info in infos if not info.is_dir()]
 
 
@@ -194,11 +186,3 @@ def _only(files: list[PublishedFile]) -> PublishedFile:
             f"{files[0].name} was found {len(files)} times: {listed}; expected one, give a folder with one"
         )
     return files[0]
-
-
-def _entries(folder: Path) -> list["os.DirEntry[str]"]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:  # an unreadable subfolder; the data folder itself was checked
-        return []

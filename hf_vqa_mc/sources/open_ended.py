@@ -8,12 +8,10 @@ The statistics for JSON::
 """
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
@@ -58,22 +56,17 @@ class Reading:
         self.rows = dict.fromkeys(self.splits, 0)
         self._counts: Counts = {names: Counter() for names in config.together}
         self._left_out: Counter[str] = Counter()
-        self._id_hashes = array("q")  # 8 bytes per id
 
     def tables(self, split: str) -> Iterator[pa.Table]:
         """The rows of a split, in the columns of the config's schema.
 
         Raises:
-            InputError: a file is malformed, or an id occurs twice in the rows read so far.
+            InputError: a file is malformed.
         """
         for table in regrouped(self.config.read(self._files, split, self._left_out)):
-            if self.config.unique:
-                self._id_hashes.extend(map(hash, table[self.config.unique].to_pylist()))
             count(self._counts, self.config.counted(table))
             self.rows[split] += table.num_rows
             yield table
-        if self.config.unique:
-            self._check_unique(self.config.unique)
 
     def statistics(self) -> dict[str, Any]:
         """Counts and statistics of all splits for JSON, after all were read.
@@ -95,26 +88,6 @@ class Reading:
             "left_out": dict(sorted(self._left_out.items())),
             "not_read": dict(sorted(self.not_read.items())),
         }
-
-    def _check_unique(self, column: str) -> None:
-        """Read the ids of repeated hashes again, since two ids may have one hash."""
-        suspects = repeated(self._id_hashes)
-        seen: set[str] = set()
-        for split in self.splits if suspects else ():
-            for table in regrouped(self.config.read(self._files, split, Counter())):
-                for text in (text for text in table[column].to_pylist() if hash(text) in suspects):
-                    if text in seen:
-                        raise InputError(
-                            f"{self.config.name}: {column} {text} occurs twice, the second time in {split}; it must "
-                            "be unique"
-                        )
-                    seen.add(text)
-
-
-def repeated(hashes: "array[int]") -> set[int]:
-    """The hashes that occur more than once: of equal ids, rarely of different ones."""
-    ordered = np.sort(np.frombuffer(hashes, np.int64))
-    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 
 
 def distinct_images(config: OpenEnded, files: Files) -> pa.Table:

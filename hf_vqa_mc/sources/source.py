@@ -77,8 +77,6 @@ class OpenEnded:
     """the columns of ``together``, text without nulls, from a table of rows"""
     images: Callable[[pa.Table], pa.Table] = lambda table: table.select(["image_id", "image_file"])
     """the image of each row, (image_id, image_file)"""
-    unique: str | None = "question_id"
-    """column whose values must be unique in the config; None if ``read`` checks them"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
     """published number of rows of each split, if known"""
     before: str = ""

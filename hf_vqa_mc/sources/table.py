@@ -99,7 +99,7 @@ def read_annotated(
     ``image_id``.
 
     Raises:
-        InputError: a file is malformed, or the two are not about the same questions and images.
+        InputError: a file is malformed, or the two are not about the same questions.
     """
     both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
     questions, annotations = (
@@ -114,12 +114,6 @@ def read_annotated(
         lists=("questions", "annotations"),
     )
     annotations = annotations.take(rows).combine_chunks()
-    differ = questions["question_id"].filter(pc.not_equal(questions["image_id"], annotations["image_id"]))
-    if len(differ):
-        raise InputError(
-            f"{annotations_file.location}: question_id {differ[0]} has another image_id than in "
-            f"{questions_file.location}; use files of the same release"
-        )
     for name in set(annotations.column_names).difference(questions.column_names):
         questions = questions.append_column(name, annotations[name])
     return questions

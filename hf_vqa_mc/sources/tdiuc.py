@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
@@ -124,7 +123,7 @@ def read_splits(files: Files) -> dict[str, pa.Table]:
     Question ids are the publisher's; if some occur in both files, all are prefixed with their subset.
 
     Raises:
-        InputError: a file is missing or malformed, or a question about the same image is in both files.
+        InputError: a file is missing or malformed.
     """
     if files in _kept:
         return _kept[files]
@@ -134,27 +133,11 @@ def read_splits(files: Files) -> dict[str, pa.Table]:
     ids = [table["question_id"] for table in found.values()]
     if len(ids) > 1 and pc.any(pc.is_in(ids[0], value_set=ids[1].combine_chunks())).as_py():
         names = {split: subset for subset, split in V1.subsets.items()}
-        _check_other_images(files, found)
         for split, table in found.items():
             longer = pc.binary_join_element_wise(names[split], table["question_id"], "-")
             found[split] = table.set_column(0, SCHEMA.field(0), longer)
     _kept[files] = found
     return found
-
-
-def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
-    """Raise InputError if questions with the same id in both splits are about the same image."""
-    pairs = [pc.binary_join_element_wise(one["question_id"], one["image_id"], "\n") for one in found.values()]
-    same = pc.filter(pairs[1], pc.is_in(pairs[1], value_set=pairs[0].combine_chunks()))
-    if len(same):
-        question_id, image_id = same[0].as_py().split("\n")
-        first, second = (
-            files.find(V1.questions_name(name)).location for name, split in V1.subsets.items() if split in found
-        )
-        raise InputError(
-            f"{second}: question_id {question_id} about image {image_id} is in {first}, too ({len(same):,} "
-            "questions are in both); expected each question in one split: download the files again"
-        )
 
 
 def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:

@@ -1,9 +1,7 @@
 """Visual7W (telling): questions with three human decoys, and the decoys released by Chao et al."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.schema import RELEASED_DECOYS
 from hf_vqa_mc.sources.files import Files, RemoteFile
@@ -33,7 +31,6 @@ def read(files: Files) -> pa.Table:
     for images in read_records(files.find(TELLING), "images"):
         pairs = images.nested("qa_pairs")
         image_ids = images.for_each("qa_pairs", images.ids("image_id"))
-        pairs.check_same("image_id", image_ids, "the id of the image it is listed under")
         parts.append(
             triplet_table(
                 question_id=pairs.ids("qa_id"),
@@ -67,7 +64,7 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
     """The triplets with the IoU and QoU decoys that the authors released, joined by qa_id.
 
     Raises:
-        InputError: a question without decoys, decoys without a question, or decoys of another image.
+        InputError: a question without decoys, or decoys without a question.
     """
     decoys = pa.concat_tables([part for name in DECOYS.values() for part in _read_decoys(files, name)])
     location = " and ".join(dict.fromkeys(str(files.find(name).path) for name in DECOYS.values()))
@@ -79,11 +76,6 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
         lists=("questions", "released decoys"),
     )
     decoys = decoys.take(rows)
-    differ = triplets["question_id"].filter(pc.not_equal(decoys["image_id"], triplets["image_id"]))
-    if len(differ):
-        raise InputError(
-            f"{location}: qa_id {differ[0]} is on another image than in {TELLING}; use files of the same release"
-        )
     for name in RELEASED_DECOYS.names:
         triplets = triplets.append_column(RELEASED_DECOYS.field(name), decoys[name])
     return triplets.combine_chunks()
@@ -94,7 +86,6 @@ def _read_decoys(files: Files, name: str) -> list[pa.Table]:
         pa.table(
             {
                 "qa_id": pa.array(records.ids(_key(records.rows[0], "qa_id", "QA_id")), pa.string()),
-                "image_id": pa.array(records.ids(_key(records.rows[0], "image_id", "Img_id")), pa.string()),
                 "iou_decoys": text_lists(records.text_lists("IoU_decoys", DECOYS_PER_QUESTION)),
                 "qou_decoys": text_lists(records.text_lists("QoU_decoys", DECOYS_PER_QUESTION)),
             }

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.io.records import LARGEST, WHOLE_NUMBER, Records, check_texts, read_records
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.table import lists_of, read_annotated, text_lists
 
@@ -135,10 +134,6 @@ def answer_lists(records: Records) -> pa.ListArray:
     texts = answers.texts("answer")
     numbers = [row.get("answer_id") for row in answers.rows]
     sure = ["" if row.get("answer_confidence") is None else row["answer_confidence"] for row in answers.rows]
-    for position, number in enumerate(numbers):
-        if number is not None and (type(number) is not int or not 0 <= number <= LARGEST):
-            raise answers.unexpected(position, "answer_id", WHOLE_NUMBER, number)
-    check_texts(sure, lambda position: f"{answers.location(position)}, field 'answer_confidence'")
     columns = [pa.array(texts, pa.string()), pa.array(numbers, pa.int64()), pa.array(sure, pa.string())]
     return lists_of(records.lists("answers"), pa.StructArray.from_arrays(columns, fields=list(ANSWER)))
 
@@ -151,16 +146,7 @@ def _question_columns(records: Records, choices: bool) -> pa.Table:
 
 
 def _annotation_columns(records: Records) -> pa.Table:
-    _check_answer_ids(records)
     types = {name: pa.array(records.texts(name), pa.string()) for name in ("question_type", "answer_type")}
     answer = pa.array(records.filled_texts("multiple_choice_answer"), pa.string())
+    records.lists("answers", ANSWERS)
     return pa.table({**id_columns(records), "answer": answer, "answers": answer_lists(records), **types})
-
-
-def _check_answer_ids(records: Records) -> None:
-    """Raise InputError unless each annotation has ten answers with the ids 1 to 10."""
-    numbers = np.asarray(records.nested("answers", ANSWERS).whole_numbers("answer_id")).reshape(-1, ANSWERS)
-    wrong = np.flatnonzero((np.sort(numbers, axis=1) != np.arange(1, ANSWERS + 1)).any(axis=1))
-    if len(wrong):
-        found = numbers[wrong[0]].tolist()
-        raise records.unexpected(int(wrong[0]), "answers", f"answer_id 1 to {ANSWERS}, each once", found)

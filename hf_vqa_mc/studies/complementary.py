@@ -13,7 +13,7 @@ from typing import Any
 from hf_vqa_mc.benchmarks.files import read_file
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.atomic_file import json_bytes, write_json
+from hf_vqa_mc.io.atomic import json_bytes, write_json
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.records import Records

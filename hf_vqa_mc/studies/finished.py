@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import write_json
-from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
+from hf_vqa_mc.io.atomic import new_folder, write_json
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count
 from hf_vqa_mc.report.thumbnails import picture_values

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.scoring.agreement import Ratings, fleiss_kappa, krippendorff_alpha
 from hf_vqa_mc.scoring.statistics import effective_rows, numbered, proportion_interval
 from hf_vqa_mc.studies.kind import Answered, Outcome

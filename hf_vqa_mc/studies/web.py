@@ -10,7 +10,6 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import parsed
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.serving import HEADERS
 from hf_vqa_mc.studies.forms import CONFIDENCES, LONGEST_TEXT
@@ -113,8 +112,8 @@ class Pages:
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             raise InputError("expected an answer as application/json")
         try:
-            sent = parsed(body)
-        except (ValueError, RecursionError) as error:
+            sent = json.loads(body)
+        except ValueError as error:
             raise InputError("expected an answer as JSON") from error
         if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
             raise InputError("expected an answer as task, value and seconds")

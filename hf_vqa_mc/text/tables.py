@@ -159,7 +159,7 @@ def csv_bytes(frame: "pd.DataFrame") -> bytes:
 
 def frame_bytes(frame: "pd.DataFrame", suffix: str) -> bytes:
     """A data frame in the format of a suffix: .csv as `csv_bytes`, .parquet, .json (a list of records) or .jsonl."""
-    from hf_vqa_mc.io.atomic_file import json_bytes
+    from hf_vqa_mc.io.atomic import json_bytes
 
     if suffix == ".csv":
         return csv_bytes(frame)

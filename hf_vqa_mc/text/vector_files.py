@@ -1,7 +1,7 @@
 """Word vector files as they are published: word2vec binary and text, GloVe text; plain or packed with gzip, xz or zip.
 
-gensim also reads them, but reports neither the malformed line nor a NaN, and is several times slower on text; the
-values are the same.
+gensim also reads them, but does not report the malformed line, and is several times slower on text; the values are
+the same.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ class VectorTable(NamedTuple):
     words: list[str]
     """the first of repeated words counts; bytes that are not UTF-8 are surrogate escapes"""
     vectors: NDArray[np.floating]
-    """float32 (words, dim), or the type of a memory-mapped array; finite"""
+    """float32 (words, dim), or the type of a memory-mapped array"""
     sha256: str
 
 
@@ -67,7 +67,7 @@ def read_vector_file(path: Path) -> VectorTable:
 
     Raises:
         InputError: names the file and line (of text) or vector (of a binary file): not a vector file, empty,
-            truncated, lines of different length, a number that is not finite, a header with another count.
+            truncated, lines of different length, a header with another count.
     """
     with unpacked(path) as file:
         hashed = _Hashed(file)
@@ -80,8 +80,6 @@ def read_vector_file(path: Path) -> VectorTable:
             words, vectors = _read_text(stream, path, first, _glove_dim(first, path), None)
         else:
             count, dim = int(header[1]), int(header[2])
-            if not count or not dim:
-                raise InputError(f"{path}, line 1: the header declares {count} vectors of {dim} numbers")
             if _is_text(stream.peek(1)[: 1 << 16], dim):
                 words, vectors = _read_text(stream, path, b"", dim, count)
             else:
@@ -128,7 +126,6 @@ def _read_text(
     line = 1 if count is None else 2
     for block in _whole_lines(stream, first):
         names, matrix = _parsed_fast(block, dim) or _parsed_line_by_line(block, dim, path, line)
-        check_finite(names, matrix, f"{path}, line", line)
         words += names
         matrices.append(matrix)
         line += block.count(b"\n")
@@ -190,25 +187,6 @@ def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) ->
         return words, np.array([[float(text) for text in row] for row in rows]).astype(np.float32)
 
 
-def check_finite(words: Sequence[str], vectors: NDArray[np.floating], location: str, first: int = 1) -> None:
-    """Raise InputError if vectors (words, dim) contain a NaN or an infinity; names location, row and word.
-
-    Args:
-        words: one per row.
-        vectors: float (words, dim).
-        location: prefix of a row's location, followed by its number.
-        first: number of the first row.
-    """
-    for start in range(0, len(vectors), _ROWS_PER_BLOCK):
-        finite = np.isfinite(vectors[start : start + _ROWS_PER_BLOCK])
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            word, value = words[start + row], vectors[start + row, column]
-            raise InputError(
-                f"{location} {first + start + row}: the vector of {word!r} holds {value}, expected a finite number"
-            )
-
-
 def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
     """The SHA-256 of words and vectors, for vectors that are not in one file."""
     digest = hashlib.sha256("\n".join([str(vectors.shape), *words]).encode("utf-8", "surrogatepass"))
@@ -219,10 +197,7 @@ def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
 
 def _read_binary(stream: "_Stream", path: Path, count: int, dim: int) -> tuple[list[str], NDArray[np.float32]]:
     words: list[str] = []
-    try:
-        vectors = np.empty((count, dim), "<f4")
-    except (MemoryError, ValueError) as error:
-        raise InputError(f"{path}, line 1: the header declares {count} vectors of {dim} numbers ({error})") from error
+    vectors = np.empty((count, dim), "<f4")
     rest = b""
     while len(words) < count:
         chunk = stream.read(BLOCK)
@@ -231,23 +206,16 @@ def _read_binary(stream: "_Stream", path: Path, count: int, dim: int) -> tuple[l
                 f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, the file ends inside vector "
                 f"{len(words) + 1}; is it complete?"
             )
-        rest = _take_binary(rest + chunk, words, vectors, path)
-    if extra := len((rest + stream.read()).strip(b"\n")):
-        raise InputError(
-            f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, {extra} bytes follow after them"
-        )
-    check_finite(words, vectors, f"{path}, vector")
+        rest = _take_binary(rest + chunk, words, vectors)
     return words, vectors.astype(np.float32, copy=False)
 
 
-def _take_binary(data: bytes, words: list[str], vectors: NDArray[np.float32], path: Path) -> bytes:
+def _take_binary(data: bytes, words: list[str], vectors: NDArray[np.float32]) -> bytes:
     """Add the complete records of the data to words and vectors; return the rest of the data."""
     start = 0
     size = vectors.itemsize * vectors.shape[1]
     for row in range(len(words), len(vectors)):
         space = data.find(b" ", start)
-        if space < 0 and len(data) - start > LONGEST_LINE:
-            raise InputError(f"{path}, vector {row + 1}: expected a word, a space and numbers, found no space")
         if space < 0 or len(data) - space <= size:
             break
         # word2vec.c ends each vector with a line break

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.box_cells import box_weights, covered

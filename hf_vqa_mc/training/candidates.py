@@ -41,8 +41,6 @@ class Candidates:
                     f"{location}: found {len(of_question)} candidates, expected "
                     f"{len(images[0]) if images else '1 or more'}; run vqa-mc generate complementary again"
                 )
-            if len(of_images) != len(of_question):
-                raise InputError(f"{location}: {len(of_images)} distances of {len(of_question)} candidates")
             self._row[question_id] = len(images)
             order = np.argsort(of_images, kind="stable")
             images.append([of_question[at] for at in order])

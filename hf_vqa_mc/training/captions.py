@@ -6,7 +6,6 @@ from pathlib import Path
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items
-from hf_vqa_mc.models.open_ended_texts import is_unicode
 
 
 def captions_in(path: Path) -> Iterator[tuple[str, str]]:
@@ -19,11 +18,6 @@ def captions_in(path: Path) -> Iterator[tuple[str, str]]:
             if isinstance(image, bool) or not isinstance(image, int | str) or not isinstance(caption, str):
                 raise InputError(
                     f"{path}, annotations, record {number}: {shown(record)}; expected image_id and caption"
-                )
-            if not is_unicode(caption):
-                raise InputError(
-                    f"{path}, annotations, record {number}: the caption has half a surrogate pair: "
-                    f"{shown(caption)}; correct or remove it"
                 )
             yield str(image), caption
             number += 1

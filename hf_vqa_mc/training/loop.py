@@ -16,8 +16,9 @@ from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.extraction.model_files import quiet
-from hf_vqa_mc.io.atomic_file import check_outside, write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
@@ -285,11 +286,8 @@ class _Run:
         """Score the test split with the best checkpoint, once; return the final training.json."""
         folder, material = self.settings.output / BEST, self.material
         model, _ = load_checkpoint(folder)
-        try:
-            before = read_json(folder / RECORD)
-            results = dict(before["results"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(folder, error) from error
+        before = read_json(folder / RECORD)
+        results = dict(before["results"])
         also = dict(before.get("also_tested") or {})
         is_written = (self.settings.output / PREDICTIONS).exists()
         lacking = [name for name in material.also_tested if name not in also or not self._predictions(name).exists()]

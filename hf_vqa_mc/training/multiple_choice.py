@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.candidate_kernels import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores

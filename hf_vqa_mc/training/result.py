@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import MissingExtra
-from hf_vqa_mc.io.atomic_file import replaced_file
+from hf_vqa_mc.io.atomic import replaced_file
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy_table
 from hf_vqa_mc.training.run_folder import BEST, copy_checkpoint

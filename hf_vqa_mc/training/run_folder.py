@@ -9,10 +9,10 @@
 """
 
 import contextlib
-import errno
 import json
 import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -20,15 +20,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import AcquireReturnProxy, FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import in_plain_words, umask, write_bytes
-from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder, remove_leftovers
+from hf_vqa_mc.io.atomic import locked, new_folder, remove_leftovers, write_bytes
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.models.vqa_processor import checkpoint_folder
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -73,15 +72,16 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         check_run_folder(path)
-        self._lock = lock_folder(path, "training").lock
+        self._locked = contextlib.ExitStack()
+        self._locked.enter_context(lock_folder(path, "training"))
         for name in (BEST, LAST):
             remove_leftovers(path / name)
 
     def close(self) -> None:
         """Release the lock, and remove the folder if it is empty."""
-        self._lock.release()
-        if [one.name for one in self.path.iterdir()] == [".lock"]:
-            shutil.rmtree(self.path, ignore_errors=True)
+        self._locked.close()
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
 
     @staticmethod
     def read(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
@@ -89,13 +89,7 @@ class RunFolder:
         folder = path / LAST
         if not folder.is_dir():
             return None
-        try:
-            state = State(**read_json(folder / STATE))
-            if not isinstance(state.settings, dict) or not isinstance(state.curve, list):
-                raise ValueError(f"{STATE} is not valid")
-            return state, load_file(folder / TENSORS)
-        except (OSError, ValueError, TypeError, SafetensorError) as error:
-            raise damaged(folder, error) from error
+        return State(**read_json(folder / STATE)), load_file(folder / TENSORS)
 
     def write(self, state: State, tensors: dict[str, "Tensor"]) -> None:
         """Write the state, the tensors and the log."""
@@ -119,30 +113,23 @@ class RunFolder:
         with new_folder(self.path / name, None) as new, _os_errors_of_safetensors():
             fill(new.tree)
             for file in new.tree.iterdir():
-                file.chmod(0o666 & ~umask())  # safetensors creates private files
+                file.chmod(new.tree.stat().st_mode & 0o666)  # safetensors creates private files
             new.publish()
 
 
-def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:
-    """Create and lock a folder, as a context manager; raises InputError if another process holds the lock."""
-    with in_plain_words(path):
-        path.mkdir(parents=True, exist_ok=True)
-        try:
-            return FileLock(path / ".lock").acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"--output {path}: another {work} writes there; wait, or choose another folder") from None
+def lock_folder(path: Path, work: str) -> contextlib.AbstractContextManager[None]:
+    """Create a folder, and lock it in the block; raises InputError if another process holds the lock."""
+    path.mkdir(parents=True, exist_ok=True)
+    return locked(path / ".lock", f"--output {path}: another {work} writes there; wait, or choose another folder")
 
 
 def check_run_folder(path: Path) -> None:
     """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a run."""
     if path.exists() and not path.is_dir():
         raise InputError(f"--output {path} is a file; give a folder")
-    if path.is_symlink() and not path.exists():
-        raise InputError(f"--output {path} is a broken link; give a folder")
     found = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
     if any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")):
-        found = [name for name in (BEST, LAST) if (path / name).is_symlink() or (path / name).is_file()]
-        found += [name for name in (LOG, PREDICTIONS) if (path / name).is_dir()]
+        return
     if found:
         raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; choose another folder")
 
@@ -218,20 +205,16 @@ def _public(settings: TrainingSettings) -> TrainingSettings:
 def config_of(checkpoint: str) -> str | None:
     """The config that a checkpoint was trained on, None if unknown; raises InputError if there is no checkpoint."""
     path = checkpoint_folder(checkpoint) / RECORD
-    try:
-        config = read_json(path).get("config")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return config if isinstance(config, str) else None
+    config: str | None = read_json(path).get("config") if path.is_file() else None
+    return config
 
 
 @contextlib.contextmanager
 def _os_errors_of_safetensors() -> Iterator[None]:
-    """Raise errors of safetensors for a full or read-only disk as OSError."""
+    """Raise what the operating system says to safetensors as OSError."""
     try:
         yield
     except SafetensorError as error:
-        for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS):
-            if os.strerror(number).lower() in str(error).lower():
-                raise OSError(number, os.strerror(number)) from error
+        if found := re.search(r"\(os error (\d+)\)", str(error)):
+            raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
         raise

@@ -14,8 +14,6 @@ from hf_vqa_mc.options import (
     POSITIVE,
     RUNNING,
     Check,
-    ReadOptions,
-    arguments,
     check_options,
     default_of,
     flag_of,
@@ -61,7 +59,7 @@ def defaults() -> dict[str, Any]:
 
 
 @settings
-class TrainingSettings(ReadOptions):
+class TrainingSettings:
     """Train a model, validate it on schedule, keep the best checkpoint and test it once.
 
     The same call resumes an interrupted run from its last validation. The recipe of multiple-choice models
@@ -279,7 +277,7 @@ class TrainingSettings(ReadOptions):
 
     def as_json(self) -> dict[str, Any]:
         """All settings as JSON values, with the effective recipe."""
-        given = arguments(self) | self.recipe._asdict()
+        given = vars(self) | self.recipe._asdict()
         return {
             name: list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
             for name, value in given.items()

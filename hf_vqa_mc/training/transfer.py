@@ -18,8 +18,9 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.io.atomic_file import check_folder, write_json
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.outputs import check_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.training.evaluation import predict
@@ -222,10 +223,5 @@ def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
 
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:
-    try:
-        found = read_json(path)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f"{path} is damaged; {remedy}")
+    found: dict[str, Any] = read_json(path)
     return found

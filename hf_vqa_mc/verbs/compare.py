@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes, frame_bytes
 
@@ -21,7 +21,7 @@ UNPAIRED = "runs of vqa-mc train are only listed; compare their checkpoints with
 
 
 @settings
-class CompareSettings(ReadOptions):
+class CompareSettings:
     """Compare two or more runs on the questions that all of them have.
 
     Each run has its mean score; against the baseline, the paired difference, the questions gained and lost, and tests.
@@ -185,7 +185,8 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     from hf_vqa_mc.evaluation.compared_runs import read_runs
     from hf_vqa_mc.evaluation.comparison import compared
     from hf_vqa_mc.evaluation.trained_runs import is_trained, trained_runs
-    from hf_vqa_mc.io.atomic_file import check_output_files, write_together
+    from hf_vqa_mc.io.atomic import write_together
+    from hf_vqa_mc.io.outputs import check_output_files
 
     outputs = {"--output": settings.output, "--changed": settings.changed}
     check_output_files(outputs, settings.runs, settings.overwrite)

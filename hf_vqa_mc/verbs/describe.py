@@ -175,14 +175,9 @@ def _read(settings: DescribeSettings, progress: Progress) -> "list[Data]":
 def _beginnings(path: Path) -> tuple[str, ...]:
     from hf_vqa_mc.text.normalisation import words
 
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"--beginnings {path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"--beginnings {path}: cannot be read ({error}); expected text, one beginning per line"
-        ) from error
+    if not path.is_file():
+        raise InputError(f"--beginnings {path}: no such file")
+    lines = path.read_text("utf-8").splitlines()
     found = tuple(dict.fromkeys(line.strip() for line in lines if words(line) and line.strip() != "none of the above"))
     if not found:
         raise InputError(f"--beginnings {path}: no beginnings; expected one per line, such as 'what color'")

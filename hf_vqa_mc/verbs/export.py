@@ -82,7 +82,7 @@ class ExportResult(Result):
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the tasks to another folder."""
-        from hf_vqa_mc.io.atomic_file import check_outside
+        from hf_vqa_mc.io.outputs import check_outside
 
         check_outside(Path(path) / self.questions.name, "output", self.settings.paths)
         return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent, overwrite).files
@@ -108,7 +108,7 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
             output exists and is not an export.
     """
     from hf_vqa_mc.benchmarks.questions import presented_questions
-    from hf_vqa_mc.io.atomic_file import check_outside
+    from hf_vqa_mc.io.outputs import check_outside
 
     benchmark = settings.read(progress)
     questions = presented_questions(benchmark, settings.name, settings.hide_answers)

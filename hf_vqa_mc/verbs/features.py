@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ExecutorOptions, ReadOptions, arguments, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ExecutorOptions, option, settings, verb
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -20,7 +20,7 @@ SHARE_IMAGES = 5_000
 
 
 @settings
-class FeaturesSettings(ExecutorOptions, ReadOptions):
+class FeaturesSettings(ExecutorOptions):
     """Compute the image features of a dataset once, for training to read.
 
     Runs on the GPU (in bfloat16) if there is one. After an interruption, the same call computes only what is missing.
@@ -107,7 +107,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
     if settings.executor != "local":
         _encode_on_cluster(settings, config, rows, progress)
-    given = {**arguments(settings), "config": config, "rows": rows, "progress": progress}
+    given = {**vars(settings), "config": config, "rows": rows, "progress": progress}
     for name in ("executor", "address"):
         given.pop(name)
     if (path := given.pop("regions")) is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, ReadOptions, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import SEED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.tables import check_suffix
 
@@ -21,7 +21,7 @@ _ANSWERS = ("target", "answer", "multiple_choice_answer")
 
 
 @settings
-class GenerateComplementarySettings(ReadOptions):
+class GenerateComplementarySettings:
     """Find similar images with a different answer, as for VQA2: candidates for annotators to choose from.
 
     One record per question: candidate images, sorted by the probability of a different answer; their distances; that
@@ -139,7 +139,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
         read_instances,
     )
     from hf_vqa_mc.extraction.store import ImageFeatures
-    from hf_vqa_mc.io.atomic_file import write_together
+    from hf_vqa_mc.io.atomic import write_together
 
     _check_files(settings)
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
@@ -167,7 +167,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
 
 def _check_files(settings: GenerateComplementarySettings) -> None:
     """Raise InputError unless the files can be written without replacing an input."""
-    from hf_vqa_mc.io.atomic_file import check_output_files
+    from hf_vqa_mc.io.outputs import check_output_files
 
     inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
     inputs += [settings.answers] if settings.answers else []

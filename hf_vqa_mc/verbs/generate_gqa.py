@@ -11,7 +11,6 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import (
     Check,
-    ReadOptions,
     default_of,
     flag_of,
     option,
@@ -35,7 +34,7 @@ _OF_SETS = ("keep_splits", "depth", "indirect", "by_category", "most")
 
 
 @settings
-class GenerateGqaSettings(GqaSettings, ReadOptions):
+class GenerateGqaSettings(GqaSettings):
     """Generate questions from scene graphs: with programs, references, entailment and balanced answers.
 
     Then `vqa-mc build gqa --data-dir OUTPUT --word-vectors corpus` gives each question decoys. With --latin,
@@ -173,8 +172,7 @@ def _write_sets(
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.engines.gqa.crossed import crossed_questions
     from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-    from hf_vqa_mc.io.atomic_file import check_outside
-    from hf_vqa_mc.io.atomic_folder import check_output
+    from hf_vqa_mc.io.outputs import check_output, check_outside
     from hf_vqa_mc.sources import SOURCES
     from hf_vqa_mc.sources.source import as_generated
     from hf_vqa_mc.version import __version__

@@ -5,13 +5,13 @@ from pathlib import Path
 from hf_vqa_mc.engines.generated_folder import GeneratedResult
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import Frame, Report, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
 
 @settings
-class GenerateTdiucSettings(TdiucSettings, TdiucInputs, ReadOptions):
+class GenerateTdiucSettings(TdiucSettings, TdiucInputs):
     """Generate TDIUC's twelve types of questions from annotations of your own images.
 
     What COCO's files do not annotate is taken as absent: they must be complete for the images they list. Questions on

@@ -120,7 +120,8 @@ class JudgeResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write verdicts.csv and judge.json to a folder, without the replies."""
         from hf_vqa_mc.benchmarks.verdicts import write_verdicts
-        from hf_vqa_mc.io.atomic_file import check_folder, write_json
+        from hf_vqa_mc.io.atomic import write_json
+        from hf_vqa_mc.io.outputs import check_folder
 
         folder = Path(path)
         check_folder(folder, "path")

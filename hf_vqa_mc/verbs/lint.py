@@ -159,7 +159,7 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
     """
     from hf_vqa_mc.dataset.loading import NoChoices
     from hf_vqa_mc.descriptions.linting import lint_benchmark, read_known
-    from hf_vqa_mc.io.atomic_file import check_output_file
+    from hf_vqa_mc.io.outputs import check_output_file
 
     if settings.output is not None:
         check_output_file(settings.output, "--output", settings.inputs, settings.overwrite)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, arguments, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.training.evaluation import PredictResult
@@ -19,7 +19,7 @@ def default_output(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class PredictSettings(ReadOptions):
+class PredictSettings:
     """Answer the questions of a dataset with a trained model.
 
     With several processes (torchrun or accelerate launch, -m hf_vqa_mc predict ...), each scores a share.
@@ -75,4 +75,4 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
     config, rows = readable_rows(settings.dataset, settings.config)
-    return predict_split(**{**arguments(settings), "config": config}, progress=progress, rows=rows)
+    return predict_split(**{**vars(settings), "config": config}, progress=progress, rows=rows)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SHOWN_AS = "Output"
 OF_COUNTEREXAMPLES = frozenset(
-    ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite", "max_unpacked")
+    ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite")
 )
 """Options that apply to ``--counterexamples``."""
 OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attentions"}
@@ -162,7 +162,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | C
         InputError: the benchmark, predictions, attention maps or counter-examples cannot be used.
     """
     from hf_vqa_mc.dataset.loading import NoChoices
-    from hf_vqa_mc.io.atomic_file import check_output_files
+    from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
@@ -212,7 +212,7 @@ def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesR
     """The page of counter-examples, written if wanted."""
     from hf_vqa_mc.dataset.loading import load_splits
     from hf_vqa_mc.extraction.dataset_images import find_images
-    from hf_vqa_mc.io.atomic_file import write_together
+    from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.counterexamples import CounterexamplesResult, explained_questions
 

@@ -136,7 +136,8 @@ class PushResult(Result):
         """Write the files to a folder, as they are sent."""
         from shutil import copyfile
 
-        from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
+        from hf_vqa_mc.io.atomic import new_folder
+        from hf_vqa_mc.io.outputs import FolderKind
 
         with new_folder(Path(path), FolderKind("vqa-mc push"), overwrite) as new:
             for file in self.shipment.files:

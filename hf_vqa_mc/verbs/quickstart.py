@@ -290,7 +290,7 @@ def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
     Vectors trained on easy-VQA's 27 words hardly distinguish its colours (cosines of 0.98 to 1.00): MLP-IQA's accuracy
     on held-out colours is 71% with them and 91% with these.
     """
-    from hf_vqa_mc.io.atomic_file import write_bytes
+    from hf_vqa_mc.io.atomic import write_bytes
     from hf_vqa_mc.text.normalisation import words
 
     train = built.load(SHOWN)["train"]

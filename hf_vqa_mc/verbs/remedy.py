@@ -226,7 +226,7 @@ class RemedyResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
         from hf_vqa_mc.benchmarks import check_output
-        from hf_vqa_mc.io.atomic_file import published
+        from hf_vqa_mc.io.atomic import published
         from hf_vqa_mc.remedies.remedied import Remedied
 
         check_output(self.settings.dataset, Path(path), overwrite)
@@ -251,7 +251,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.benchmarks import check_output
     from hf_vqa_mc.benchmarks.writing import check_config
     from hf_vqa_mc.decoys.settings import Settings
-    from hf_vqa_mc.io.atomic_file import check_outside, publish_together
+    from hf_vqa_mc.io.atomic import publish_together
+    from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
     from hf_vqa_mc.remedies.prune import prune

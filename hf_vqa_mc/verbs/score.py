@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.metrics.scored import Scored
-from hf_vqa_mc.options import ReadOptions, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
@@ -30,7 +30,7 @@ PREDICTIONS = (
 
 
 @settings
-class ScoreSettings(ReadOptions):
+class ScoreSettings:
     """Score a model's predictions exactly as the dataset's official program does.
 
     Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
@@ -192,7 +192,7 @@ class ScoreResult(Scored, Result):
             InputError: the dataset has no such files, the folder cannot be made, or one would replace what is read.
             OSError: the disk is full or read-only.
         """
-        from hf_vqa_mc.io.atomic_file import write_together
+        from hf_vqa_mc.io.atomic import write_together
 
         contents = self._official_contents(Path(folder), overwrite)
         write_together(contents, overwrite)
@@ -200,7 +200,8 @@ class ScoreResult(Scored, Result):
 
     def _official_contents(self, folder: Path, overwrite: bool) -> dict[Path, bytes]:
         """The content of each file in the folder; raises InputError unless they can be written there."""
-        from hf_vqa_mc.io.atomic_file import check_distinct, check_folder, check_output_file, json_bytes
+        from hf_vqa_mc.io.atomic import json_bytes
+        from hf_vqa_mc.io.outputs import check_distinct, check_folder, check_output_file
 
         output = self.settings.output
         files = {folder / name: json_bytes(content) for name, content in self.official_files().items()}
@@ -226,7 +227,8 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     Raises:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
-    from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, json_bytes, write_together
+    from hf_vqa_mc.io.atomic import json_bytes, write_together
+    from hf_vqa_mc.io.outputs import check_folder, check_output_file
     from hf_vqa_mc.metrics.score import checked_inputs, scored
 
     if settings.output is not None:

@@ -72,7 +72,8 @@ def study_create(settings: StudyOptions, progress: Progress) -> StudyCreateResul
         InputError: the dataset cannot be read, an image is missing, or the file exists.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+    from hf_vqa_mc.io.atomic import write_bytes
+    from hf_vqa_mc.io.outputs import check_output_file
     from hf_vqa_mc.studies.items import new_study
     from hf_vqa_mc.studies.study_file import new_content
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import ReadOptions, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
@@ -20,7 +19,7 @@ STEPS = ("from_scratch", "as_is", "fine_tuned")
 
 
 @settings
-class TransferSettings(ReadOptions):
+class TransferSettings:
     """Pretrain a model, test it on other datasets, fine-tune it on each, and test again (Chao et al. 2018, Table 6).
 
     The same call resumes an interrupted transfer. All configs, features and word vectors are checked first.
@@ -203,15 +202,14 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     tuned = paths if settings.fine_tuning_epochs is None else {**paths, "epochs": settings.fine_tuning_epochs}
     recipe = _recipe("--recipe", settings.recipe, given)
     fine_tuning = _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, tuned)
-    with reading(settings.max_unpacked or recipe.max_unpacked or fine_tuning.max_unpacked, progress):
-        done = transfer_model(
-            recipe,
-            fine_tuning,
-            targets=TARGETS if settings.targets is None else settings.targets,
-            from_scratch=settings.from_scratch,
-            image_data=settings.image_data,
-            progress=progress,
-        )
+    done = transfer_model(
+        recipe,
+        fine_tuning,
+        targets=TARGETS if settings.targets is None else settings.targets,
+        from_scratch=settings.from_scratch,
+        image_data=settings.image_data,
+        progress=progress,
+    )
     return TransferResult(settings, done)
 
 

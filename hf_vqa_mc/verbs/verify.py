@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ReadOptions, option, settings, verb
+from hf_vqa_mc.options import option, settings, verb
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @settings
-class VerifySettings(ReadOptions):
+class VerifySettings:
     """Recompute an audit and compare it with its audit.json, one line per check.
 
     Rows, counts and heuristics must be equal; the gains of trained probes must be within their 95% intervals. Exits

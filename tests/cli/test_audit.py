@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
-from hf_vqa_mc.io.manifest import MANIFEST
+from hf_vqa_mc.io.outputs import MANIFEST
 from tests.audits.planted import planted
 
 

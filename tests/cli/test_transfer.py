@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import hf_vqa_mc as vm
-from hf_vqa_mc.io.packed import most_unpacked
 from hf_vqa_mc.scoring.table import with_interval
 from hf_vqa_mc.verbs.transfer import TransferResult, TransferSettings
 from tests.training import toy_dataset, transfer_world
@@ -158,12 +156,6 @@ def test_the_help_names_an_example(transfer):
     code, out, _ = transfer("--help")
     assert code == 0
     assert "Example: vqa-mc transfer vqa_mc --features" in " ".join(out.split())
-
-
-def test_the_limit_of_packed_files_in_a_recipe_holds(monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.training.transfer.transfer", lambda *_, **__: {"most": most_unpacked(1)})
-    assert vm.transfer("vqa_mc", output="t", recipe={"max_unpacked": 3}).record == {"most": 3e9}
-    assert vm.transfer("vqa_mc", output="t", recipe={"max_unpacked": 3}, max_unpacked=2).record == {"most": 2e9}
 
 
 def test_saved_figures_have_no_folders_of_the_user(tmp_path):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.decoys import kind_number
-from hf_vqa_mc.io.manifest import MANIFEST
+from hf_vqa_mc.io.outputs import MANIFEST
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 
 ABOUT = {

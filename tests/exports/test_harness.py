@@ -5,8 +5,8 @@ import pytest
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.exports.harness import replaced_folder
-from hf_vqa_mc.io.atomic_file import replaced_file
-from hf_vqa_mc.io.manifest import MANIFEST
+from hf_vqa_mc.io.atomic import replaced_file
+from hf_vqa_mc.io.outputs import MANIFEST
 from tests.exports import small
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.extraction import store
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
-from hf_vqa_mc.io.atomic_file import new_file
+from hf_vqa_mc.io.atomic import new_file
 from tests.extraction.tiny_models import noise
 
 

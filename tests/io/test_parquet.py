@@ -11,18 +11,12 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import packed, parquet
-from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.parquet import check_parquet
 from hf_vqa_mc.metrics.predictions import read_predictions
 
 ROWS = 5000
 LONG = "x" * 1000
 COLUMNS = {
-    "a text": pa.array([LONG] * ROWS),
-    "lists of texts": pa.array([[LONG]] * ROWS),
-    "records": pa.array([{"path": LONG}] * ROWS),
-    "bytes": pa.array([LONG.encode()] * ROWS),
-    "numbers": pa.array(range(ROWS)).take(pa.array([0] * 300 * ROWS)),
     "zeros": pa.array([b"\0" * 5_000_000]),
 }
 
@@ -39,8 +33,6 @@ def test_what_decodes_to_more_than_the_limit_is_refused(
     monkeypatch.setattr(parquet, "FREE_DECODED", 4_000_000)
     with pytest.raises(InputError, match=r"x: refused, its 0\.0 MB unpack to more than 0\.004 GB"):
         check_parquet(path, "x", size)
-    with reading(1):
-        check_parquet(path, "x", size)
 
 
 def test_rows_that_take_no_bytes_are_limited(tmp_path: Path) -> None:
@@ -48,15 +40,13 @@ def test_rows_that_take_no_bytes_are_limited(tmp_path: Path) -> None:
     with pq.ParquetWriter(tmp_path / "x.parquet", pa.schema({"x": pa.bool_()})) as file:
         for _ in range(5):
             file.write_table(pa.table({"x": rows}))
-    with pytest.raises(
-        InputError, match=r"x\.parquet: refused, its 0\.0 MB unpack to more than 1 GB; if you trust it"
-    ):
+    with pytest.raises(InputError, match=r"x\.parquet: refused, its 0\.0 MB unpack to more than 1 GB"):
         vm.read_benchmark(tmp_path / "x.parquet")
 
 
 def test_every_reader_of_parquet_refuses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, path = tmp_path / "folder", tmp_path / "x.parquet"
-    pq.write_table(pa.table({"question_id": range(ROWS), "answer": COLUMNS["a text"]}), path)
+    pq.write_table(pa.table({"question_id": range(ROWS), "answer": [LONG] * ROWS}), path)
     (tmp_path / "x.parquet.gz").write_bytes(gzip.compress(path.read_bytes()))
     folder.mkdir()
     (folder / "test.parquet").write_bytes(path.read_bytes())

@@ -166,7 +166,7 @@ def test_a_name_that_no_file_can_have_is_rejected_and_a_new_folder_is_not_left_b
     with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; shorten it or set --name"):
         score(path, annotations_path, name="x" * 300, official=tmp_path / "out")
     scored = score(path, annotations_path)
-    monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+    monkeypatch.setattr("hf_vqa_mc.io.atomic.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="no space left"):
         scored.save_official(tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -16,7 +16,6 @@ class Publisher:
     cuts: list[int] = field(default_factory=list)
     """the next responses break off after so many bytes, one number per response"""
     knows_ranges: bool = True
-    miscounts: bool = False
     """answers a range with the next byte's"""
     address: str = ""
     requests: list[tuple[str, str | None]] = field(default_factory=list)
@@ -44,7 +43,6 @@ def serving(publisher: Publisher) -> Iterator[Publisher]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            first += first > 0 and publisher.miscounts
             self.send_response(206 if first else 200)
             if first:
                 self.send_header("Content-Range", f"bytes {first}-{len(content) - 1}/{len(content)}")

@@ -1,7 +1,6 @@
 """Counting answers, their entropy, and repeated ids, independent of the pieces that rows come in."""
 
 import math
-from array import array
 from collections import Counter
 
 import hypothesis.strategies as st
@@ -17,7 +16,6 @@ from hf_vqa_mc.sources.open_ended import (
     grouped,
     mean_entropy,
     most_frequent,
-    repeated,
     type_table,
 )
 
@@ -54,9 +52,3 @@ def test_equally_frequent_answers_are_sorted_by_name():
     assert most_frequent(Counter(b=2, a=2, c=3), 2) == [["c", 3], ["a", 2]]
     table = type_table("Answers", "type", {"x": Counter(a=1), "y": Counter(a=2, b=2)})
     assert table["rows"] == [["y", 4, 2, "a", 1.0], ["x", 1, 1, "a", 0.0]]
-
-
-@given(st.lists(st.text(max_size=3), max_size=60))
-def test_ids_that_occur_twice_are_suspected_and_no_others(ids):
-    hashes = array("q", map(hash, ids))
-    assert repeated(hashes) == {hash(one) for one, times in Counter(ids).items() if times > 1}

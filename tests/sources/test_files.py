@@ -151,14 +151,3 @@ def test_a_folder_under_the_name_of_a_file_is_not_taken_for_it(tmp_path: Path) -
     (tmp_path / TELLING).mkdir()
     fixtures.write_visual7w(tmp_path / TELLING)  # as some unpack question_answers.json.zip
     assert read_triplets("visual7w", tmp_path).num_rows == 80
-
-
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = fixtures.write_visual7w(tmp_path)
-
-    def refuse(self: Path, *_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(self))
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(InputError, match=rf"{path}: cannot be read \(Permission denied\)"):
-        read_triplets("visual7w", tmp_path)

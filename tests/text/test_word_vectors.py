@@ -163,23 +163,13 @@ def test_files_longer_than_a_block_are_read_whole_and_lines_counted(tmp_path):
         (b"cat 1 2 3\ndog 1 2 3 4\n", "line 2: expected a word and 3 numbers, found 4"),
         (b"cat 1 2 3\n\ndog 1 2 3\n", "line 2: expected a word and 3 numbers, found 0"),
         (b"cat 1 2 3\ndog 1 two 3\n", "line 2: expected a number, found b'two'"),
-        (b"cat 1 2 3\ndog 1 nan 3\n", "line 2: the vector of 'dog' holds nan"),
-        (b"cat 1 2 3\ndog 1 2 -inf\n", "line 2: the vector of 'dog' holds -inf"),
-        (b"cat 1 2 3\ndog 1 2 1e99\n", "line 2: the vector of 'dog' holds inf"),
-        (b"3 2\ncat 1 2\ndog 1 nan\n", "line 3: the vector of 'dog' holds nan"),
         (b"3 2\ncat 1 2\ndog 1 2\n", r"header \(line 1\) declares 3 vectors, the file holds 2"),
         (b"1 2\ncat 1 2\ndog 1 2\n", r"header \(line 1\) declares 1 vectors, the file holds 2"),
         (b"2 3\ncat 1 2\ndog 1 2\n", "line 2: expected a word and 3 numbers, found 2"),
-        (b"0 3\n", "line 1: the header declares 0 vectors"),
-        (b"3 0\n", "line 1: the header declares 3 vectors of 0 numbers"),
         (b"3 2\n", "declares 3 vectors"),
         (binary()[:-2], "declares 7 vectors of 4 numbers, the file ends inside vector 7"),
         (binary()[: len(binary()) // 2], "ends inside vector 4"),
         (binary().replace(b"7 4", b"8 4"), "declares 8 vectors of 4 numbers, the file ends inside vector 8"),
-        (binary().replace(b"7 4", b"6 4"), "declares 6 vectors of 4 numbers, 19 bytes follow"),
-        (binary().replace(b"7 4", b"99999999999999 4"), "line 1: the header declares 99999999999999 vectors"),
-        (binary(numbers=np.where(NUMBERS == NUMBERS[4, 2], np.float32("nan"), NUMBERS)), "vector 5.*holds nan"),
-        (b"9 9\n" + bytes(2_000_000), "vector 1: expected a word, a space and numbers, found no space"),
         (gzip.compress(glove())[:-9], "damaged or truncated"),
         (lzma.compress(glove())[:-20], "damaged or truncated"),
         (b"\x1f\x8b not gzip", "damaged or truncated"),
@@ -202,14 +192,9 @@ def test_a_zip_with_several_files_asks_which_one(tmp_path):
         load_word_vectors(str(tmp_path / "glove.6B.zip"))
 
 
-def test_a_missing_file_suggests_near_names(tmp_path):
-    saved(tmp_path, glove(), "glove.6B.100d.txt")
-    with pytest.raises(InputError, match=r"no such file; did you mean glove\.6B\.100d\.txt\?"):
-        load_word_vectors(str(tmp_path / "glove.6B.100.txt"))
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"no such file; expected a word2vec, GloVe or \.kv file, or corpus"):
         load_word_vectors(str(tmp_path / "nofile.txt"))
-    with pytest.raises(InputError, match="there is no folder"):
-        load_word_vectors(str(tmp_path / "nowhere" / "glove.txt"))
     with pytest.raises(InputError, match="expected a file, this is a folder"):
         load_word_vectors(str(tmp_path))
 

@@ -414,9 +414,9 @@ def test_missing_optimizer_state_is_reported(settings):
 
 @pytest.mark.slow
 def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings, monkeypatch):
-    from hf_vqa_mc.io import atomic_folder
+    from hf_vqa_mc.io import atomic
 
-    monkeypatch.setattr(atomic_folder, "exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "exchange", lambda one, other: False)
     args = settings()
     first = train(args)
     left = args.output / ".last.abcdefgh.partial"

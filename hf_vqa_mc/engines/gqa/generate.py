@@ -21,7 +21,8 @@ from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import check_outside, write_json
+from hf_vqa_mc.io.atomic import write_json
+from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.source import STATISTICS

@@ -16,7 +16,6 @@ from hf_vqa_mc.io.records import Records, check_texts, read_records
 from hf_vqa_mc.sources.files import Files, PublishedFile
 
 NO_BOX = (0, 0, 0, 0)
-LARGEST = 1_000_000  # The largest plausible width, height or position of a box, in pixels.
 
 Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
 
@@ -47,19 +46,13 @@ class RawGraph:
 
 def _pixels(records: Records, name: str) -> list[int]:
     """A column of numbers of pixels, rounded."""
-    records.checked(
-        name, lambda value: type(value) in (int, float) and -LARGEST <= value <= LARGEST, "a number of pixels"
-    )
+    records.checked(name, lambda value: type(value) in (int, float), "a number of pixels")
     return [int(value + 0.5) if value >= 0 else -int(0.5 - value) for value in records.column(name)]
 
 
 def _size(image: Records) -> tuple[int, int]:
     """Width and height of the one image."""
-    sizes = {name: _pixels(image, name)[0] for name in ("width", "height")}
-    for name, value in sizes.items():
-        if value < 1:
-            raise image.unexpected(0, name, f"the image's {name} in pixels", value)
-    return sizes["width"], sizes["height"]
+    return _pixels(image, "width")[0], _pixels(image, "height")[0]
 
 
 def _boxes(records: Records) -> list[Box]:
@@ -77,18 +70,11 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one.
 
     Raises:
-        InputError: as ``object_items``; an image or object is not as GQA describes it; an image occurs twice.
+        InputError: as ``object_items``; an image or object is not as GQA describes it.
     """
-    seen: set[str] = set()
     for batch in object_items(file):
         for image_id, graph in batch:
-            location = f"{file.location}, image {image_id!r}"
-            if image_id in seen:
-                raise InputError(f"{location}: occurs twice; remove one")
-            seen.add(image_id)
-            yield _gqa_graph(image_id, graph, location)
-    if not seen:
-        raise InputError(f"{file.location}: expected scene graphs (image id: objects), found none")
+            yield _gqa_graph(image_id, graph, f"{file.location}, image {image_id!r}")
 
 
 def _gqa_graph(image_id: str, value: Any, location: str) -> RawGraph:  # noqa: ANN401  any JSON value
@@ -122,14 +108,11 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
     sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
     whole = files.has("scene_graphs.json")
     others = [] if whole else [_Aux(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
-    seen: set[str] = set()
     for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
-        location = record.location(0)
-        if image_id in seen:
-            raise InputError(f"{location}: occurs twice; remove one")
-        seen.add(image_id)
         if image_id not in sizes:
-            raise InputError(f"{location}: image_data.json lacks its size; use both files from the same release")
+            raise InputError(
+                f"{record.location(0)}: image_data.json lacks its size; use both files from the same release"
+            )
         graph = RawGraph(image_id, *sizes[image_id], {})
         _put_objects(graph, record.nested("objects"))
         if whole:
@@ -146,8 +129,6 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
             known = graph.objects.setdefault(subject, RawObject(subject, "", NO_BOX))
             known.relations.append((name, target))
         yield _merged(graph)
-    for other in others:
-        other.check_all_used(seen)
 
 
 def _ends(relations: Records) -> Records:
@@ -189,15 +170,6 @@ class _Aux:
                 )
             self._ahead[found[0]] = found[1]
         return self._ahead.pop(image_id)
-
-    def check_all_used(self, seen: set[str]) -> None:
-        """Raise InputError if there are records of images that objects.json does not have."""
-        left = next(iter(self._ahead), None) or next((image_id for image_id, _ in self._rest), None)
-        if left is not None:
-            why = "twice" if left in seen else "objects.json does not"
-            raise InputError(
-                f"{self._file.location}: it has image {left!r}, {why}; use both files from the same release"
-            )
 
 
 def _put_objects(graph: RawGraph, given: Records) -> list[str]:

@@ -27,7 +27,8 @@ from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions, settled, wi
 from hf_vqa_mc.engines.tdiuc.question import DOES_NOT_APPLY, NO, ORIGINS, SPLITS, Images, Made, Question
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import check_outside, write_json
+from hf_vqa_mc.io.atomic import write_json
+from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder

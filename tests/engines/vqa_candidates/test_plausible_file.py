@@ -6,7 +6,6 @@ import json
 import pytest
 
 from hf_vqa_mc.engines.vqa_candidates import read_plausible
-from hf_vqa_mc.engines.vqa_candidates.plausible_file import LONGEST_ANSWER
 from hf_vqa_mc.errors import InputError
 
 READ = {"1": ["yes", "no"], "2": ["cat"]}
@@ -32,12 +31,6 @@ def test_answers_are_read_without_the_spaces_around_them(tmp_path):
     assert read_plausible(path) == {"1": ["yes", "a\u00a0 cat"]}
 
 
-def test_the_longest_answer_is_read(tmp_path):
-    path = tmp_path / "plausible.json"
-    path.write_text(json.dumps({"1": ["x" * LONGEST_ANSWER]}))
-    assert read_plausible(path) == {"1": ["x" * LONGEST_ANSWER]}
-
-
 def test_packed_files_are_read(tmp_path):
     path = tmp_path / "plausible.json.gz"
     path.write_bytes(gzip.compress(json.dumps(READ).encode()))
@@ -47,19 +40,9 @@ def test_packed_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ('{"1": ["yes"], "1": ["no"]}', "'1' occurs twice"),
-        (
-            '[{"question_id": 1, "answers": ["a"]}, {"question_id": "1", "answers": ["b"]}]',
-            r"record\[1\]: .*occurs twice",
-        ),
         ('{"1": "yes"}', "'1', field 'answers': expected a list of text, found 'yes'"),
         ('{"1": ["yes", 2]}', "expected text, found 2"),
-        ('{"1": [" "]}', "expected text that is not empty"),
-        ('{"1": ["\\ud800"]}', "expected Unicode text"),
-        ('{"1": ["yes", "a\\nb"]}', "'1', field 'answers': expected one line of text"),
-        ('{"1": ["a\\u2028b"]}', "expected one line of text"),
-        ('{"1": ["a\\u001bb"]}', "expected one line of text"),
-        (json.dumps({"1": ["x" * (LONGEST_ANSWER + 1)]}), "expected 200 characters at most, found 'xx"),
+        ('{"1": [" "]}', "an answer is empty"),
         ('[{"answers": ["a"]}]', r"record\[0\], field 'question_id': it is missing"),
         (
             '[{"question_id": 1.5, "answers": ["a"]}]',
@@ -80,5 +63,5 @@ def test_malformed_files_are_refused_with_the_location(tmp_path, content, compla
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
         read_plausible(tmp_path / "none.json")
