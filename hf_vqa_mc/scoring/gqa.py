@@ -214,7 +214,7 @@ def _plausible(
     is_common = ["Common" in type_name for type_name in detailed]
     shares = []
     for name in ("valid", "plausible"):
-        lists = [record.get(name) if isinstance(record, RECORD) else None for record in records]
+        lists: list[Any] = [record.get(name) if isinstance(record, RECORD) else None for record in records]
         if not all(map(_are_texts, lists)):
             row = next(row for row, listed in enumerate(lists) if not _are_texts(listed))
             where = f"question {columns['question_ids'][row]!r}"
