@@ -57,7 +57,10 @@ def certificate(done: "Audit") -> dict[str, Any]:
     given = {name: public_name(str(value)) for name in FILES if (value := getattr(done.settings, name)) is not None}
     return {
         "revision": done.benchmark.revision,
-        "read_with": dict(done.benchmark.read_with),
+        "read_with": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in done.benchmark.read_with.items()
+        },
         "splits": split_hashes(done.benchmark),
         "settings": asdict(done.settings) | given,
         "word_vectors_sha256": done.word_vectors_sha256,

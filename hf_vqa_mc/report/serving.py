@@ -1,4 +1,4 @@
-"""A server of pages: those of studies, and of audits."""
+"""The server of a study's pages."""
 
 import socket
 from collections.abc import Callable
@@ -15,11 +15,10 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",  # addresses contain tokens
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co",  # which shows Spaces in a frame
+    "Content-Security-Policy": "frame-ancestors 'self'",
 }
 """Of every reply."""
 PORT = 7860
-"""The port that Spaces expect."""
 CLOSING = 5
 """Seconds that requests on their way have when the server ends."""
 

@@ -63,7 +63,8 @@ def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not
     data.write_bytes(other.read_bytes())
     result = run("verify", tmp_path / "second" / "audit.json", data)
     assert result.exit_code == 0, result.output
-    assert "limit=100" in result.stdout
+    given = "same          settings: probes=False, limit=100, choices=['options_here'], label=right"
+    assert result.stdout.splitlines()[0].startswith(given)
 
 
 @pytest.mark.slow
