@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.io.executors import ExecutorName
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
@@ -212,7 +211,7 @@ def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> 
 class ExecutorOptions:
     """Options of verbs whose work a Ray cluster can do."""
 
-    executor: ExecutorName = option(
+    executor: Literal["local", "ray"] = option(
         "local, or ray (extra ray): the nodes of a Ray cluster do the work.", default="local", panel=RUNNING
     )
     address: str | None = option(

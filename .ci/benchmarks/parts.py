@@ -1,4 +1,4 @@
-"""Builds and audits in parts of made-up triplets, time and memory: `python .ci/benchmarks/parts.py [MILLIONS ...]`.
+"""Builds in parts of made-up triplets, time and memory: `python .ci/benchmarks/parts.py [MILLIONS ...]`.
 
 Three fifths of the questions are unique, as in VQA v1; the others repeat one of 20,000.
 """
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,31 +33,27 @@ _BEGINNINGS = ("what color is the", "where is the", "how many", "what is next to
 def rows(sizes: tuple[float, ...] = SIZES) -> list[Row]:
     """Time and memory of each size, and growth of CPU time from the first to the last."""
     found: list[Row] = []
-    cpu: dict[tuple[str, float], float] = {}
+    cpu: dict[float, float] = {}
     for millions in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            for verb, (seconds, busy, gigabytes) in measured(Path(folder), int(millions * MILLION)):
-                cpu[verb, millions] = busy
-                what = f"{verb} of {millions:g} million triplets in parts, 2 threads"
-                found += [(what, seconds, "s", ""), ("CPU time of that", busy, "s", "")]
-                found.append(("peak memory of that", gigabytes, "GB", "< 8.6"))
+            seconds, cpu[millions], gigabytes = measured(Path(folder), int(millions * MILLION))
+        found += [(f"build of {millions:g} million triplets in parts, 2 threads", seconds, "s", "")]
+        found += [("CPU time of that", cpu[millions], "s", ""), ("peak memory of that", gigabytes, "GB", "< 8.6")]
     first, last = sizes[0], sizes[-1]
-    for verb in ("build", "audit"):
-        growth = cpu[verb, last] / cpu[verb, first] / (last / first)
-        found.append((f"CPU time of {verb} per triplet, {last:g} million / {first:g} million", growth, "", "< 1.3"))
-    return found
+    growth = cpu[last] / cpu[first] / (last / first)
+    return [*found, (f"CPU time per triplet, {last:g} million / {first:g} million", growth, "", "< 1.3")]
 
 
-def measured(folder: Path, n: int) -> Iterator[tuple[str, tuple[float, float, float]]]:
-    """The figures of `timed` for a build of ``n`` triplets and for an audit of the rows, without trained probes."""
+def measured(folder: Path, n: int) -> tuple[float, float, float]:
+    """The figures of `timed` for a build of ``n`` triplets."""
     write_triplets(folder / "triplets", n)
     options = ["--data-dir", "triplets", "--variants", "iou_qou", "--word-vectors", "vectors.txt", "--workers", "2"]
-    yield "build", timed(folder, "build", "triplets", "--largest-part", str(LARGEST_PART), *options)
+    figures = timed(folder, "build", "triplets", "--largest-part", str(LARGEST_PART), *options)
     built = json.loads((folder / "vqa_mc" / "statistics.json").read_text())
     splits = built["sources"]["triplets"]["configs"]["triplets_iou_qou"]["splits"]
     if sum(split["rows"] for split in splits.values()) != n:
         raise SystemExit(f"parts: {n} triplets, {splits}")
-    yield "audit", timed(folder, "audit", "vqa_mc", "--no-probes", "--largest-part", str(2 * LARGEST_PART))
+    return figures
 
 
 def timed(folder: Path, *command: str) -> tuple[float, float, float]:

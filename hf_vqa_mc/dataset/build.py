@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -13,19 +13,25 @@ from hf_vqa_mc.dataset.build_inputs import VariantInputs, check_unfinished, divi
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
-from hf_vqa_mc.dataset.part_builds import Parts, build_parts, images_of_parts
-from hf_vqa_mc.dataset.parts import UPLOAD
-from hf_vqa_mc.dataset.remote_folder import check_remote, write_remote
+from hf_vqa_mc.dataset.parts import (
+    STATE,
+    ClusterSearch,
+    Plan,
+    build_parts,
+    check_remote,
+    images_of_parts,
+    stored_vectors,
+    write_remote,
+)
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.distributed_search import DistributedSearch
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.executors import open_executor
+from hf_vqa_mc.io import cluster
+from hf_vqa_mc.io.cluster import Storage, check_url, is_url
 from hf_vqa_mc.io.outputs import check_output
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage, check_url, is_url
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
 from hf_vqa_mc.sources.source import OpenEnded, Source, open_source
@@ -78,54 +84,59 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
-    replaces = _check_output(location, source, settings)
+    _check_output(location, source, settings)
     with_choices = named is None or bool(named)
     if configs is None and source.open_ended:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
         with_choices = not configs or source.has_triplets(opened.files)
     readings = [Reading(config, opened.files) for config in configs or ()]
     _check_embedding(readings, settings)
+    on_cluster = settings.executor == "ray"
     with ExitStack() as stack:
-        executor = stack.enter_context(open_executor(settings.executor, settings.address, settings.workers))
+        if on_cluster:
+            stack.enter_context(cluster.connected(settings.address))
+        elif settings.workers:
+            cluster.use_threads(settings.workers)
         work: Storage | None = None
-        if with_choices and settings.uses_work:
-            work = stack.enter_context(work_folder(opened, named, settings, location))
+        plan: Plan | None = None
         made: VariantInputs | None = None
-        parts: Parts | None = None
-        search: DistributedSearch | None = None
         pictured = [distinct_images(reading.config, opened.files) for reading in readings if settings.images]
-        if work and settings.largest_part:
-            divided(opened, named, settings, work, progress)
-            pictured += images_of_parts(work) if settings.images else []
+        if with_choices and settings.largest_part:
+            work = stack.enter_context(work_folder(opened, named, settings, location))
+            plan = divided(opened, named, settings, work, progress)
+            pictured += images_of_parts(work, plan) if settings.images else []
         elif with_choices:
             made = gather(opened, named, settings, progress)
-            search = DistributedSearch(work, executor, progress) if work else None
             pictured.append(made.triplets.select(["image_id", "image_file"]))
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
-        if work and settings.largest_part:
-            parts = build_parts(source.name, work, executor, progress)
+        entries: dict[str, dict[str, Any]] = {}
+        files: list[tuple[str, str]] = []
+        if work and plan:
+            entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
+        search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
         variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
         write = partial(
             write_folder,
             source=source.name,
             variants=build_variants(*variants) if variants else (),
-            placed=parts.entries if parts else {},
+            placed=entries,
             about=about_source(source),
-            made_with=_made_with(made, parts, settings),
+            made_with=_made_with(made, work, plan, settings),
             open_ended=readings,
             images=images,
             embed_images=settings.embed_images,
             overwrite=settings.overwrite,
             progress=progress,
         )
-        place = partial(parts.copy_to, progress=progress) if parts else _nothing
+
+        def place(folder: Storage) -> None:
+            for number, (name, new_name) in enumerate(files):
+                progress("copying parts", number, len(files))
+                cast("Storage", work).copy(name, folder, new_name)
+
         if is_url(location):
-            if work:
-                work.write_json(UPLOAD, location)
-            inventory = write_remote(Storage(location), source.name, write, place, replaces)
-        else:
-            inventory = write(Path(location), place=lambda tree: place(Storage(str(tree))))
-    return inventory
+            return write_remote(Storage(location), source.name, write, place, settings.overwrite)
+        return write(Path(location), place=lambda tree: place(Storage(str(tree))))
 
 
 def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> None:
@@ -136,18 +147,17 @@ def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> No
         )
 
 
-def _made_with(made: VariantInputs | None, parts: Parts | None, settings: BuildSettings) -> dict[str, Any]:
+def _made_with(
+    made: VariantInputs | None, work: Storage | None, plan: Plan | None, settings: BuildSettings
+) -> dict[str, Any]:
     if made:
         return made_with(settings.decoys, made.settings, made.triplets.num_rows, made.vectors, made.orig_made)
-    if parts is None:
+    if work is None or plan is None:
         return made_with()
-    found = made_with(settings.decoys, parts.settings, sum(parts.plan.rows), parts.vectors)
+    vectors = stored_vectors(work.location, work.read(STATE)) if plan.has_vectors else None
+    found = made_with(settings.decoys, Settings(**plan.settings), sum(plan.rows), vectors)
     found["settings"]["largest_part"] = settings.largest_part
     return found
-
-
-def _nothing(folder: Storage) -> None:
-    """The files of no parts."""
 
 
 def about_source(source: Source) -> dict[str, str]:
@@ -189,30 +199,18 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     return variants, chosen
 
 
-def _check_output(location: str, source: Source, settings: BuildSettings) -> bool:
-    """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it.
-
-    Returns:
-        Whether it may be replaced: also if the same command was interrupted while it uploaded to an object store.
-    """
+def _check_output(location: str, source: Source, settings: BuildSettings) -> None:
+    """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
     check_url("--output", location)
     _check_folder_name(PurePath(location).name)
-    if settings.uses_work or source.stream:
+    if settings.largest_part or source.stream:
         work_location(settings, location)
-    if not settings.uses_work:
+    if not settings.largest_part:
         check_unfinished(source, location)
-    if not is_url(location):
+    if is_url(location):
+        check_remote(Storage(location), source.name, settings.overwrite)
+    else:
         check_output(Path(location), BUILT, settings.overwrite)
-        return settings.overwrite
-    output = Storage(location)
-    replaces = settings.overwrite or (output.exists() and _uploads_to(location, work_location(settings, location)))
-    check_remote(output, source.name, replaces)
-    return replaces
-
-
-def _uploads_to(location: str, work: Storage) -> bool:
-    """Whether an interrupted build began to upload to a location, and no other one."""
-    return work.exists(UPLOAD) and work.read_json(UPLOAD) == location
 
 
 def _check_folder_name(name: str) -> None:

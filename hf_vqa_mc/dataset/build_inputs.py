@@ -15,29 +15,26 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
-from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, UPLOAD, VECTORS, divide, make_plan, put_vectors, read_part
+from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, VECTORS, Plan, divide, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.dataset.variants import needs_word_vectors, uses_word_vectors, variants_of
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.distributed_search import QUESTIONS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.cluster import Storage, check_url, contains, is_url
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage, check_url, contains, is_url
 from hf_vqa_mc.options import subset
+from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.source import OpenedSource, Source
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import code_state
 
 LOG = logging.getLogger(__name__)
-FINISHED: dict[str, Any] = {}
-"""State of a build whose work folder is being removed."""
-OWN = re.compile(
-    rf"({'|'.join(map(re.escape, (STATE, PLAN, VECTORS, PRIORS, UPLOAD)))}|part-\d{{5,}}|{QUESTIONS}.*)"
-    r"(\.[0-9a-f]{32}\.partial)?"
+_OWN = re.compile(
+    rf"({'|'.join(map(re.escape, (STATE, PLAN, VECTORS, PRIORS)))}|part-\d{{5,}})(\.[0-9a-f]{{32}}\.partial)?"
 )
 """Names of the files and folders of a build in its work folder."""
 
@@ -145,25 +142,24 @@ def work_folder(
     given = json.loads(json.dumps({**asdict(subset(settings, DecoySettings)), "plausible": None, **more}))
     del given["word_vectors"]  # a path, compared by its content
     state = {name: fingerprint(part) for name, part in hashed.items()} | given
-    work.check_writable()
     with _locked(work):
         before = _state_of(work)
-        if before == FINISHED:
-            _remove(work)
-        elif before and (name := next((name for name in state if before.get(name) != state[name]), None)):
+        if before and (name := next((name for name in state if before.get(name) != state[name]), None)):
             values = f"{name} {shown(before.get(name))}, now {shown(state[name])}"
             raise InputError(
                 f"{work.path()} holds an unfinished build with {f'other {name}' if name in hashed else values}; "
                 "repeat that build, remove the folder, or give another one with --work"
             )
-        elif before:
+        if work.exists(PLAN):
             LOG.info("resuming the build in %s", work.path())
+        else:
+            _remove(work)  # nothing was finished, or a build was killed while it removed its files
         work.write_json(STATE, state)
         try:
             with resumable(work.path()):
                 yield work
         except InputError:
-            if not (work.exists(PLAN) or any(name.startswith(QUESTIONS) for name in work.names())):
+            if not work.exists(PLAN):
                 _remove(work)
             raise
         _remove(work)
@@ -183,8 +179,7 @@ def _locked(work: Storage) -> Iterator[None]:
             finally:
                 if not work.exists(STATE):
                     lock.unlink(missing_ok=True)
-                    with contextlib.suppress(OSError):  # other files, a link, a mount point
-                        lock.parent.rmdir()
+                    work.remove_if_empty()
     except Timeout:
         raise InputError(
             f"{work.path()}: another build uses this folder; wait for it, or give another --work"
@@ -192,9 +187,11 @@ def _locked(work: Storage) -> Iterator[None]:
 
 
 def _remove(work: Storage) -> None:
-    """Remove a build's own files; one that is killed meanwhile is recognized as finished."""
-    work.write_json(STATE, FINISHED)
-    work.remove_own(OWN, last=STATE)
+    """Remove a build's own files: the plan first, so that a build that is killed meanwhile can be repeated."""
+    own = [name for name in dict.fromkeys(name.partition("/")[0] for name in work.names()) if _OWN.fullmatch(name)]
+    for name in sorted(own, key=lambda name: (name == STATE) - (name == PLAN)):
+        work.remove(name)
+    work.remove_if_empty()
 
 
 def work_location(settings: BuildSettings, location: str) -> Storage:
@@ -217,7 +214,7 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
 def check_unfinished(source: Source, location: str) -> None:
     """Raise InputError if the default work folder of an output holds an unfinished build of the source."""
     work = Storage(f"{location.rstrip('/')}.work")
-    if work.exists(STATE) and (_state_of(work) or FINISHED).get("source") == source.name:
+    if work.exists(STATE) and (_state_of(work) or {}).get("source") == source.name:
         raise InputError(
             f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one; repeat "
             "that build, or remove the folder"
@@ -236,8 +233,8 @@ def _state_of(work: Storage) -> dict[str, Any] | None:
 
 def divided(
     opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, work: Storage, progress: Progress
-) -> None:
-    """Divide the triplets into ``work``, with a plan; what the same build did before an interruption is kept.
+) -> Plan:
+    """Divide the triplets into ``work``; what the same build did before an interruption is kept.
 
     Raises:
         InputError: as `gather`, or a variant forms closed answer sets; nothing is left in ``work``.
@@ -247,7 +244,7 @@ def divided(
     if closed:
         raise InputError(f"--largest-part cannot be used with {closed[0]}: closed sets are formed of all rows")
     if work.exists(PLAN):
-        return
+        return Plan(**work.read_json(PLAN))
     vectors = named_vectors(source, variants, settings, progress)
     stream = opened.stream(released_decoys=settings.decoys == "released")
     n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
@@ -262,7 +259,11 @@ def divided(
         vectors = load_word_vectors(vectors, partial(_sentences_of_parts, work, filled), method.seed, progress)
     if vectors is not None:
         put_vectors(work, vectors, words)
-    work.write_json(PLAN, asdict(make_plan(built, method, counts, vectors is not None)))
+    splits = [split for split in SPLITS if any(found[split] for found in counts)]
+    rows = [sum(found.values()) for found in counts]
+    plan = Plan(list(built), asdict(method), rows, splits, vectors is not None)
+    work.write_json(PLAN, asdict(plan))
+    return plan
 
 
 def _sentences_of_parts(work: Storage, parts: Sequence[int]) -> Iterator[list[str]]:

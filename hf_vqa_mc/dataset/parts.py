@@ -1,28 +1,30 @@
-"""Large builds: triplets are divided by image into parts, each part is built like a dataset of its own.
+"""Builds of large datasets: triplets are divided by image into parts, each built like a dataset of its own.
 
 ::
 
     WORK/state.json                                settings; hashes of inputs and code
     WORK/part-00000/triplets-00000.parquet ...     the triplets of some images (`divide`)
-    WORK/plan.json                                 settings and sizes; the division is complete (`plan_parts`)
     WORK/vectors.npz                               vectors of the words of the questions
+    WORK/plan.json                                 settings and sizes; the division is complete
     WORK/part-00000/CONFIG/train-00000-....parquet the rows of a part (`build_part`)
     WORK/part-00000/built.json                     statistics; the part is complete
     WORK/priors.parquet                            eq. 2, fitted on the training rows of all parts
-    WORK/upload.json                               upload of the dataset folder to an object store has begun
-    WORK/part-00000/measured.json                  accuracy of eq. 2 on the part's other rows (`measure_part`)
 
 Each file appears in one step, so an interrupted build resumes. Memory depends on the size of a part, time on the
 number of parts. The bytes of the result do not depend on the number of workers or on interruptions.
 """
 
 import io
+import logging
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path, PurePath, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,23 +32,37 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hf_vqa_mc.dataset.card import CARD
+from hf_vqa_mc.dataset.croissant import CROISSANT
+from hf_vqa_mc.dataset.folder import write_variant
+from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory
+from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
+from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
+from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
+from hf_vqa_mc.decoys.word_bags import QuestionGroups
+from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.io import cluster
+from hf_vqa_mc.io.cluster import Storage
+from hf_vqa_mc.io.manifest import MANIFEST, files_in
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.io.storage import Storage
 from hf_vqa_mc.schema import SPLITS
-from hf_vqa_mc.sources.source import Stream
+from hf_vqa_mc.sources.source import Stream, source_of
 from hf_vqa_mc.sources.table import in_split_order
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 
-STATE, PLAN, VECTORS, UPLOAD = "state.json", "plan.json", "vectors.npz", "upload.json"
-PRIORS, BUILT, MEASURED = "priors.parquet", "built.json", "measured.json"
+T = TypeVar("T")
+STATE, PLAN, VECTORS, PRIORS, BUILT = "state.json", "plan.json", "vectors.npz", "priors.parquet", "built.json"
 BUFFER_BYTES = 10**9
 """Triplets, as Arrow data, that are divided at a time."""
 BASE_BYTES, BYTES_PER_TRIPLET = 700_000_000, 1_500
 """Memory of a worker, and of each triplet of its part: more than `.ci/bench parts` measures, with 300 dimensions."""
+QUERIES, MOST_NEIGHBOURS = 2**15, 2**22
+"""Questions whose similar questions a call finds; fewer if these are more than so many."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +88,10 @@ class Plan:
         """The split on which frequencies are counted; None for all rows, where there is no training split."""
         return "train" if "train" in self.splits else None
 
-    @property
-    def memory(self) -> int:
-        """Estimated bytes that the build of the largest part takes."""
-        return BASE_BYTES + BYTES_PER_TRIPLET * max(self.rows)
-
 
 def folder_of(part: int) -> str:
     """The folder of a part."""
     return f"part-{part:05d}"
-
-
-# dividing -----------------------------------------------------------------------------------------------------------
 
 
 def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> tuple[list[Counter[str]], set[str]]:
@@ -131,21 +139,15 @@ def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> t
         progress("dividing triplets", done, stream.rows)
     if waiting:
         write()
-    _check_parts(counts, np.concatenate(ids) if ids else np.empty(0, np.uint64))
-    return counts, words
-
-
-def _check_parts(counts: Sequence[Counter[str]], ids: NDArray[np.uint64]) -> None:
-    if not len(ids):
+    hashes = np.concatenate(ids) if ids else np.empty(0, np.uint64)
+    if not len(hashes):
         raise InputError("triplets: the files have no rows")
-    repeated = len(ids) - len(np.unique(ids))
-    if repeated:
+    if repeated := len(hashes) - len(np.unique(hashes)):
         raise InputError(f"triplets: {repeated:,} rows repeat the question_id of another row; it must be unique")
-    without = [part for part, found in enumerate(counts) if found and not found["train"]]
+    without = sum(bool(found) and not found["train"] for found in counts)
     if without and any(found["train"] for found in counts):
-        raise InputError(
-            f"{len(without)} of {len(counts)} parts have no training rows; use larger parts (--largest-part)"
-        )
+        raise InputError(f"{without} of {n_parts} parts have no training rows; use larger parts (--largest-part)")
+    return counts, words
 
 
 def parquet(table: pa.Table) -> bytes:
@@ -181,8 +183,278 @@ def stored_vectors(location: str, state: bytes) -> WordVectors:
         return WordVectors.of(str(stored["name"]), str(stored["sha256"]), words, stored["vectors"])
 
 
-def make_plan(variants: Sequence[str], settings: Settings, counts: Sequence[Counter[str]], has_vectors: bool) -> Plan:
-    """The plan of a divided dataset."""
-    splits = [split for split in SPLITS if any(found[split] for found in counts)]
-    rows = [sum(found.values()) for found in counts]
-    return Plan(list(variants), asdict(settings), rows, splits, has_vectors)
+def build_part(location: str, part: int) -> None:
+    """Build the configs of a part in the folder ``location``; a finished part is left as it is."""
+    work = Storage(location)
+    if work.exists(f"{folder_of(part)}/{BUILT}"):
+        return
+    plan = Plan(**work.read_json(PLAN))
+    vectors = stored_vectors(location, work.read(STATE)) if plan.has_vectors else None
+    entries = {}
+    with TemporaryDirectory(prefix="vqa-mc-part-") as folder:
+        for variant in build_variants(read_part(work, part), plan.variants, vectors, Settings(**plan.settings)):
+            entries[variant.name] = write_variant(Path(folder), variant.name, variant)
+            for name in entries[variant.name]["files"]:
+                work.write(f"{folder_of(part)}/{name}", Path(folder, name).read_bytes())
+                Path(folder, name).unlink()
+            work.write(f"{folder_of(part)}/{variant.name}/{PRIORS}", parquet(_occurrences(variant, plan.counted)))
+    work.write_json(f"{folder_of(part)}/{BUILT}", entries)
+
+
+def _occurrences(variant: BuiltVariant, split: str | None) -> pa.Table:
+    """How often each comparable text is a target and a decoy in a split, or in all rows."""
+    tables = [table for name, table in variant.splits.items() if split in (None, name)]
+    rows = pa.concat_tables([table.select(["choices", "label"]) for table in tables]).combine_chunks()
+    keys, first = _flat_keys(rows)
+    is_target = np.zeros(len(keys), np.int64)
+    is_target[first[:-1] + rows["label"].to_numpy()] = 1
+    return _summed_occurrences(pa.table({"text": keys, "as_target": is_target, "as_decoy": 1 - is_target}))
+
+
+def _flat_keys(rows: pa.Table) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The comparable texts of all choices, and the start of each row's."""
+    choices = rows["choices"].combine_chunks()
+    encoded = choices.flatten().dictionary_encode()
+    keys = comparable_texts(encoded.dictionary)[0].take(encoded.indices)
+    return keys, starts(choices.value_lengths().to_numpy())
+
+
+def _summed_occurrences(table: pa.Table) -> pa.Table:
+    found = table.group_by("text").aggregate([("as_target", "sum"), ("as_decoy", "sum")])
+    return found.rename_columns(["text", "as_target", "as_decoy"]).sort_by("text")
+
+
+def measure_part(location: str, part: int) -> dict[str, dict[str, list[float]]]:
+    """Measure eq. 2 on the rows of a part that it was not fitted on; see `_measured`."""
+    work = Storage(location)
+    priors = _stored_priors(location, work.read(STATE))
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, entry in work.read_json(f"{folder_of(part)}/{BUILT}").items():
+        known = priors.filter(pc.equal(priors["config"], name))
+        found[name] = {}
+        for split in [split for split in entry["splits"] if split != "train"]:
+            files = [file for file in entry["files"] if PurePosixPath(file).name.startswith(f"{split}-")]
+            contents = [io.BytesIO(work.read(f"{folder_of(part)}/{file}")) for file in files]
+            rows = pa.concat_tables([pq.read_table(content, columns=["choices", "label"]) for content in contents])
+            found[name][split] = _measured(rows.combine_chunks(), known)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _stored_priors(location: str, state: bytes) -> pa.Table:
+    """Eq. 2 of all parts, read once per process; its ``state`` distinguishes builds at one location."""
+    return pq.read_table(io.BytesIO(Storage(location).read(PRIORS)))
+
+
+def _measured(rows: pa.Table, known: pa.Table) -> list[float]:
+    """Sums over rows: probability that eq. 2 picks the target, that a random guess does; and the number of rows."""
+    keys, first = _flat_keys(rows)
+    number = pc.fill_null(pc.index_in(keys, known["text"].combine_chunks().cast(keys.type)), MISSING).to_numpy()
+    likelihood = np.append(known["likelihood"].to_numpy(), NEVER_SEEN)[number]  # the last one for MISSING
+    sizes, labels = np.diff(first), rows["label"].to_numpy()
+    width = np.arange(sizes.max())
+    order = (labels[:, None] + width) % sizes[:, None]  # the target first
+    valid = width < sizes[:, None]
+    scores = likelihood[first[:-1, None] + order]
+    picked = target_picked(scores, np.where(valid, 0, MISSING).astype(np.int32))
+    return [float(picked.sum()), float((1.0 / sizes).sum()), len(sizes)]
+
+
+def images_of_parts(work: Storage, plan: Plan) -> list[pa.Table]:
+    """The distinct images of each part, with the columns image_id and image_file."""
+    names = ["image_id", "image_file"]
+    tables = (read_part(work, part) for part in plan.parts)
+    return [table.group_by(names, use_threads=False).aggregate([]).select(names) for table in tables]
+
+
+def build_parts(
+    source: str, work: Storage, plan: Plan, progress: Progress, on_cluster: bool = False, workers: int | None = None
+) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
+    """Build all parts of a plan and put their figures together; ``source`` begins the names of configs.
+
+    Returns:
+        The entry of each variant in the inventory, with the names of files in the dataset folder; and the name of each
+        file in ``work`` and in the dataset folder.
+
+    Raises:
+        InputError: a part cannot be built; names it.
+    """
+    memory = BASE_BYTES + BYTES_PER_TRIPLET * max(plan.rows)
+
+    def run(call: Callable[[str, int], T], step: str) -> list[T]:
+        names = [f"{work.path(folder_of(part))} ({plan.rows[part]:,} triplets)" for part in plan.parts]
+        items = {name: (work.location, part) for name, part in zip(names, plan.parts, strict=True)}
+        if on_cluster:
+            return cluster.map(call, items, step, progress, workers=workers, memory=memory)
+        results = []
+        for number, arguments in enumerate(items.values()):
+            progress(step, number, len(items))
+            results.append(call(*arguments))
+        progress(step, len(items), len(items))
+        return results
+
+    number, size = counted(len(plan.parts), "part"), f"{sum(plan.rows) // len(plan.parts):,}"
+    message = "%s of about %s triplets on average, %s in the largest; each worker needs about %.1f GB of memory"
+    logging.getLogger("hf_vqa_mc").info(message, number, size, f"{max(plan.rows):,}", memory / 1e9)
+    run(build_part, "building parts")
+    built = [work.read_json(f"{folder_of(part)}/{BUILT}") for part in plan.parts]
+    merged = {name: _summed([part[name]["statistics"] for part in built]) for name in plan.variants}
+    priors = []
+    for name, statistics in merged.items():
+        files = [f"{folder_of(part)}/{name}/{PRIORS}" for part in plan.parts]
+        occurrences = _summed_occurrences(pa.concat_tables(pq.read_table(io.BytesIO(work.read(f))) for f in files))
+        as_target, as_decoy = occurrences["as_target"].to_numpy(), occurrences["as_decoy"].to_numpy()
+        statistics["neutrality"] = neutrality(as_target, as_decoy)
+        coverage = statistics["wordnet_coverage"]
+        statistics["wordnet_coverage"] = {**coverage, "share": coverage["covered"] / coverage["triplets"]}
+        if plan.counted:
+            rule = PriorRule.of_counts(as_target, as_decoy, _decoys_per_row(statistics["choices_per_row"]["train"]))
+            columns = {"config": pa.repeat(name, len(occurrences)), "text": occurrences["text"]}
+            priors.append(pa.table({**columns, "likelihood": rule.likelihood}))
+    measured = []
+    if priors:
+        work.write(PRIORS, parquet(pa.concat_tables(priors)))
+        measured = run(measure_part, "measuring parts")
+    renamed: list[tuple[str, str]] = []
+    entries = {}
+    hashed = ["row_hashes"] if len(plan.parts) == 1 else []  # those of parts cannot be combined
+    for name, statistics in merged.items():
+        statistics["prior_rule"] = _prior_rule([part[name] for part in measured])
+        parts = {folder_of(part): entry[name] for part, entry in zip(plan.parts, built, strict=True)}
+        named = _new_names(parts, f"{source}_{name}")
+        renamed += named
+        checksums = {
+            f"{folder}/{file}": sha256 for folder, one in parts.items() for file, sha256 in one["files"].items()
+        }
+        last = [split for split in SPLITS if split in statistics["rows"]][-1]
+        entries[name] = {
+            **{key: next(iter(parts.values()))[key] for key in ("variant", "embedded_images", *hashed)},
+            "splits": _summed([one["splits"] for one in parts.values()]),
+            "files": {new_name: checksums[file] for file, new_name in named},
+            "file_bytes": sum(one["file_bytes"] for one in parts.values()),
+            "statistics": statistics,
+            "example": next(one["example"] for one in parts.values() if one["example"]["split"] == last),
+        }
+    return entries, renamed
+
+
+def _new_names(parts: Mapping[str, Mapping[str, Any]], config: str) -> list[tuple[str, str]]:
+    """The names of a config's files in the parts, and in the dataset folder: numbered through all parts."""
+    files = [(folder, PurePosixPath(file)) for folder, entry in parts.items() for file in sorted(entry["files"])]
+    named = []
+    for split in SPLITS:
+        own = [(folder, file) for folder, file in files if file.name.startswith(f"{split}-")]
+        for number, (folder, file) in enumerate(own):
+            named.append((f"{folder}/{file}", f"{config}/{split}-{number:05d}-of-{len(own):05d}.parquet"))
+    return named
+
+
+def _summed(values: Sequence[Any]) -> Any:  # noqa: ANN401  as the values
+    """Sums of whole numbers in dictionaries of the same form; other values are left out."""
+    if isinstance(values[0], dict):
+        keys = dict.fromkeys(chain.from_iterable(values))
+        summed = {key: _summed([value[key] for value in values if key in value]) for key in keys}
+        return {key: value for key, value in summed.items() if value is not None}
+    return sum(values) if isinstance(values[0], int) else None
+
+
+def _decoys_per_row(sizes: Mapping[str, int]) -> int:
+    """K of eq. 2, see `statistics.decoys_per_row`, from the number of rows by number of choices."""
+    counts = sorted((int(size) - 1, rows) for size, rows in sizes.items())
+    ends, total = np.cumsum([rows for _, rows in counts]), sum(sizes.values())
+    middle = [counts[int(np.searchsorted(ends, at, side="right"))][0] for at in ((total - 1) // 2, total // 2)]
+    return max(sum(middle) // 2, 1)
+
+
+def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
+    """Accuracy of eq. 2 and of random guesses on each split, from the sums of `measure_part`."""
+    found = {}
+    for split in SPLITS:
+        sums = [one[split] for one in measured if split in one]
+        if sums:
+            picked, guessed, rows = (sum(column) for column in zip(*sums, strict=True))
+            found[split] = {"accuracy": picked / rows, "chance": guessed / rows}
+    return found
+
+
+PROBE = ".vqa-mc"
+"""A file that is written and removed to see whether a location is writable."""
+_OWN = re.compile(
+    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, PREVIEW, CROISSANT, PROBE)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
+)
+"""Names of the files of a dataset folder."""
+
+
+def check_remote(output: Storage, source: str, overwrite: bool) -> None:
+    """Raise InputError unless the output is new, an incomplete upload, or holds this source alone and may be replaced.
+
+    Folders cannot be renamed in an object store, so the card is uploaded last: without it, a dataset is not complete.
+    """
+    names = output.names() if output.exists() else []
+    if others := [name for name in names if not _OWN.fullmatch(name)]:
+        raise InputError(
+            f"{output.path()}: holds files that vqa-mc build did not write: {listed(others, 1)}; move them"
+        )
+    configs = {name.partition("/")[0] for name in names if "/" in name}
+    if sources := {source_of(config) or config for config in configs} - {source}:
+        raise InputError(
+            f"{output.path()}: holds {listed(sorted(sources), 3)}, which {source} would replace; in an object store "
+            "give each source a location of its own"
+        )
+    if CARD in names and not overwrite:
+        raise InputError(
+            f"{output.path()}: holds a dataset already; choose another location, or --overwrite to replace {source} "
+            "there"
+        )
+    try:  # before hours of work
+        output.write(PROBE, b"")
+        output.remove(PROBE)
+    except OSError as error:
+        raise InputError(f"{output.path()}: cannot be written ({error}); give a location that can be") from error
+
+
+def write_remote(
+    output: Storage,
+    source: str,
+    write: Callable[[Path], Inventory],
+    place: Callable[[Storage], None],
+    overwrite: bool,
+) -> Inventory:
+    """Write a dataset folder on this machine and upload it, the card last; ``place`` copies the files of parts."""
+    with TemporaryDirectory(prefix="vqa-mc-") as temporary:
+        folder = Path(temporary, PurePath(output.location).name)
+        inventory = write(folder)
+        check_remote(output, source, overwrite)
+        output.remove(CARD)
+        output.remove()
+        place(output)
+        for name in sorted(set(files_in(folder)) - {MANIFEST}, key=lambda name: name == CARD):
+            output.write(name, (folder / name).read_bytes())
+    return inventory
+
+
+class ClusterSearch(SimilarQuestions):
+    """The exact search over all questions on a cluster: each call answers some queries with the whole index.
+
+    The result is that of `SimilarQuestions`, whatever the number of workers.
+    """
+
+    def __init__(self, groups: QuestionGroups, progress: Progress, workers: int | None) -> None:
+        """Keep the questions without their texts; workers build the trie."""
+        self._given = replace(groups, bags=replace(groups.bags, vocabulary=[]))
+        self._progress, self._workers = progress, workers
+
+    def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
+        """See `SimilarQuestions.nearest`."""
+        size = max(1, min(QUERIES, MOST_NEIGHBOURS // k))
+        chunks = [queries[start : start + size] for start in range(0, len(queries), size)]
+        items = {f"questions from {number * size:,}": (chunk, k) for number, chunk in enumerate(chunks)}
+        step = f"searching the {k:,} most similar questions"
+        found = cluster.map(find_nearest, items, step, self._progress, shared=[self._given], workers=self._workers)
+        return zip(chunks, found, strict=True)
+
+
+def find_nearest(groups: QuestionGroups, queries: NDArray[np.int32], k: int) -> Neighbours:
+    """The neighbours of some queries, on a worker."""
+    found = [found for _, found in SimilarQuestions(groups).nearest(queries, k)]
+    return Neighbours(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

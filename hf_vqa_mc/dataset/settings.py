@@ -87,8 +87,8 @@ class BuildSettings(ExecutorOptions, DecoySettings):
         panel=LARGE,
     )
     work: str | None = option(
-        "Folder of finished parts or searches, a path or URL that all workers reach; an interrupted build resumes "
-        "from it, and it is removed at the end. By default OUTPUT.work.",
+        "Folder of finished parts, a path or URL that all workers reach; an interrupted build resumes from it, and it "
+        "is removed at the end. By default OUTPUT.work.",
         default=None,
         panel=LARGE,
     )
@@ -98,21 +98,11 @@ class BuildSettings(ExecutorOptions, DecoySettings):
         super().__post_init__()
         if self.embed_images and self.images is None:
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
-        if self.work is not None and not self.uses_work:
-            raise InputError("--work is used only with --largest-part or --executor ray; add one of them")
-        if self.largest_part is not None:
-            self._check_parts()
+        if self.work is not None and self.largest_part is None:
+            raise InputError("--work is used only with --largest-part; add it")
+        if self.largest_part is not None and self.orig == "made":
+            raise InputError("--largest-part cannot be used with --orig made, which needs all questions at once")
+        if self.largest_part is not None and self.embed_images:
+            raise InputError("--largest-part cannot be used with --embed-images; use --images alone")
         if self.images is not None and not self.images.is_dir():
             raise InputError(f"images {self.images}: no such folder")
-
-    @property
-    def uses_work(self) -> bool:
-        """Whether finished parts or searches are kept in a work folder."""
-        return self.largest_part is not None or self.executor != "local"
-
-    def _check_parts(self) -> None:
-        """Raise InputError for options that need all rows of the dataset at once."""
-        if self.orig == "made":
-            raise InputError("--largest-part cannot be used with --orig made, which needs all questions at once")
-        if self.embed_images:
-            raise InputError("--largest-part cannot be used with --embed-images; use --images alone")

@@ -1,6 +1,6 @@
 """The method: triplets, sets of decoys, rows, statistics (Chao et al. 2018, Sect. 4 and 5.1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.decoys.distributed_search import DistributedSearch
+    from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
+    from hf_vqa_mc.decoys.word_bags import QuestionGroups
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ def build_variants(
     vectors: WordVectors | None,
     settings: Settings,
     progress: Progress = silent,
-    search: "DistributedSearch | None" = None,
+    search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
@@ -47,7 +48,7 @@ def build_variants(
         vectors: for the similarity of questions; required for QoU decoys.
         settings: the method's parameters.
         progress: called with (step, done, total).
-        search: searches similar questions on several machines.
+        search: see `Material`.
 
     Raises:
         InputError: an unknown name, or missing decoys or word vectors.

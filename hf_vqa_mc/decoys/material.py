@@ -1,5 +1,6 @@
 """The input of all methods: a dataset's triplets with every text numbered."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,8 @@ from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.decoys.distributed_search import DistributedSearch
+    from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
+    from hf_vqa_mc.decoys.word_bags import QuestionGroups
 
 N_FREQUENT = 10
 """Fallbacks come from the 10 most frequent targets (Sect. 5.1)."""
@@ -55,8 +57,8 @@ class Material:
     """(triplets,): whether in the training split; all if there is none"""
     n_decoys: NDArray[np.int32] | None = None
     """(triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each"""
-    search: "DistributedSearch | None" = None
-    """searches similar questions on several machines instead of in this process"""
+    search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None
+    """makes the index of similar questions; by default it is in this process"""
 
     @classmethod
     def of(
@@ -69,7 +71,7 @@ class Material:
         largest_pool: int | None = None,
         n_decoys: NDArray[np.int32] | None = None,
         rejected: pa.ListArray | None = None,
-        search: "DistributedSearch | None" = None,
+        search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
     ) -> "Material":
         """Number the texts of a triplet table and divide it into pools.
 

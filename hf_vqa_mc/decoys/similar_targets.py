@@ -48,7 +48,7 @@ def take_qou_decoys(
     n_similar, tables = settings.n_similar, material.candidates.tables
     context = (members, bags.member_starts, short, material.triplets, tables, n_similar, start)
     over_ranges(_take, groups.size, step, decoys, everyone, no_neighbours, *context, False)
-    index = material.search.index(groups) if material.search else SimilarQuestions(groups)
+    index = (material.search or SimilarQuestions)(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
     for k in rounds:
         incomplete = np.unique(bags.of_question[np.flatnonzero(short[pool])])

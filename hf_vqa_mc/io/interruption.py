@@ -40,19 +40,6 @@ def handle_signals() -> None:
 
 
 @contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C to the end of the block, for libraries that crash if it comes while they start."""
-    if os.name != "posix":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
 def resumable(folder: str | Path) -> Iterator[None]:
     """Log on an interruption that the folder has what is finished."""
     try:

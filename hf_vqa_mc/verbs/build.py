@@ -200,7 +200,7 @@ def build(settings: BuildSettings, progress: Progress) -> BuildResult:
 
     from hf_vqa_mc.dataset.build import build_folder
     from hf_vqa_mc.dataset.inventory import read_inventory
-    from hf_vqa_mc.io.storage import is_url
+    from hf_vqa_mc.io.cluster import is_url
 
     temporary = TemporaryDirectory(prefix="hf_vqa_mc-") if settings.output is None else None
     output = settings.output or str(Path(temporary.name if temporary else "", "vqa_mc"))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.executors import open_executor
+from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ExecutorOptions, option, settings, verb
 
@@ -132,8 +132,10 @@ def _encode_on_cluster(
         f"share {share} of {shares} of the images in {found.location}": (settings, share, shares)
         for share in range(shares)
     }
-    with open_executor(settings.executor, settings.address, settings.workers) as executor:
-        executor.run(encode_share, calls, "encoding images on the cluster", progress, gpu=True)
+    with cluster.connected(settings.address):
+        cluster.map(
+            encode_share, calls, "encoding images on the cluster", progress, workers=settings.workers, gpu=True
+        )
 
 
 def encode_share(settings: FeaturesSettings, share: int, shares: int) -> None:

@@ -14,7 +14,6 @@ from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.dataset.stored_images import with_images
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.executors import open_executor
 from hf_vqa_mc.sources.source import read_triplets
 from tests.dataset.fixtures import draw_images, tree_bytes
 from tests.sources import fixtures
@@ -197,12 +196,11 @@ def test_progress_names_the_steps(cocoqa_files, glove_file, tmp_path):
     assert order[-1] == "writing cocoqa_qou"
 
 
-def test_the_number_of_threads_is_set(monkeypatch):
+def test_the_number_of_threads_is_set(cocoqa_files, tmp_path):
     before = numba.get_num_threads()
     try:
-        for threads in (1, None):
-            with open_executor("local", threads=threads):
-                assert numba.get_num_threads() == 1
+        vm.build("cocoqa", data_dir=cocoqa_files, variants="iou", workers=1, output=tmp_path / "vqa_mc")
+        assert numba.get_num_threads() == 1
     finally:
         numba.set_num_threads(before)
 

@@ -17,12 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset import part_builds
-from hf_vqa_mc.dataset.part_builds import _decoys_per_row
-from hf_vqa_mc.dataset.parts import put_vectors, stored_vectors
+from hf_vqa_mc.dataset import parts
+from hf_vqa_mc.dataset.parts import _decoys_per_row, put_vectors, stored_vectors
 from hf_vqa_mc.dataset.statistics import decoys_per_row
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.storage import Storage
+from hf_vqa_mc.io.cluster import Storage
 from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.dataset.fixtures import tree_bytes
@@ -133,7 +132,7 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
         assert result.url == "memory://bench/vqa_mc"
         stored = {name.removeprefix("/bench/vqa_mc/"): files.cat_file(name) for name in files.find("/bench")}
         assert stored == tree_bytes(built)
-        with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds files already; .* --overwrite"):
+        with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds a dataset already; .* --overwrite"):
             vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
         vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **{**inputs, "variants": "iou"})
         assert {name.split("/")[3] for name in files.find("/bench")} == {
@@ -150,26 +149,22 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
 
 def test_an_interrupted_upload_resumes(built, inputs, monkeypatch):
     files = fsspec.filesystem("memory")
-    put, written = Storage.put, []
+    write, written = Storage.write, []
 
-    def interrupted(self, name, file):
-        if self.location.endswith("vqa_mc"):
+    def interrupted(self, name, content):
+        if self.location.endswith("vqa_mc") and name != ".vqa-mc":
             raise KeyboardInterrupt
         written.append(name)
-        put(self, name, file)
+        write(self, name, content)
 
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(Storage, "put", interrupted)
+            patch.setattr(Storage, "write", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 vm.build("triplets", output="memory://half/vqa_mc", **inputs)
         assert written
         assert [name for name in files.find("/half/vqa_mc") if name.endswith(".parquet")]
         assert not files.exists("/half/vqa_mc/README.md")
-        files.pipe_file("/half/other/README.md", b"another dataset")
-        with pytest.raises(InputError, match="memory://half/other: holds files already"):
-            vm.build("triplets", output="memory://half/other", work="memory://half/vqa_mc.work", **inputs)
-        files.rm("/half/other", recursive=True)
         vm.build("triplets", output="memory://half/vqa_mc", **inputs)
         stored = {name.removeprefix("/half/vqa_mc/"): files.cat_file(name) for name in files.find("/half")}
         assert stored == tree_bytes(built)
@@ -178,7 +173,7 @@ def test_an_interrupted_upload_resumes(built, inputs, monkeypatch):
 
 
 def test_missing_images_are_named_before_parts_are_built(inputs, tmp_path, monkeypatch):
-    monkeypatch.setattr(part_builds, "build_part", lambda *_: pytest.fail("built"))
+    monkeypatch.setattr(parts, "build_part", lambda *_: pytest.fail("built"))
     (tmp_path / "images").mkdir()
     with pytest.raises(InputError, match="1500 of 1500 missing"):
         vm.build("triplets", output=tmp_path / "vqa_mc", images=tmp_path / "images", **inputs)
@@ -198,8 +193,8 @@ def build_slowly(parent: Connection, output: Path, inputs: dict) -> None:
         build_part(location, part)
         time.sleep(30 if part == 2 else 0)
 
-    build_part = part_builds.build_part
-    part_builds.build_part = slow
+    build_part = parts.build_part
+    parts.build_part = slow
     parent.send("ready")
     vm.build("triplets", output=output, **inputs)
 
@@ -229,9 +224,9 @@ def test_a_killed_build_resumes_with_the_parts_that_it_finished(built, inputs, t
         seen[part] = (work / f"part-{part:05d}" / "built.json").exists()
         build_part(location, part)
 
-    build_part = part_builds.build_part
+    build_part = parts.build_part
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(part_builds, "build_part", watched)
+        patch.setattr(parts, "build_part", watched)
         vm.build("triplets", output=tmp_path / "vqa_mc", **inputs)
     assert seen == {0: True, 1: True, 2: True, 3: False, 4: False}
     assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
@@ -345,7 +340,7 @@ def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
         ({"orig": "made"}, "cannot be used with --orig made"),
         ({"variants": "sets"}, "cannot be used with sets: closed sets are formed of all rows"),
         ({"largest_part": 10}, "--largest-part 10: expected 1,000 or more"),
-        ({"largest_part": None, "work": "here"}, "--work is used only with --largest-part or --executor ray"),
+        ({"largest_part": None, "work": "here"}, "--work is used only with --largest-part; add it"),
         ({"work": "vqa_mc/work", "output": "vqa_mc"}, "it must not be the output or a folder in it"),
         ({"work": ""}, "it is removed at the end, so it must not hold the output"),
         ({"work": "memory://bench", "output": "memory://bench/vqa_mc"}, "--work memory://bench: give a folder in the"),
@@ -354,12 +349,7 @@ def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
             "it is removed at the end, so it must not hold the output",
         ),
         ({"output": "memory://me:secret@bench/vqa_mc"}, "--output: a URL must not hold a user or password"),
-        ({"output": "memory://bench/[ab]"}, r"--output memory://bench/\[ab\]: \[ cannot be used in a URL"),
         ({"address": "auto"}, "--address is used only with --executor ray"),
-        (
-            {"output": "://bench/vqa_mc"},
-            "--output ://bench/vqa_mc: expected a path, or a URL such as s3://BUCKET/vqa_mc",
-        ),
         ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
     ],
 )
