@@ -46,7 +46,7 @@ from hf_vqa_mc.decoys.word_bags import QuestionGroups
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.cluster import Storage
-from hf_vqa_mc.io.manifest import MANIFEST, files_in
+from hf_vqa_mc.io.outputs import MANIFEST, files_in
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.source import Stream, source_of
