@@ -43,8 +43,6 @@ class TextFeatures:
     """float32 (words, dim)"""
     without: frozenset[str] = field(repr=False)
     """training vocabulary without vectors"""
-    mean: NDArray[np.float32] | None = field(default=None, repr=False)
-    """float32 (dim,), subtracted from all vectors; None if they are not centred"""
     file: WordVectors | None = field(default=None, repr=False)
     """file of the word vectors, for new words"""
     new_words: NewWords = "refuse"
@@ -54,29 +52,25 @@ class TextFeatures:
         if self.new_words not in get_args(NewWords):
             raise unknown_name("new_words", self.new_words, get_args(NewWords))
         row = {word: number for number, word in enumerate(self.words)}
-        mean = np.zeros(self.dim, np.float32) if self.mean is None else self.mean
-        if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words) or mean.shape != (self.dim,):
+        if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words):
             raise InputError(
-                f"text features of {self.name}: {len(self.words)} words ({len(row)} distinct) and a mean of shape "
-                f"{mean.shape} do not match vectors of shape {self.vectors.shape}; expected ({len(row)}, {self.dim})"
+                f"text features of {self.name}: {len(self.words)} words ({len(row)} distinct) do not match vectors of "
+                f"shape {self.vectors.shape}; expected ({len(row)}, {self.dim})"
             )
-        if not (np.isfinite(self.vectors).all() and np.isfinite(mean).all()):
+        if not np.isfinite(self.vectors).all():
             raise InputError(f"text features of {self.name}: a vector is not finite; expected finite numbers")
         object.__setattr__(self, "_row", row)
 
     @classmethod
-    def of(cls, vectors: WordVectors, texts: Iterable[str], *, centred: bool = False) -> "TextFeatures":
-        """The vectors of the words in the training texts; if centred, the mean over the vocabulary is subtracted."""
+    def of(cls, vectors: WordVectors, texts: Iterable[str]) -> "TextFeatures":
+        """The vectors of the words in the training texts."""
         empty = np.zeros((0, vectors.dim), np.float32)
         text = cls(vectors.name, vectors.sha256, vectors.dim, (), empty, frozenset(), file=vectors).with_texts(texts)
-        mean = None
-        if centred:
-            mean = (text.vectors.sum(0, dtype=np.float64) / max(len(text.words), 1)).astype(np.float32)
-        return replace(text, mean=mean, file=None)
+        return replace(text, file=None)
 
     def as_json(self) -> dict[str, Any]:
         """Name, checksum and size of the word vectors."""
-        return {"name": self.name, "sha256": self.sha256, "dim": self.dim, "centred": self.mean is not None}
+        return {"name": self.name, "sha256": self.sha256, "dim": self.dim}
 
     def with_file(self, vectors: WordVectors) -> "TextFeatures":
         """These features with the file of their word vectors, for new words; raises InputError if it is another."""
@@ -168,8 +162,6 @@ class TextFeatures:
         if new and self.file is not None:
             vectors[new], found[new] = self.file.rows([words[index] for index in new])
             new = []
-        if self.mean is not None:
-            vectors[found] -= self.mean
         return vectors, found, {words[index] for index in new}
 
     def _report_new(self, new: set[str], skipped: bool) -> None:
@@ -191,8 +183,6 @@ class TextFeatures:
             "words": _packed(self.words),
             "without": _packed(sorted(self.without)),
         }
-        if self.mean is not None:
-            tensors["mean"] = np.ascontiguousarray(self.mean, np.float32)
         about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
@@ -221,8 +211,8 @@ class TextFeatures:
             name, sha256, dim = str(about["name"]), str(about["sha256"]), int(about["dim"])
             texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
             words, without = (text.split("\n") if text else [] for text in texts)
-            vectors, mean = tensors["vectors"], tensors.get("mean")
-            if any(array is not None and array.dtype != np.float32 for array in (vectors, mean)):
+            vectors = tensors["vectors"]
+            if vectors.dtype != np.float32:
                 raise TypeError("vectors that are not float32")
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
@@ -230,7 +220,7 @@ class TextFeatures:
             ) from None
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} is damaged; copy or download the checkpoint again") from error
-        return cls(name, sha256, dim, tuple(words), vectors, frozenset(without), mean)
+        return cls(name, sha256, dim, tuple(words), vectors, frozenset(without))
 
 
 def _packed(words: Sequence[str]) -> NDArray[np.uint8]:

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,14 +103,13 @@ _FIELDS: dict[str, object] = {
     "init_from": {"name": TEXT, "config": TEXT},
     "rows": {EACH: COUNT},
     "answers": {"size": COUNT, "questions": SHARE, "human_answers": SHARE},
-    "word_vectors": {**_FILE, "centred": FLAG},
+    "word_vectors": _FILE,
     "question_encoder": {"name": TEXT, "dim": COUNT},
     "image_features": {
         "backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT,
         "regions": {EACH: ANYTHING},
     },
     "results": {EACH: _RESULT},
-    "also_tested": {EACH: {EACH: _RESULT}},
 }  # fmt: skip
 
 
@@ -197,8 +196,6 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     not_in_table = NOT_IN_TABLE | UNUSED["answers" in record]
     if record.get("steps") == 0:
         not_in_table |= RECIPE_SETTINGS - {"seed"}
-    if record.get("settings", {}).get("optimizer") != "sgd":
-        not_in_table |= {"momentum"}
     question = _EXAMPLES.get(record.get("settings", {}).get("questions"), "What is on the table?")
     example = {**image, "question": question, **choices}
     model = MODELS[record["model"]] if record.get("model") in MODELS else None
@@ -225,7 +222,7 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "arguments": ", ".join([*map(json.dumps, listed), *captions]),
         "reads_files": record.get("image_features", {}).get("revision") == IMPORTED,
         "held_out": HELD_OUT,
-        "measured": [*measured[::-1], *_also_tested(record, figures)],
+        "measured": measured[::-1],
         "word_changes": WordChanges.of(record.get("settings", {})),
         "split": split,
         "figures": figures,
@@ -239,15 +236,6 @@ def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """At most `CURVE_ROWS` validations at equal distances, the last one included; none if there is no other."""
     step = -(-len(curve) // CURVE_ROWS)
     return curve[::-1][::step][::-1] if len(curve) > 1 else []
-
-
-def _also_tested(record: Record, figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Name and figures of the splits of other configs; the metric is named if it is not that of ``figures``."""
-    for config, by_split in record.get("also_tested", {}).items():
-        for split, measured in by_split.items():
-            if "accuracy" in measured:
-                metric, main = (one.get("metric", "accuracy") for one in (measured, figures))
-                yield f"{config}, {split}{'' if metric == main else f' ({metric})'}", measured
 
 
 def dataset_name(record: Record) -> str:
@@ -277,24 +265,21 @@ def eval_results(record: Record) -> "list[EvalResult]":
 
     config, dataset = one_line(record.get("config", "")), dataset_name(record)
     title = one_line(record.get("source", {}).get("title", ""))
-    tested: list[tuple[str, dict[str, Any]]] = [(config, record.get("results", {}))]
-    tested += [(one_line(name), of) for name, of in record.get("also_tested", {}).items()]
-    named = {name: f"{title} ({name})" if title and name else title or name or dataset for name, _ in tested}
+    results = record.get("results", {})
     return [
         EvalResult(
             task_type=TASK,
             task_name=f"{'Open-ended' if 'answers' in record else 'Multiple-choice'} visual question answering",
             dataset_type=dataset,
-            dataset_name=named[name],
-            dataset_config=name or None,
+            dataset_name=f"{title} ({config})" if title and config else title or config or dataset,
+            dataset_config=config or None,
             dataset_split=split,
             metric_type="accuracy",
-            metric_name=figures[split].get("metric", "accuracy"),
-            metric_value=figures[split]["accuracy"],
+            metric_name=results[split].get("metric", "accuracy"),
+            metric_value=results[split]["accuracy"],
         )
-        for name, figures in tested
         for split in SPLITS
-        if dataset and "accuracy" in figures.get(split, {})
+        if dataset and "accuracy" in results.get(split, {})
     ]
 
 

@@ -105,9 +105,8 @@ def _results(run: str, record: Record) -> Iterator[RunResult]:
         "train_rows": rows.get("train"),
     }
     for test in tests:
-        config, _, split = test.rpartition(", ")  # of --also-test
-        measured = record.get("also_tested", {}).get(config, {}).get(split, {}) if config else results.get(test, {})
-        about |= {"tested": config or about["config"], "split": split}
+        measured = results.get(test, {})
+        about |= {"tested": about["config"], "split": test}
         if not record.get("finished", True) or "accuracy" not in measured:
             yield RunResult(**about, status=UNFINISHED)
             continue
@@ -140,7 +139,7 @@ def changed_settings(record: Record) -> dict[str, Any]:
     """The settings of a run that differ from the default and that its model uses, and the names of its inputs."""
     given: dict[str, Any] = record.get("settings", {})
     default = json.loads(json.dumps(defaults())) | _default_recipe(record, given)
-    ignored = NOT_IN_TABLE | UNUSED["answers" in record] | {"also_test"}
+    ignored = NOT_IN_TABLE | UNUSED["answers" in record]
     if record.get("steps") == 0:  # of a model that is fitted in one pass
         ignored |= RECIPE_SETTINGS - {"seed"}
     inputs = {

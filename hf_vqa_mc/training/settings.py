@@ -12,7 +12,6 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import (
     AT_LEAST_ONE,
     POSITIVE,
-    RUNNING,
     Check,
     ReadOptions,
     arguments,
@@ -38,7 +37,7 @@ FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
 RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
-    True: {"decoys_per_question", "centre"},
+    True: {"decoys_per_question"},
     False: {"answers", "targets", "questions", "captions", "question_encoder", "first_layers", "candidates"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
@@ -164,45 +163,12 @@ class TrainingSettings(ReadOptions):
         check=_RISING,
         panel=RECIPE,
     )
-    momentum: float = option("Momentum of sgd.", default=0.9, check=_SHARE, panel=RECIPE)
     weight_decay: float = option("Weight decay.", default=0.0, check=_NOT_NEGATIVE, panel=RECIPE)
-    clip_norm: float | None = option(
-        "Scale gradients down to this L2 norm of all together; 0: never; by default the model's own.",
-        default=None,
-        check=_NOT_NEGATIVE,
-        panel=RECIPE,
-    )
-    clip_value: float | None = option(
-        "Limit each gradient to this absolute value; 0: never; by default the model's own.",
-        default=None,
-        check=_NOT_NEGATIVE,
-        panel=RECIPE,
-    )
-    gradient_noise: float | None = option(
-        "Add normal noise of variance NOISE / (1 + step)^0.55 to gradients; 0: none; by default the model's own.",
-        default=None,
-        check=_NOT_NEGATIVE,
-        panel=RECIPE,
-    )
-    average_weights: float | None = option(
-        "Evaluate and save a moving average of the weights with this decay, such as 0.999; 0: the last weights; by "
-        "default the model's own.",
-        default=None,
-        check=_SHARE,
-        panel=RECIPE,
-    )
-    centre: bool = option("Subtract the vocabulary's mean from the word vectors.", default=False, panel=RECIPE)
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
         default=0.05,
         check=_SHARE,
         panel=RECIPE,
-    )
-    evaluate_every: float = option(
-        "Epochs between validations, which also write checkpoints.", default=1.0, check=EPOCHS, panel=RECIPE
-    )
-    patience: int | None = option(
-        "Stop after this many validations without improvement.", default=None, check=_COUNT, panel=RECIPE
     )
     seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
     train_rows: int | None = option(
@@ -220,34 +186,15 @@ class TrainingSettings(ReadOptions):
     shuffle_words: bool = option(
         "Put the words of each question of all splits in a random order.", default=False, panel=ABLATIONS
     )
-    also_test: tuple[str, ...] = option(
-        "Other config of the dataset to test the best checkpoint on; may be repeated.", default=(), panel=ABLATIONS
-    )
-    accumulate: int = option(
-        "Gradient accumulation steps: micro-batches per batch.", default=1, check=_COUNT, panel=RUNNING
-    )
-    mixed_precision: Literal["no", "bf16", "fp16"] = option(
-        "no, bf16, fp16; bf16 is for GPUs and CPUs with AVX512-BF16, fp16 for GPUs.", default="no", panel=RUNNING
-    )
-    track: tuple[str, ...] = option(
-        "Tracker of accelerate, such as tensorboard; may be repeated.", default=(), panel=RUNNING
-    )
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.model not in MODELS:
             MODELS.find(self.model)
-        if self.accumulate > 1 and self.accumulate > self.recipe.batch_size:
-            raise InputError(
-                f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.recipe.batch_size}"
-            )
         if self.questions != "text" and self.word_changes:
             raise InputError(
                 f"--questions {self.questions}: --first-words and --shuffle-words change the text; remove them"
             )
-        for number, config in enumerate(self.also_test):
-            if config in (self.config, *self.also_test[:number]):
-                raise InputError(f"--also-test {config}: this config is tested already; remove it")
 
     @property
     def word_changes(self) -> WordChanges:
@@ -270,8 +217,12 @@ class TrainingSettings(ReadOptions):
             rate = FINE_TUNING_RATE
         if rate is None:
             rate = own.learning_rate if optimizer == own.optimizer else RATES[optimizer]
-        changed = {name: getattr(self, name) for name in own._fields if getattr(self, name) is not None}
-        return own._replace(**{**changed, "learning_rate": rate})
+        return own._replace(
+            optimizer=optimizer,
+            learning_rate=rate,
+            batch_size=self.batch_size or own.batch_size,
+            epochs=self.epochs or own.epochs,
+        )
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of a run of ``steps`` steps."""
@@ -300,5 +251,5 @@ class TrainingSettings(ReadOptions):
         return shlex.join(words)
 
 
-RECIPE_SETTINGS = {one.name for one in fields(TrainingSettings) if spec_of(one).panel in (RECIPE, RUNNING)}
+RECIPE_SETTINGS = {one.name for one in fields(TrainingSettings) if spec_of(one).panel == RECIPE}
 """Settings of gradient descent, which models that are fitted in one pass do not use (except the seed)."""
