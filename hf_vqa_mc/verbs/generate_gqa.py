@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SIZE: Check = ("an integer from 2 to 7", lambda value: 2 <= value <= 7)
 _GRID_SIZE: Check = ("4 or 6", lambda value: value in (4, 6))
-_OF_SETS = ("keep_splits", "depth", "indirect", "by_category", "most")
+_OF_SETS = ("keep_splits", "depth", "most")
 """Settings of the engine that closed answer sets depend on, for the dataset card."""
 
 

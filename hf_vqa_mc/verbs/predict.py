@@ -50,7 +50,7 @@ class PredictSettings(ReadOptions):
         cli_default=default_output,
     )
     attentions: Path | None = option(
-        "File to write the attention maps of an open-ended model to, as vqa-mc score --attentions reads them.",
+        "File to write the attention maps of an open-ended model to, as vqa-mc score --input attentions reads them.",
         default=None,
     )
     counterexamples: Path | None = option(
