@@ -112,28 +112,3 @@ class BenchmarkOptions(ReadOptions):
             raise InputError(
                 f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several distinct columns"
             )
-
-
-@settings
-class SkippingOptions(BenchmarkOptions):
-    """Options of verbs that can leave out the rows that cannot be read."""
-
-    skip_faulty: bool = option(
-        "Leave out and count the rows that cannot be read, such as those without a label.", default=False
-    )
-
-    def read(self, progress: Progress) -> "Benchmark":
-        """Read the benchmark.
-
-        Raises:
-            InputError: as `hf_vqa_mc.read_benchmark`; with ``skip_faulty`` if most rows of a split cannot be read.
-        """
-        from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
-        from hf_vqa_mc.benchmarks.reading import read_without_faulty
-
-        if self.skip_faulty:
-            return read_without_faulty(self, progress)
-        try:
-            return super().read(progress)
-        except FaultyRows as error:
-            raise InputError(f"{error}, --skip-faulty leaves them out") from error

@@ -1,6 +1,5 @@
 """Read a benchmark as rows with one schema."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -63,22 +62,6 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     """
     progress("opening", 0, 1)
     return read_opened(open_tables(options.dataset, options.config), options, progress)
-
-
-def read_without_faulty(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read a benchmark without the rows that cannot be read; a note counts them.
-
-    Raises:
-        InputError: as `read_readable`.
-    """
-    progress("opening", 0, 1)
-    opened, notes = limited(open_tables(options.dataset, options.config), options.limit)
-    benchmark, faulty = read_readable(opened, options, progress)
-    counts = Counter(one.split for one in faulty)
-    for name in (one for one in opened.tables if counts[one]):
-        rows = f"{counts[name]:,} of {opened.tables[name].num_rows:,} rows of {name}"
-        notes += (f"{rows} cannot be read and are left out; vqa-mc lint lists them",)
-    return replace(benchmark, notes=(*notes, *benchmark.notes))
 
 
 def read_readable(opened: Opened, options: BenchmarkOptions, progress: Progress) -> tuple[Benchmark, list[Faulty]]:

@@ -7,7 +7,6 @@ from hf_vqa_mc.options import FRACTION, Check, check_options, option, settings
 WupBoundary = Literal["reject", "accept"]
 Pool = Literal["dataset", "split"]
 Combine = Literal["distinct", "paper"]
-Ties = Literal["position", "random"]
 Preset = Literal["paper", "plausible"]
 
 PANEL, SETS = "Method", "Closed answer sets"
@@ -43,14 +42,6 @@ class SetSettings:
         check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
         panel=SETS,
     )
-    max_leak: float | None = option(
-        "Maximum estimated leak of a closed set: the number of its rows, beyond one, that question and choices "
-        "answer, from 0 to the set size minus 1.",
-        default=None,
-        check=("a number of at least 0", lambda value: value >= 0),
-        panel=SETS,
-    )
-
     question_encoder: str | None = option(
         "Text encoder of transformers, a folder or Hub name, for the similarity of questions in closed sets; without "
         "it, word vectors if they are given.",
@@ -100,12 +91,6 @@ class Settings(SetSettings):
     combine: Combine = option(
         "A text in two sets of a row: distinct (replaced by the later set's next candidate) or paper (kept).",
         default="distinct",
-        panel=PANEL,
-    )
-    ties: Ties = option(
-        "Order of equally similar questions: from a random start, so that repetitions of a question get different "
-        "decoys, or by position in the dataset, which reveals targets.",
-        default="random",
         panel=PANEL,
     )
     fallback_orig: bool = option(

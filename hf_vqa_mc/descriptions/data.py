@@ -65,8 +65,6 @@ class Data:
     """(rows,): number of steps of reasoning"""
     captions: Column | None = None
     """captions of the images"""
-    beginnings: tuple[str, ...] = ()
-    """given beginnings of questions"""
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, RUNNING, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, option, settings
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel
@@ -39,9 +39,6 @@ class ModelOptions:
     batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=RUNNING)
     concurrency: int = option(
         "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=RUNNING
-    )
-    timeout: float = option(
-        "Time limit of a request to a server, in seconds.", default=120.0, check=POSITIVE, panel=RUNNING
     )
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ def open_model(settings: Any, stack: ExitStack, weights: bool = True) -> Any:  #
             raise InputError(f"--engine {engine}: the server at --base-url runs the model; remove one of them")
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
-        limits = {one: getattr(settings, one) for one in ("concurrency", "max_tokens", "timeout")}
+        limits = {one: getattr(settings, one) for one in ("concurrency", "max_tokens")}
         served = ServedModel(name, settings.base_url, **limits)
         stack.callback(served.close)
         return served

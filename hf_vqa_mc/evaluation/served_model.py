@@ -36,7 +36,6 @@ class ServedModel:
         base_url: such as ``http://localhost:8000/v1``.
         concurrency: number of simultaneous requests.
         max_tokens: maximum number of generated tokens.
-        timeout: of a request, in seconds.
 
     Raises:
         InputError: the server serves other models, or refuses the key.
@@ -48,7 +47,7 @@ class ServedModel:
     batch_size = 1
 
     def __init__(
-        self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64, timeout: float = 120
+        self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64
     ) -> None:
         try:
             import openai
@@ -60,7 +59,7 @@ class ServedModel:
         key = os.environ.get(KEY, "").strip()
         self._key = key
         self._client: Any = openai.OpenAI(
-            base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=RETRIES
+            base_url=base_url, api_key=key or "none", timeout=TIMEOUT, max_retries=RETRIES
         )
         try:
             self._check_served()

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from hf_vqa_mc.benchmarks.options import SkippingOptions
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, settings
 from hf_vqa_mc.studies import STUDIES
 
 OF_STUDY = "Study"
@@ -15,7 +15,7 @@ SAMPLE = 1000
 
 
 @settings
-class StudyOptions(SkippingOptions):
+class StudyOptions(BenchmarkOptions):
     """Make a study of a benchmark: one file with sampled questions, their images and, later, people's answers.
 
     An attention check asks for a certain answer; it shows who does not read. The file contains the correct answers and
@@ -48,12 +48,6 @@ class StudyOptions(SkippingOptions):
         "Attention checks per page, included in its questions.",
         default=1,
         check=("0 or more", lambda count: count >= 0),
-        panel=OF_STUDY,
-    )
-    time_limit: float = option(
-        "Minutes without an answer after which the unanswered questions of a page are given to others.",
-        default=60.0,
-        check=POSITIVE,
         panel=OF_STUDY,
     )
     captions: tuple[Path, ...] = option(

@@ -16,7 +16,6 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import (
     AT_LEAST_ONE,
-    FRACTION,
     SEED,
     check_options,
     flag_of,
@@ -89,29 +88,11 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
         default=None,
         panel=DECOYS,
     )
-    wup_threshold: float = option(
-        "Wu-Palmer similarity from which two texts count as the same.", default=0.9, check=FRACTION, panel=DECOYS
-    )
-    ties: Literal["random", "position"] = option(
-        "Order of equally similar questions: from a random start, or by position, which gives equal questions the "
-        "same decoys.",
-        default="random",
-        panel=DECOYS,
-    )
     seed: int = option("Random seed.", default=0, check=SEED, panel=DECOYS)
     pool: str | None = option(
         "Another multiple-choice dataset, on the same or other images, whose answers may become decoys.",
         default=None,
         panel=DONORS,
-    )
-    pool_config: str | None = option("Config of the pool.", default=None, panel=DONORS)
-    captions: str | None = option(
-        "Column of captions: answers that occur in an image's captions may become its IoU decoys.",
-        default=None,
-        panel=DONORS,
-    )
-    scene_graphs: str | None = option(
-        "Column of objects, whose names and attributes may become IoU decoys.", default=None, panel=DONORS
     )
     reject: Path | None = option(
         "Table of verdicts, from people or vqa-mc judge: choices that are correct, too, do not become decoys of their "
@@ -135,25 +116,18 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
 
     def __post_init__(self) -> None:
         check_options(self)
-        others = (self.word_vectors, self.pool, self.captions, self.scene_graphs)
-        if self.prune is not None and any(one is not None for one in (*others, self.reject)):
-            raise InputError(
-                "--prune keeps the decoys; remove --word-vectors, --pool, --captions, --scene-graphs and --reject"
-            )
+        others = (self.word_vectors, self.pool, self.reject)
+        if self.prune is not None and any(one is not None for one in others):
+            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool and --reject")
         if self.guarantee is not None:
             if self.variant != "iou_qou" or self.prune is not None:
                 raise InputError("--guarantee replaces --variant and --prune; remove one of them")
         variant = VARIANTS.get(self.decoys)
-        if variant is not None and variant.closed and any(one is not None for one in others[1:]):
-            raise InputError(
-                "closed answer sets take decoys from the benchmark's own rows; remove --pool, --captions and "
-                "--scene-graphs"
-            )
+        if variant is not None and variant.closed and self.pool is not None:
+            raise InputError("closed answer sets take decoys from the benchmark's own rows; remove --pool")
         unused = [one for one in fields(SetSettings) if getattr(self, one.name) != one.default]
         if unused and variant is not None and not variant.closed:
             raise InputError(f"{flag_of(unused[0])} is an option of closed answer sets; add --guarantee, or remove it")
-        if self.pool_config is not None and self.pool is None:
-            raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
@@ -277,9 +251,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     if settings.prune is not None:
         made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
     else:
-        donors = read_donors(
-            benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
-        )
+        donors = [] if settings.pool is None else read_donors(settings.pool, progress)
         given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
         method = Settings(**{name: value for name, value in given.items() if value is not None})
         keep_size = settings.decoys_per_set is None and settings.preset == "plausible"

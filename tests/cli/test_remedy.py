@@ -69,7 +69,6 @@ def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
         ([], "QoU decoys need word vectors"),
         (["--variant", "iou"], "IoU decoys need images"),
         (["--variant", "orig"], "unknown variant 'orig'"),
-        (["--ties", "none"], "unknown value of --ties 'none'. Known: position, random"),
         (["--decoys-per-set", "0"], "--decoys-per-set 0: expected 1 or more"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -57,7 +57,6 @@ def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"captions": "image_id"}, "remove --pool, --captions and --scene-graphs"),
         ({"variant": "qou"}, "--guarantee replaces --variant and --prune"),
         ({"prune": 0.1}, "--guarantee replaces --variant and --prune"),
         ({"set_size": 8}, "--set-size 8: expected an integer from 2 to 7"),
