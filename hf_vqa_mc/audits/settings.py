@@ -36,12 +36,6 @@ class ProbeSettings(ProbeLimits):
         InputError: a value is out of range; names the option.
     """
 
-    cross_fit: bool = option(
-        "With a training split, also fit trained probes on other rows of the audited split, once per fold (up to five "
-        "times the time). Counts always are.",
-        default=False,
-        panel=PROBES,
-    )
     word_vectors: str | None = option(
         "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
         "name, or corpus.",

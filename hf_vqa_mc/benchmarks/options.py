@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, check_options, option, settings
+from hf_vqa_mc.options import ReadOptions, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -39,7 +39,6 @@ class BenchmarkOptions(ReadOptions):
         "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
     )
     split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
-    limit: int | None = option("Read only the first rows of each split.", default=None, check=AT_LEAST_ONE)
     images: Path | None = option("Folder with the image files that a column names.", default=None)
     allow_remote_images: bool = option(
         "Fetch images that the rows name by http or https address, from public hosts.", default=False
@@ -62,10 +61,6 @@ class BenchmarkOptions(ReadOptions):
     question_type: str | None = option(
         "Column of the question type or category.", default=None, flag="--type", panel=COLUMNS
     )
-    image_id: str | None = option(
-        "Column of image ids: the same for rows with the same image.", default=None, cli=False
-    )
-    question_id: str | None = option("Column of unique question ids.", default=None, cli=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -104,7 +99,7 @@ class BenchmarkOptions(ReadOptions):
 
     def check_columns(self, names: Sequence[str], location: str) -> None:
         """Raise InputError unless all columns named by the user are among ``names``."""
-        singles = (self.question, self.label, self.image, self.image_id, self.question_id, self.question_type)
+        singles = (self.question, self.label, self.image, self.question_type)
         for name in (*(self.choices or ()), *filter(None, singles)):
             if name not in names:
                 raise unknown_name(f"column of {location}", name, names)

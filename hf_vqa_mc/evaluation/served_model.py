@@ -12,6 +12,8 @@ from hf_vqa_mc.io.redaction import redacted
 
 KEY = "OPENAI_API_KEY"
 """Environment variable of the server's key."""
+TIMEOUT = 120.0
+"""Time limit of a request in seconds; a later reply is asked for again."""
 RETRIES = 6
 """Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
 MALFORMED = 3

@@ -30,16 +30,16 @@ def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.op
     """Create the optimizer."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     weights = trained or [torch.nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
-    rate, decay = settings.recipe.learning_rate, settings.weight_decay
+    rate = settings.recipe.learning_rate
     if settings.recipe.optimizer == "sgd":
-        return torch.optim.SGD(weights, rate, MOMENTUM, weight_decay=decay, fused=True)
+        return torch.optim.SGD(weights, rate, MOMENTUM, fused=True)
     if settings.recipe.optimizer == "rmsprop":
-        return torch.optim.RMSprop(weights, rate, weight_decay=decay)  # alpha 0.99: Lu et al. 2016's decay
+        return torch.optim.RMSprop(weights, rate)  # alpha 0.99: Lu et al. 2016's decay
     if settings.recipe.optimizer == "adamax":
-        return torch.optim.Adamax(weights, rate, weight_decay=decay)
+        return torch.optim.Adamax(weights, rate)
     if settings.recipe.optimizer == "adadelta":
-        return torch.optim.Adadelta(weights, rate, rho=0.95, eps=1e-6, weight_decay=decay)  # Zeiler 2012, section 4.1
-    return torch.optim.Adam(weights, rate, weight_decay=decay, fused=True)
+        return torch.optim.Adadelta(weights, rate, rho=0.95, eps=1e-6)  # Zeiler 2012, section 4.1
+    return torch.optim.Adam(weights, rate, fused=True)
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -1,6 +1,5 @@
 """Settings of a training run; the defaults are the paper's recipe."""
 
-import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -45,7 +44,6 @@ UNUSED = {
 EPOCHS: Check = ("more than 0, from a millionth to a million", lambda value: 1e-6 <= value <= 1e6)
 _COUNT: Check = ("1 or more, up to a million", lambda value: 1 <= value <= 10**6)
 _SHARE: Check = ("0 or more, and less than 1", lambda value: 0 <= value < 1)
-_NOT_NEGATIVE: Check = ("0 or more", lambda value: 0 <= value < math.inf)
 _SEED: Check = ("0 or more, and less than 2**63", lambda value: 0 <= value < 2**63)
 _RISING: Check = (
     "rising fractions above 0 and up to 1 (1: never)",
@@ -163,7 +161,6 @@ class TrainingSettings(ReadOptions):
         check=_RISING,
         panel=RECIPE,
     )
-    weight_decay: float = option("Weight decay.", default=0.0, check=_NOT_NEGATIVE, panel=RECIPE)
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
         default=0.05,

@@ -12,7 +12,7 @@ from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.options import ReadOptions, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
-from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
+from hf_vqa_mc.training.settings import TrainingSettings
 
 DATA, RECIPES = "Datasets", "Recipes"
 STEPS = ("from_scratch", "as_is", "fine_tuned")
@@ -58,14 +58,8 @@ class TransferSettings(ReadOptions):
         default=None,
         panel=DATA,
     )
-    epochs: float | None = option(
-        "Epochs of pretraining and of training from scratch; by default 40.", default=None, check=EPOCHS, panel=RECIPES
-    )
-    fine_tuning_epochs: float | None = option(
-        "Epochs of fine-tuning; by default 40.", default=None, check=EPOCHS, panel=RECIPES
-    )
     recipe: Path | Mapping[str, Any] | None = option(
-        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model or learning_rate, "
+        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model, epochs or learning_rate, "
         "for pretraining and training from scratch.",
         default=None,
         panel=RECIPES,
@@ -176,7 +170,7 @@ def _shown(result: Mapping[str, Any] | None) -> str:
     "vqa-mc transfer vqa_mc --features vqa_mc_features/microsoft--resnet-152-... --word-vectors "
     "word2vec-google-news-300 --image-data image_data.json.zip --output table6",
     "vqa-mc transfer vqa_mc --features vqa_mc_features/pixels-1 --word-vectors corpus --pretrain easyvqa_iou "
-    "--targets easyvqa_qou --epochs 2 --fine-tuning-epochs 1 --output try",
+    "--targets easyvqa_qou --recipe recipe.yaml --output try",
 )
 def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     """Run a transfer.
@@ -193,16 +187,16 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     from hf_vqa_mc.training.transfer import PRETRAINED_ON, TARGETS
     from hf_vqa_mc.training.transfer import transfer as transfer_model
 
-    for name, value in (("--epochs", settings.epochs), ("--recipe", settings.recipe)):
-        if settings.init_from and not settings.from_scratch and value is not None:
-            raise InputError(f"{name} {value} has no effect with --init-from; add --from-scratch, or remove {name}")
+    if settings.init_from and not settings.from_scratch and settings.recipe is not None:
+        raise InputError(
+            f"--recipe {settings.recipe} has no effect with --init-from; add --from-scratch, or remove --recipe"
+        )
     config = settings.pretrain or (settings.init_from and config_of(settings.init_from)) or PRETRAINED_ON
     paths = {"dataset": settings.dataset, "config": config, "output": settings.output}
-    shared = ("features", "word_vectors", "init_from", "skip_missing", "epochs")
+    shared = ("features", "word_vectors", "init_from", "skip_missing")
     given = {**paths, **{name: value for name in shared if (value := getattr(settings, name)) not in (None, False)}}
-    tuned = paths if settings.fine_tuning_epochs is None else {**paths, "epochs": settings.fine_tuning_epochs}
     recipe = _recipe("--recipe", settings.recipe, given)
-    fine_tuning = _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, tuned)
+    fine_tuning = _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, paths)
     with reading(settings.max_unpacked or recipe.max_unpacked or fine_tuning.max_unpacked, progress):
         done = transfer_model(
             recipe,

@@ -84,20 +84,6 @@ def test_all_outputs_show_both_figures_if_there_is_a_training_split(run, tmp_pat
     assert [note in " ".join(one.stdout.split()) for one in (result, alone)] == [True, False]
 
 
-def test_an_audit_of_the_first_rows_says_so(run, tmp_path):
-    sentence = "Only the first rows of each split were read: 100 of 400 in test."
-    path = lines(tmp_path / "b.jsonl")
-    result = run("audit", path, "--no-probes", "--limit", "100")
-    assert result.exit_code == 0, result.output
-    assert "b.jsonl: 100 rows" in result.stdout
-    assert sentence in result.stdout
-    folder = tmp_path / "vqa_mc_audit" / "b"
-    assert sentence in json.loads((folder / "audit.json").read_text("utf-8"))["caveat"]
-    assert sentence in (folder / "report.html").read_text("utf-8")
-    exported = run("export", "lm-eval", path, "--limit", "100", "--output", tmp_path / "tasks")
-    assert "100 questions" in exported.stdout and f"note: {sentence}" in exported.stdout
-
-
 def test_fail_above_ends_with_3_only_where_a_gain_is_certain(run, tmp_path):
     biased = lines(tmp_path / "b.jsonl", "position", 0.4)
     above = run("audit", biased, "--no-probes", "--fail-above", "0.05")

@@ -69,12 +69,12 @@ def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not
     data, _ = audited
     other = tmp_path / "other.jsonl"
     other.write_text(data.read_text().replace('"label"', '"right"').replace('"choices"', '"options_here"'))
-    columns = ("--label", "right", "--choices", "options_here", "--limit", "100")
+    columns = ("--label", "right", "--choices", "options_here")
     assert run("audit", other, "--no-probes", *columns, "--output", tmp_path / "second").exit_code == 0
     data.write_bytes(other.read_bytes())
     result = run("verify", tmp_path / "second" / "audit.json", data)
     assert result.exit_code == 0, result.output
-    assert "limit=100" in result.stdout
+    assert "label=right" in result.stdout
 
 
 @pytest.mark.slow
