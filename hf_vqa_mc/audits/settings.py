@@ -9,33 +9,30 @@ PROBES, LARGE = "Probes", "Large benchmarks"
 
 
 @settings
-class ProbeLimits:
-    """Settings of every verb that audits: whether probes are trained, and for how long."""
+class ProbesOption:
+    """The option of every verb that audits."""
 
     probes: bool = option(
         "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
         default=True,
         panel=PROBES,
     )
-    probe_rows: int = option(
-        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
-    )
+
+
+@settings
+class ProbeOptions(ProbesOption):
+    """Options of the probes of an audit.
+
+    Raises:
+        InputError: a value is out of range; names the option.
+    """
+
     time_limit: float = option(
         "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
         default=600.0,
         check=POSITIVE,
         panel=PROBES,
     )
-
-
-@settings
-class ProbeSettings(ProbeLimits):
-    """Settings of the probes of an audit.
-
-    Raises:
-        InputError: a value is out of range; names the option.
-    """
-
     word_vectors: str | None = option(
         "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
         "name, or corpus.",
@@ -68,3 +65,10 @@ class ProbeSettings(ProbeLimits):
             raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
         if self.largest_part is not None and self.word_vectors == "corpus":
             raise InputError("--largest-part cannot be used with --word-vectors corpus; give a file")
+
+
+@settings
+class ProbeSettings(ProbeOptions):
+    """Settings of an audit: the options, and how many rows each probe is fitted on."""
+
+    probe_rows: int = option("Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE)

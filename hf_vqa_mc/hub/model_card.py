@@ -28,7 +28,7 @@ TASK, TEXT_TASK, ANSWER_TASK = "visual-question-answering", "multiple-choice", "
 RECORD = "training.json"
 HELD_OUT = "held_out"
 """Key of the results on held-out training images, which choose the checkpoint if there is no validation split."""
-NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from", "question_encoder"}
+NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
 """Settings that are left out of the table: local paths, and what other paragraphs give."""
 MOST = 2**53
 _EXAMPLES = {"programs": "select: table->relate: apple,on,s [0]->query: color [1]"}
@@ -104,7 +104,6 @@ _FIELDS: dict[str, object] = {
     "rows": {EACH: COUNT},
     "answers": {"size": COUNT, "questions": SHARE, "human_answers": SHARE},
     "word_vectors": _FILE,
-    "question_encoder": {"name": TEXT, "dim": COUNT},
     "image_features": {
         "backbone": TEXT, "revision": TEXT, "grid": COUNT, "dim": COUNT, "precision": TEXT,
         "regions": {EACH: ANYTHING},

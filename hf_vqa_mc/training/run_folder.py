@@ -200,7 +200,6 @@ def _public(settings: TrainingSettings) -> TrainingSettings:
         "init_from",
         "captions",
         "candidates",
-        "question_encoder",
     )
     given = {name: value for name in names if (value := getattr(settings, name)) is not None}
     short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}

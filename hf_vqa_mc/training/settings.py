@@ -37,7 +37,7 @@ FINE_TUNING_RATE = 0.001
 RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
     True: {"decoys_per_question"},
-    False: {"answers", "targets", "questions", "captions", "question_encoder", "first_layers", "candidates"},
+    False: {"answers", "targets", "questions", "captions", "first_layers", "candidates"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
 
@@ -111,10 +111,6 @@ class TrainingSettings(ReadOptions):
     )
     candidates: Path | None = option(
         "File of vqa-mc generate complementary (.jsonl), for the counter-example model: images that it ranks.",
-        default=None,
-    )
-    question_encoder: str | None = option(
-        "Text encoder of transformers for models that read vectors of questions, instead of --word-vectors.",
         default=None,
     )
     first_layers: tuple[str, ...] = option(

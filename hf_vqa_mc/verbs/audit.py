@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.audits.settings import ProbeOptions, ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
@@ -40,7 +40,7 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class AuditSettings(ExecutorOptions, ProbeSettings, BenchmarkOptions):
+class AuditSettings(ExecutorOptions, ProbeOptions, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
@@ -210,7 +210,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     if settings.output is not None:
         others = settings.earlier.paths if settings.earlier else []
         check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
-    probes = subset(settings, ProbeSettings)
+    probes = ProbeSettings(**vars(subset(settings, ProbeOptions)))
     named = [("", settings)] if settings.earlier is None else [("before", settings.earlier), ("after", settings)]
     benchmarks = [options.read(progress) for _, options in named]  # before anything is trained
     with open_executor(settings.executor, settings.address, settings.workers) as executor:

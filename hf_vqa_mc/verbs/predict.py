@@ -41,9 +41,6 @@ class PredictSettings(ReadOptions):
         "File of vqa-mc generate complementary (.jsonl), for models that rank images as counter-examples.",
         default=None,
     )
-    question_encoder: str | None = option(
-        "Folder of the model's question encoder, if it was trained with one in another folder.", default=None
-    )
     output: Path | None = option(
         "File to write the predictions to; by default CONFIG-predictions.json for the command.",
         default=None,

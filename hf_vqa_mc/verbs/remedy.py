@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hf_vqa_mc.audits.settings import ProbeLimits
+from hf_vqa_mc.audits.settings import ProbesOption
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import SETS, Preset, SetSettings, preset_option
@@ -49,7 +49,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
+class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
     """Replace a benchmark's decoys by decoys with fewer shortcuts, and audit it before and after.
 
     IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
@@ -249,7 +249,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.decoys)
         check_config(benchmark, settings.output, config, settings.overwrite)
     if settings.prune is not None:
-        made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
+        made = prune(benchmark, settings.prune, settings.seed, progress)
     else:
         donors = [] if settings.pool is None else read_donors(settings.pool, progress)
         given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
@@ -278,7 +278,6 @@ def _audits(
     from hf_vqa_mc.audits.auditing import audit as audit_benchmark
     from hf_vqa_mc.audits.settings import ProbeSettings
 
-    limits = {one.name: getattr(settings, one.name) for one in fields(ProbeLimits)}
-    audited = ProbeSettings(**limits, seed=settings.seed)
+    audited = ProbeSettings(probes=settings.probes, seed=settings.seed)
     before = audit_benchmark(published, audited, prefixed(progress, "before"))
     return before, audit_benchmark(remedied, audited, prefixed(progress, "after"))
