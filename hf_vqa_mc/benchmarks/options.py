@@ -51,12 +51,6 @@ class BenchmarkOptions(ReadOptions):
         panel=COLUMNS,
     )
     label: str | None = option("Column of the correct choice: index, letter or text.", default=None, panel=COLUMNS)
-    label_from: int | None = option(
-        "Index of the first choice in integer labels: 0 or 1.",
-        default=None,
-        check=("0 or 1, the first choice's number", lambda value: value in (0, 1)),
-        panel=COLUMNS,
-    )
     image: str | None = option("Column of the image: image data, base64 text or path.", default=None, panel=COLUMNS)
     question_type: str | None = option(
         "Column of the question type or category.", default=None, flag="--type", panel=COLUMNS

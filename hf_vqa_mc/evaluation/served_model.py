@@ -48,9 +48,7 @@ class ServedModel:
     sees_images = True
     batch_size = 1
 
-    def __init__(
-        self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64
-    ) -> None:
+    def __init__(self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64) -> None:
         try:
             import openai
         except ImportError:

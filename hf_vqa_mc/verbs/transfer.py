@@ -59,8 +59,8 @@ class TransferSettings(ReadOptions):
         panel=DATA,
     )
     recipe: Path | Mapping[str, Any] | None = option(
-        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model, epochs or learning_rate, "
-        "for pretraining and training from scratch.",
+        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model, epochs or "
+        "learning_rate, for pretraining and training from scratch.",
         default=None,
         panel=RECIPES,
     )

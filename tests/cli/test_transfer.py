@@ -139,7 +139,7 @@ def test_other_configs_than_the_papers(transfer):
         (["--image-data", "none.json"], "--image-data none.json: no such file; image_data.json is in https://"),
         (["--recipe", "none.yaml"], "--recipe none.yaml: no such file"),
         (["--fine-tuning-recipe", "vectors0.txt"], "--fine-tuning-recipe vectors0.txt: "),
-        (["--init-from", "nothing/here", "--recipe", "small.yaml"], "--recipe small.yaml has no effect with --init-from"),
+        (["--init-from", "nothing/here", "--recipe", "small.yaml"], "small.yaml has no effect with --init-from"),
         (["--output", "vqa_mc"], "--output vqa_mc is not the folder of a transfer: it has README.md"),
         (["--output", "no/where"], "there is no folder"),
     ],

@@ -124,9 +124,7 @@ def many_triplets(vocabulary: list[str], rare: float, seed: int, size: int = 360
 CUTS = (1, 7, 16, 50, 130, 10_000)
 
 
-@pytest.mark.parametrize(
-    ("n_similar", "right_angles"), [*((cut, False) for cut in CUTS), (10_000, True)]
-)
+@pytest.mark.parametrize(("n_similar", "right_angles"), [*((cut, False) for cut in CUTS), (10_000, True)])
 def test_decoys_far_down_the_list_of_similar_questions_are_those_of_the_literal_method(
     n_similar: int, right_angles: bool
 ) -> None:
