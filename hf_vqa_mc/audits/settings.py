@@ -3,9 +3,7 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
-
-PROBES, LARGE = "Probes", "Large benchmarks"
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
 
 
 @settings
@@ -15,7 +13,6 @@ class ProbesOption:
     probes: bool = option(
         "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
         default=True,
-        panel=PROBES,
     )
 
 
@@ -31,31 +28,29 @@ class ProbeOptions(ProbesOption):
         "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
         default=600.0,
         check=POSITIVE,
-        panel=PROBES,
+        panel=ADVANCED,
     )
     word_vectors: str | None = option(
         "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
         "name, or corpus.",
         default=None,
-        panel=PROBES,
     )
-    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False, panel=PROBES)
+    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False)
     features: Path | None = option(
         "Folder of image features from vqa-mc features; by default downscaled pixel values.",
         default=None,
-        panel=PROBES,
     )
     language_model: str | None = option(
-        "Causal language model (folder or Hub name) used as a text-only probe.", default=None, panel=PROBES
+        "Causal language model (folder or Hub name) used as a text-only probe.", default=None
     )
     largest_part: int | None = option(
         "Divide the rows by image into random parts of this many on average (1,000 or more): counts are made "
         "within each part, and memory grows with the part. Trained probes are those of the first part.",
         default=None,
         check=("1,000 or more", lambda value: value >= 1000),
-        panel=LARGE,
+        panel=ADVANCED,
     )
-    seed: int = option("Random seed.", default=0, check=SEED, panel=PROBES)
+    seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, option, settings
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel
-
-MODEL = "Model"
 
 
 @settings
@@ -19,26 +17,25 @@ class ModelOptions:
         "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
         "--base-url the name that the server uses. In Python also any object with a method generate, letter, "
         "likelihood or scores.",
-        panel=MODEL,
     )
     base_url: str | None = option(
-        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None, panel=MODEL
+        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None
     )
     engine: str = option(
         "Program that runs a model of transformers: transformers, or vllm in this process (extra vllm; letter and "
         "generate only; not yet tested with real vLLM output).",
         default="transformers",
         check=("transformers or vllm", lambda value: value in ("transformers", "vllm")),
-        panel=MODEL,
+        panel=ADVANCED,
     )
     device: str | None = option(
         "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
         default=None,
-        panel=MODEL,
+        panel=ADVANCED,
     )
-    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=RUNNING)
+    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=ADVANCED)
     concurrency: int = option(
-        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=RUNNING
+        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:

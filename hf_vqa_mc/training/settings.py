@@ -9,6 +9,7 @@ from typing import Any, Literal
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import (
+    ADVANCED,
     AT_LEAST_ONE,
     POSITIVE,
     Check,
@@ -19,7 +20,6 @@ from hf_vqa_mc.options import (
     flag_of,
     option,
     settings,
-    spec_of,
 )
 from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, Optimizer, QuestionForm, Recipe
 from hf_vqa_mc.text.word_changes import WordChanges
@@ -34,7 +34,6 @@ RATES: Mapping[Optimizer, float] = {
 """Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, the others' of torch."""
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
-RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
     True: {"decoys_per_question"},
     False: {"answers", "targets", "questions", "captions", "first_layers", "candidates"},
@@ -101,21 +100,27 @@ class TrainingSettings(ReadOptions):
         "What open-ended models learn: the answer; soft scores by the number of annotators who agree; or the answer "
         "of an annotator, drawn anew in each epoch.",
         default="answer",
+        panel=ADVANCED,
     )
     questions: QuestionForm = option(
         "What open-ended models read as the question: its text, or GQA's functional program (programs).",
         default="text",
+        panel=ADVANCED,
     )
     captions: Path | None = option(
-        "COCO captions file, for models that read captions; the first caption of each image is used.", default=None
+        "COCO captions file, for models that read captions; the first caption of each image is used.",
+        default=None,
+        panel=ADVANCED,
     )
     candidates: Path | None = option(
         "File of vqa-mc generate complementary (.jsonl), for the counter-example model: images that it ranks.",
         default=None,
+        panel=ADVANCED,
     )
     first_layers: tuple[str, ...] = option(
         "Checkpoint whose first hidden layer concat-q-i, concat-q-c and concat-q-i-c take; may be repeated.",
         default=(),
+        panel=ADVANCED,
     )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
     epochs: float | None = option(
@@ -123,25 +128,19 @@ class TrainingSettings(ReadOptions):
         f"{OPEN_ENDED.epochs:g} of most others.",
         default=None,
         check=EPOCHS,
-        panel=RECIPE,
     )
     batch_size: int | None = option(
         f"Questions per step, over all processes; by default the model's own: {CHAO.batch_size}, or "
         f"{OPEN_ENDED.batch_size}.",
         default=None,
         check=_COUNT,
-        panel=RECIPE,
     )
     decoys_per_question: int = option(
-        "Decoys sampled per question and step, of one kind (orig, iou, qou).",
-        default=3,
-        check=_COUNT,
-        panel=RECIPE,
+        "Decoys sampled per question and step, of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=ADVANCED
     )
     optimizer: Optimizer | None = option(
         f"{', '.join(RATES)}; by default the model's own: {CHAO.optimizer}, or {OPEN_ENDED.optimizer}.",
         default=None,
-        panel=RECIPE,
     )
     learning_rate: float | None = option(
         f"Initial learning rate; by default the model's own, {FINE_TUNING_RATE} with --init-from; with another "
@@ -149,35 +148,34 @@ class TrainingSettings(ReadOptions):
         "up to 600,000 steps.",
         default=None,
         check=("more than 0", POSITIVE[1]),
-        panel=RECIPE,
     )
     drop_at: tuple[float, ...] = option(
         "Fraction of the steps after which the rate is divided by 10; may be repeated; 1: never.",
         default=(0.7, 0.9),
         check=_RISING,
-        panel=RECIPE,
+        panel=ADVANCED,
     )
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
         default=0.05,
         check=_SHARE,
-        panel=RECIPE,
+        panel=ADVANCED,
     )
-    seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
+    seed: int = option("Random seed.", default=0, check=_SEED)
     train_rows: int | None = option(
         "Train on a random sample of this many questions; balanced pairs and closed answer sets are not split.",
         default=None,
         check=AT_LEAST_ONE,
-        panel=ABLATIONS,
+        panel=ADVANCED,
     )
     without_types: tuple[str, ...] = option(
-        "Question type to leave out of all splits, such as absurd; may be repeated.", default=(), panel=ABLATIONS
+        "Question type to leave out of all splits, such as absurd; may be repeated.", default=(), panel=ADVANCED
     )
     first_words: int | None = option(
-        "Cut questions of all splits after this many words.", default=None, check=AT_LEAST_ONE, panel=ABLATIONS
+        "Cut questions of all splits after this many words.", default=None, check=AT_LEAST_ONE, panel=ADVANCED
     )
     shuffle_words: bool = option(
-        "Put the words of each question of all splits in a random order.", default=False, panel=ABLATIONS
+        "Put the words of each question of all splits in a random order.", default=False, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:
@@ -244,5 +242,7 @@ class TrainingSettings(ReadOptions):
         return shlex.join(words)
 
 
-RECIPE_SETTINGS = {one.name for one in fields(TrainingSettings) if spec_of(one).panel == RECIPE}
+RECIPE_SETTINGS = {
+    "epochs", "batch_size", "decoys_per_question", "optimizer", "learning_rate", "drop_at", "held_out", "seed",
+}  # fmt: skip
 """Settings of gradient descent, which models that are fitted in one pass do not use (except the seed)."""

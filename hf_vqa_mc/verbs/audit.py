@@ -10,7 +10,6 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.options import (
-    RUNNING,
     ExecutorOptions,
     option,
     overwrite_option,
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.gains import Gain
     from hf_vqa_mc.audits.releases import GainChange, Releases
-
-RELEASES = "Two releases"
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -50,31 +47,25 @@ class AuditSettings(ExecutorOptions, ProbeOptions, BenchmarkOptions):
     output: Path | None = option(
         "Folder of report.html, audit.json, rows.parquet and badge.svg; by default vqa_mc_audit/NAME for the command.",
         default=None,
-        panel=RUNNING,
         cli_default=default_folder,
     )
-    overwrite: bool = overwrite_option(RUNNING)
+    overwrite: bool = overwrite_option()
     fail_above: float | None = option(
         "Exit with code 3 if the 95% interval of a shortcut's gain over random guessing is above this fraction, such "
         "as 0.05.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
-        panel=RUNNING,
     )
     against: str | None = option(
         "An earlier release of the benchmark, such as NAMESPACE/NAME@v1.0: audit both, and report what changed.",
         default=None,
-        panel=RELEASES,
     )
-    against_config: str | None = option(
-        "Config of the earlier release, if it has another name.", default=None, panel=RELEASES
-    )
+    against_config: str | None = option("Config of the earlier release, if it has another name.", default=None)
     fail_on_regression: float | None = option(
         "With --against: exit with code 3 if a shortcut's gain rose significantly by more than this fraction, such as "
         "0 or 0.02: the 95% interval of the rise must be above it.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
-        panel=RELEASES,
     )
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.descriptions.data import Data
     from hf_vqa_mc.descriptions.describing import Description
-
-COMPARED = "Second dataset"
 
 
 @settings
@@ -33,19 +31,21 @@ class DescribeSettings(BenchmarkOptions):
     against: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame | None" = option(
         "Second dataset, such as the balanced or remedied one; options of columns apply to it, too.",
         default=None,
-        panel=COMPARED,
     )
-    against_config: str | None = option("Config of the second dataset.", default=None, panel=COMPARED)
+    against_config: str | None = option("Config of the second dataset.", default=None)
     figures: tuple[str, ...] = option(
-        "Figures to compute, such as first_words,question_lengths; by default all.", default=(), separator=","
+        "Figures to compute, such as first_words,question_lengths; by default all.",
+        default=(),
+        separator=",",
+        panel=ADVANCED,
     )
     captions: Path | None = option(
         "File of COCO captions, whose words are compared with those of questions and answers.", default=None
     )
     output: Path | None = option(
-        "Folder for report.html, describe.json, and each figure as SVG and CSV.", default=None, panel=RUNNING
+        "Folder for report.html, describe.json, and each figure as SVG and CSV.", default=None
     )
-    overwrite: bool = overwrite_option(RUNNING)
+    overwrite: bool = overwrite_option()
 
     def __post_init__(self) -> None:
         check_options(self)

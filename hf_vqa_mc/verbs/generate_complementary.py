@@ -15,7 +15,6 @@ from hf_vqa_mc.text.tables import check_suffix
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KNOWLEDGE = "Image annotations"
 FORMATS = (".jsonl", ".parquet")
 _ANSWERS = ("target", "answer", "multiple_choice_answer")
 
@@ -39,8 +38,8 @@ class GenerateComplementarySettings(ReadOptions):
     nearest: int = option(
         "Candidates per question; 24 in Goyal et al. 2017.", default=24, check=("1 to 1000", lambda n: 1 <= n <= 1000)
     )
-    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
-    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
+    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=())
+    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

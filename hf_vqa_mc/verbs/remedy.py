@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from hf_vqa_mc.audits.settings import ProbesOption
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import SETS, Preset, SetSettings, preset_option
+from hf_vqa_mc.decoys.settings import Preset, SetSettings, preset_option
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import (
+    ADVANCED,
     AT_LEAST_ONE,
     SEED,
     check_options,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.benchmarks import Benchmark
-
-DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "Audits before and after"
 
 
 def _no_output(given: Mapping[str, Any]) -> Path:
@@ -65,14 +64,12 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         "iou_qou, iou, qou, all (also the published decoys), or closed answer sets: "
         f"{', '.join(one.name for one in VARIANTS.values() if one.closed)} (see --guarantee).",
         default="iou_qou",
-        panel=DECOYS,
     )
     guarantee: Literal["choices", "question", "image"] | None = option(
         "choices, question or image: closed answer sets instead of IoU and QoU decoys. These rows share their "
         "choices, so every rule that sees the choices alone is at chance, also with the question, or also with the "
         "image. Other rows are left out.",
         default=None,
-        panel=SETS,
     )
     preset: Preset = preset_option("plausible")
     decoys_per_set: int | None = option(
@@ -80,38 +77,34 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         "paper or --variant all: 3).",
         default=None,
         check=AT_LEAST_ONE,
-        panel=DECOYS,
+        panel=ADVANCED,
     )
     word_vectors: str | None = option(
         "For QoU decoys and similar questions in closed sets: a word2vec, GloVe or .kv file, a gensim-data name, or "
         "corpus.",
         default=None,
-        panel=DECOYS,
     )
-    seed: int = option("Random seed.", default=0, check=SEED, panel=DECOYS)
+    seed: int = option("Random seed.", default=0, check=SEED)
     pool: str | None = option(
         "Another multiple-choice dataset, on the same or other images, whose answers may become decoys.",
         default=None,
-        panel=DONORS,
     )
     reject: Path | None = option(
         "Table of verdicts, from people or vqa-mc judge: choices that are correct, too, do not become decoys of their "
         "question, and rows with a bad question are left out.",
         default=None,
-        panel=DECOYS,
     )
     prune: float | None = option(
         "Keep the decoys and remove rows until no blind probe gains more than this fraction over random guessing, "
         "such as 0.05, or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
-        panel=PRUNING,
     )
     report: Path | None = option(
         "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after, named after the output.",
         default=None,
-        panel=AUDITING,
         cli_default=_report_folder,
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.metrics.scored import Scored
-from hf_vqa_mc.options import ReadOptions, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, ReadOptions, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.benchmarks import Benchmark
 
-READING, SCHEME, WRITING = "Input", "Metric", "Output"
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
@@ -47,40 +46,34 @@ class ScoreSettings(ReadOptions):
     config: str | None = option(
         "Config of a dataset with several, such as cocoqa_iou_qou.", default=None, kw_only=False
     )
-    split: str | None = option(
-        "Split to score; by default test, else validation, else the only one.", default=None, panel=READING
-    )
-    id_column: str | None = option("Column of the question ids in the predictions.", default=None, panel=READING)
-    answer_column: str | None = option("Column of the answers in the predictions.", default=None, panel=READING)
+    split: str | None = option("Split to score; by default test, else validation, else the only one.", default=None)
+    id_column: str | None = option("Column of the question ids in the predictions.", default=None)
+    answer_column: str | None = option("Column of the answers in the predictions.", default=None)
     metric: tuple[str, ...] = option(
         f"Metric to compute instead of the dataset's own; may be repeated: {', '.join(OF_PREDICTIONS)}.",
         default=(),
-        panel=SCHEME,
     )
-    protocol: str = option("Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=SCHEME)
+    protocol: str = option(
+        "Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=ADVANCED
+    )
     inputs: Mapping[str, str | Path] = option(
         "Further input file of a metric, as NAME=FILE; may be repeated. VQA: questions, pairs; TDIUC: questions, "
         "answer_vocabulary; GQA: choices, attentions with scene_graphs.",
         factory=dict,
         flag="--input",
-        panel=SCHEME,
     )
     free_text: bool = option(
         "Predictions are texts that a model wrote, such as (B), B. red, or sentences: find the choice that each "
         "names. A text that names none, or several, is wrong and counted.",
         default=False,
-        panel=READING,
     )
-    partial: bool = option(
-        "Score only the questions with a prediction, and report how many have none.", default=False, panel=READING
-    )
-    output: Path | None = option("Write the results as JSON to this file.", default=None, panel=WRITING)
-    overwrite: bool = overwrite_option(WRITING)
-    per_question: bool = option("Include each question's score.", default=False, panel=WRITING)
+    partial: bool = option("Score only the questions with a prediction, and report how many have none.", default=False)
+    output: Path | None = option("Write the results as JSON to this file.", default=None)
+    overwrite: bool = overwrite_option()
+    per_question: bool = option("Include each question's score.", default=False)
     official: Path | None = option(
         "Folder for files in the format of the official VQA, TDIUC or GQA evaluation program.",
         default=None,
-        panel=WRITING,
     )
 
     @property

@@ -9,12 +9,11 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import ReadOptions, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import ADVANCED, ReadOptions, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import TrainingSettings
 
-DATA, RECIPES = "Datasets", "Recipes"
 STEPS = ("from_scratch", "as_is", "fine_tuned")
 """In the order of Table 6's columns."""
 
@@ -38,34 +37,28 @@ class TransferSettings(ReadOptions):
         default=None,
     )
     skip_missing: bool = option("Leave out questions whose images vqa-mc features skipped.", default=False)
-    init_from: str | None = option(
-        "Checkpoint (folder or Hub name) to use instead of pretraining.", default=None, panel=DATA
-    )
-    pretrain: str | None = option(
-        "Config to pretrain on; by default qavg_iou_qou, as in the paper.", default=None, panel=DATA
-    )
+    init_from: str | None = option("Checkpoint (folder or Hub name) to use instead of pretraining.", default=None)
+    pretrain: str | None = option("Config to pretrain on; by default qavg_iou_qou, as in the paper.", default=None)
     targets: tuple[str, ...] | None = option(
         "Comma-separated configs to test and fine-tune on; by default the paper's six: orig, iou_qou and all of "
         "visual7w and vqa.",
         default=None,
         separator=",",
-        panel=DATA,
     )
-    from_scratch: bool = option("Also train the same model from scratch on each target.", default=False, panel=DATA)
+    from_scratch: bool = option("Also train the same model from scratch on each target.", default=False)
     image_data: Path | None = option(
         "Visual Genome's image_data.json (or its zip file), which maps its images to COCO's, to count images that are "
         "both trained and tested on.",
         default=None,
-        panel=DATA,
+        panel=ADVANCED,
     )
     recipe: Path | Mapping[str, Any] | None = option(
         "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model, epochs or "
         "learning_rate, for pretraining and training from scratch.",
         default=None,
-        panel=RECIPES,
     )
     fine_tuning_recipe: Path | Mapping[str, Any] | None = option(
-        "As --recipe, for fine-tuning; the default learning rate is 0.001.", default=None, panel=RECIPES
+        "As --recipe, for fine-tuning; the default learning rate is 0.001.", default=None
     )
 
 
