@@ -117,7 +117,6 @@ def waiting_rows(dataset: Path, model: str, folder: Path, given: dict[str, objec
     validations = Validations()
     logging.getLogger("hf_vqa_mc.training").addHandler(validations)
     logging.getLogger("hf_vqa_mc.training").setLevel(logging.INFO)
-    per_step = BATCH[model] / (0.9 * QUESTIONS)  # in epochs
     settings = TrainingSettings(
         str(dataset),
         "made",
@@ -125,8 +124,8 @@ def waiting_rows(dataset: Path, model: str, folder: Path, given: dict[str, objec
         model=model,
         held_out=0.1,
         batch_size=BATCH[model],
-        epochs=(VALIDATIONS + 1) * STEPS * per_step,
-        evaluate_every=STEPS * per_step,
+        train_rows=STEPS * BATCH[model],  # an epoch, after which it is validated, has this many steps
+        epochs=VALIDATIONS + 1,
         **given,
     )
     train(settings)
