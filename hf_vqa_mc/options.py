@@ -32,8 +32,8 @@ POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
 FRACTION: Check = ("a number from 0 to 1", lambda value: 0 <= value <= 1)
 SEED: Check = ("0 or more, and less than 2**32", lambda value: 0 <= value < 2**32)
 
-RUNNING = "Running"
-"""The last group of options in the help of every command."""
+ADVANCED = "Advanced"
+"""Group of rare options, the last in the help of every command."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,11 @@ def option(
     return field(**given, kw_only=kw_only, metadata={"spec": Spec(help, **spec)})
 
 
-def overwrite_option(panel: str = "") -> Any:  # noqa: ANN401  as `option`
+def overwrite_option() -> Any:  # noqa: ANN401  as `option`
     """The option of verbs that replace files; those that resume their output do not have it."""
     return option(
         "Replace existing files, also changed ones; in a folder of vqa-mc, files that it did not write are kept.",
         default=False,
-        panel=panel,
     )
 
 
@@ -212,19 +211,19 @@ class ExecutorOptions:
     """Options of verbs whose work a Ray cluster can do."""
 
     executor: Literal["local", "ray"] = option(
-        "local, or ray (extra ray): the nodes of a Ray cluster do the work.", default="local", panel=RUNNING
+        "local, or ray (extra ray): the nodes of a Ray cluster do the work.", default="local", panel=ADVANCED
     )
     address: str | None = option(
         "Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default Ray is started on this machine.",
         default=None,
-        panel=RUNNING,
+        panel=ADVANCED,
     )
     workers: int | None = option(
         "CPUs of a call with --executor ray, by default those of the smallest node; else threads, by default one per "
         "core.",
         default=None,
         check=AT_LEAST_ONE,
-        panel=RUNNING,
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -235,8 +234,8 @@ class ExecutorOptions:
 
 
 def listed_options(settings: type) -> "list[Field[Any]]":
-    """The fields of a settings dataclass as help and documentation list them: those of the panel `RUNNING` last."""
-    return sorted(fields(settings), key=lambda one: spec_of(one).panel == RUNNING)
+    """The fields of a settings dataclass as help and documentation list them: those of the panel `ADVANCED` last."""
+    return sorted(fields(settings), key=lambda one: spec_of(one).panel == ADVANCED)
 
 
 @dataclass(frozen=True, eq=False)

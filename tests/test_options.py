@@ -1,7 +1,7 @@
 """One declaration of an option serves the Python function, the command line and config files."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,15 +9,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, subset, verb
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, check_options, option, settings, subset, verb
 from hf_vqa_mc.result import Result
+from hf_vqa_mc.verbs import VERBS
 
 
 @settings
 class Part:
-    seed: int = option("Random seed.", default=0, panel="Running")
+    seed: int = option("Random seed.", default=0, panel=ADVANCED)
 
 
 @settings
@@ -180,10 +182,10 @@ def test_what_is_required_may_come_from_the_file_only():
 
 def test_help_shows_examples_defaults_and_panels():
     done, _ = typed("--help")
-    for expected in ("Paint something.", "Example: vqa-mc paint house", "--no-primer", "Random seed.", "Running"):
+    for expected in ("Paint something.", "Example: vqa-mc paint house", "--no-primer", "Random seed.", ADVANCED):
         assert expected in done.stdout
     assert "--no-glossy" not in done.stdout
-    assert done.stdout.index("--coats") < done.stdout.index("--seed") < done.stdout.index("--json")
+    assert done.stdout.index("--coats") < done.stdout.index("--json") < done.stdout.index("--seed")
 
 
 def test_a_result_is_text_and_html():
@@ -199,3 +201,9 @@ def test_config_is_an_argument_or_an_option():
     assert str(done.exception) == "CONFIG iou and --config qou: give one of them"
     done, _ = typed("house", "--config", "run.yaml")
     assert "give YAML files with --settings" in str(done.exception)
+
+
+def test_the_verbs_have_few_options():
+    counts = {name: len(fields(getattr(vm, name).verb.settings)) for name in VERBS}
+    table = "\n".join(f"{name:24}{count:4}" for name, count in counts.items())
+    assert sum(counts.values()) <= 350, f"{table}\n{'all':24}{sum(counts.values()):4}"

@@ -39,7 +39,6 @@ STRENGTH = 0.6
 REMOVED = 0.5
 """Fraction of the rows that random removal removes: the maximum of pruning."""
 TO_GAIN = 0.05
-UNUSED_AUDITS = 0.01
 """Time limit in seconds of remedy's own two audits, which are not used."""
 INPUTS = {"choices": "choices alone", "question": "question + choices", "image": "image + choices"}
 ALL_ROWS = ("best assignment", "row number", "question id")
@@ -136,7 +135,7 @@ def measured(name: str, n_rows: int) -> Iterator[Measured]:
     of = len(published["test"])
 
     def audited(remedy: str, rows: DatasetDict) -> Measured:
-        report = vm.audit(rows, probe_rows=n_rows, cross_fit=True)
+        report = vm.audit(rows)
         return _strongest(name, remedy, report.to_dict()["rows"], of, report.to_pandas())
 
     yield audited("none", published)
@@ -144,7 +143,7 @@ def measured(name: str, n_rows: int) -> Iterator[Measured]:
     yield audited("random removal", DatasetDict(train=published["train"], test=published["test"].select(kept)))
     for remedy, given in REMEDIES.items():
         try:
-            fixed = vm.remedy(published, **given, probe_rows=n_rows, time_limit=UNUSED_AUDITS)
+            fixed = vm.remedy(published, **given, probes=False)
         except vm.InputError as error:
             print(f"{name}, {remedy}: {error}", file=sys.stderr)
             continue

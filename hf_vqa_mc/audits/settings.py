@@ -3,61 +3,47 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
-
-PROBES = "Probes"
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
 
 
 @settings
-class ProbeLimits:
-    """Settings of every verb that audits: whether probes are trained, and for how long."""
+class ProbesOption:
+    """The option of every verb that audits."""
 
     probes: bool = option(
         "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
         default=True,
-        panel=PROBES,
-    )
-    probe_rows: int = option(
-        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
-    )
-    time_limit: float = option(
-        "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
-        default=600.0,
-        check=POSITIVE,
-        panel=PROBES,
     )
 
 
 @settings
-class ProbeSettings(ProbeLimits):
-    """Settings of the probes of an audit.
+class ProbeOptions(ProbesOption):
+    """Options of the probes of an audit.
 
     Raises:
         InputError: a value is out of range; names the option.
     """
 
-    cross_fit: bool = option(
-        "With a training split, also fit trained probes on other rows of the audited split, once per fold (up to five "
-        "times the time). Counts always are.",
-        default=False,
-        panel=PROBES,
+    time_limit: float = option(
+        "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
+        default=600.0,
+        check=POSITIVE,
+        panel=ADVANCED,
     )
     word_vectors: str | None = option(
         "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
         "name, or corpus.",
         default=None,
-        panel=PROBES,
     )
-    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False, panel=PROBES)
+    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False)
     features: Path | None = option(
         "Folder of image features from vqa-mc features; by default downscaled pixel values.",
         default=None,
-        panel=PROBES,
     )
     language_model: str | None = option(
-        "Causal language model (folder or Hub name) used as a text-only probe.", default=None, panel=PROBES
+        "Causal language model (folder or Hub name) used as a text-only probe.", default=None
     )
-    seed: int = option("Random seed.", default=0, check=SEED, panel=PROBES)
+    seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -65,3 +51,10 @@ class ProbeSettings(ProbeLimits):
             raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
         if self.mlps and self.word_vectors is None:
             raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
+
+
+@settings
+class ProbeSettings(ProbeOptions):
+    """Settings of an audit: the options, and how many rows each probe is fitted on."""
+
+    probe_rows: int = option("Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE)

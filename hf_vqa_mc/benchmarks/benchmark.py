@@ -133,7 +133,7 @@ class Benchmark:
     read_as: str = ""
     """columns of the evaluated split: ``question=frage, choices=A to D, label=key (letters)``"""
     notes: tuple[str, ...] = ()
-    """sentences about rows that ``limit`` leaves out, and about images that are not read, with the remedy"""
+    """sentences about rows and images that are not read, with the remedy"""
     allowed: AllowedImages = field(default_factory=AllowedImages)
     """the images that cells may name"""
     revision: str | None = None

@@ -172,7 +172,7 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
 
 
 def question_ids(
-    table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
+    table: pa.Table, location: str, rows: NDArray[np.integer]
 ) -> tuple[pa.Array, str | None, tuple[str, ...]]:
     """The question ids: the first column of unique ones, else the first column of ids, else row numbers.
 
@@ -180,18 +180,14 @@ def question_ids(
 
     Args:
         table: some rows of a split.
-        options: may name the column.
         location: of the split, for messages.
         rows: number of each row in the split, for messages.
 
     Returns:
         (rows,) unique ids as text; their column, if there is one; a sentence if a column of ids has others.
-
-    Raises:
-        InputError: the column named by the user has an id twice, or is empty in a row.
     """
     problem, numbered = "", None
-    for name in [options.question_id] if options.question_id else named(table.column_names, QUESTION_ID):
+    for name in named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
             ids = as_text(table[name])
@@ -200,10 +196,6 @@ def question_ids(
                 return ids, name, (used,) if problem else ()
             problem = problem or f"{location}: column {name} {why}"
             numbered = numbered or (name, _numbered(ids, rows))
-        elif options.question_id:
-            problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
-    if options.question_id:
-        raise InputError(f"{problem}; make the ids unique")
     if numbered and len(numbered[1].unique()) == len(rows):
         return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
     return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings
+from hf_vqa_mc.options import check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -39,7 +39,6 @@ class BenchmarkOptions:
         "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
     )
     split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
-    limit: int | None = option("Read only the first rows of each split.", default=None, check=AT_LEAST_ONE)
     images: Path | None = option("Folder with the image files that a column names.", default=None)
     question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(
@@ -49,20 +48,10 @@ class BenchmarkOptions:
         panel=COLUMNS,
     )
     label: str | None = option("Column of the correct choice: index, letter or text.", default=None, panel=COLUMNS)
-    label_from: int | None = option(
-        "Index of the first choice in integer labels: 0 or 1.",
-        default=None,
-        check=("0 or 1, the first choice's number", lambda value: value in (0, 1)),
-        panel=COLUMNS,
-    )
     image: str | None = option("Column of the image: image data, base64 text or path.", default=None, panel=COLUMNS)
     question_type: str | None = option(
         "Column of the question type or category.", default=None, flag="--type", panel=COLUMNS
     )
-    image_id: str | None = option(
-        "Column of image ids: the same for rows with the same image.", default=None, cli=False
-    )
-    question_id: str | None = option("Column of unique question ids.", default=None, cli=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -101,7 +90,7 @@ class BenchmarkOptions:
 
     def check_columns(self, names: Sequence[str], location: str) -> None:
         """Raise InputError unless all columns named by the user are among ``names``."""
-        singles = (self.question, self.label, self.image, self.image_id, self.question_id, self.question_type)
+        singles = (self.question, self.label, self.image, self.question_type)
         for name in (*(self.choices or ()), *filter(None, singles)):
             if name not in names:
                 raise unknown_name(f"column of {location}", name, names)
@@ -109,28 +98,3 @@ class BenchmarkOptions:
             raise InputError(
                 f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several distinct columns"
             )
-
-
-@settings
-class SkippingOptions(BenchmarkOptions):
-    """Options of verbs that can leave out the rows that cannot be read."""
-
-    skip_faulty: bool = option(
-        "Leave out and count the rows that cannot be read, such as those without a label.", default=False
-    )
-
-    def read(self, progress: Progress) -> "Benchmark":
-        """Read the benchmark.
-
-        Raises:
-            InputError: as `hf_vqa_mc.read_benchmark`; with ``skip_faulty`` if most rows of a split cannot be read.
-        """
-        from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
-        from hf_vqa_mc.benchmarks.reading import read_without_faulty
-
-        if self.skip_faulty:
-            return read_without_faulty(self, progress)
-        try:
-            return super().read(progress)
-        except FaultyRows as error:
-            raise InputError(f"{error}, --skip-faulty leaves them out") from error

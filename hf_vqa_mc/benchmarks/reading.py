@@ -1,6 +1,5 @@
 """Read a benchmark as rows with one schema."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -65,22 +64,6 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     return read_opened(open_tables(options.dataset, options.config), options, progress)
 
 
-def read_without_faulty(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read a benchmark without the rows that cannot be read; a note counts them.
-
-    Raises:
-        InputError: as `read_readable`.
-    """
-    progress("opening", 0, 1)
-    opened, notes = limited(open_tables(options.dataset, options.config), options.limit)
-    benchmark, faulty = read_readable(opened, options, progress)
-    counts = Counter(one.split for one in faulty)
-    for name in (one for one in opened.tables if counts[one]):
-        rows = f"{counts[name]:,} of {opened.tables[name].num_rows:,} rows of {name}"
-        notes += (f"{rows} cannot be read and are left out; vqa-mc lint lists them",)
-    return replace(benchmark, notes=(*notes, *benchmark.notes))
-
-
 def read_readable(opened: Opened, options: BenchmarkOptions, progress: Progress) -> tuple[Benchmark, list[Faulty]]:
     """Read a benchmark again without the rows that cannot be read, until all can be.
 
@@ -126,7 +109,7 @@ def read_opened(
     """
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")
-    opened, notes = limited(opened, options.limit)
+    notes: tuple[str, ...] = ()
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.rows, opened.base, hub, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
@@ -158,16 +141,6 @@ def read_opened(
     progress("reading", len(tables), len(tables))
     about = opened.path, read_as[evaluated], notes, allowed, opened.revision, options.how_to_read
     return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, *about)
-
-
-def limited(opened: Opened, limit: int | None) -> tuple[Opened, tuple[str, ...]]:
-    """The first rows of each split, and a sentence about the others, if there are any."""
-    sizes = {name: table.num_rows for name, table in opened.tables.items()}
-    if limit is None or max(sizes.values(), default=0) <= limit:
-        return opened, ()
-    longer = ", ".join(f"{limit:,} of {rows:,} in {name}" for name, rows in sizes.items() if rows > limit)
-    tables = {name: table.slice(0, limit) for name, table in opened.tables.items()}
-    return replace(opened, tables=tables), (f"Only the first rows of each split were read: {longer}.",)
 
 
 def _layout(
@@ -230,7 +203,7 @@ def _split(
         if questions is None:
             question = question_column(table, options, location)
             questions = as_text(table[question])
-        ids, question_id, notes = question_ids(table, options, location, kept if numbers is None else numbers[kept])
+        ids, question_id, notes = question_ids(table, location, kept if numbers is None else numbers[kept])
         question_type = type_column(table, options, layout.columns)
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {

@@ -114,7 +114,7 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         for some in (names, paths)
         if some
     }
-    id_column = _id_column(table, columns)
+    id_column = _id_column(table)
     if id_column is None and not cells:
         return None
     present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
@@ -151,14 +151,12 @@ def _may_hold(kind: pa.DataType) -> bool:
     return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
 
 
-def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
+def _id_column(table: pa.Table) -> str | None:
     """The column of image ids, or None."""
-    for name in [columns.image_id] if columns.image_id else named(table.column_names, IMAGE_ID):
+    for name in named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
             return name
-        if columns.image_id:
-            raise InputError(f"--image-id {name}: holds {kind}, expected text or integers")
     return None
 
 

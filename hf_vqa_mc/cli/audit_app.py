@@ -14,15 +14,12 @@ import hf_vqa_mc as vm
 
 MEGABYTES, HUB_MEGABYTES = 100, 2000
 """Largest upload, and largest repository on the Hub."""
-ROWS = 20_000
-"""Rows of each split that are audited: the first ones."""
 KEPT = 3600
 """Seconds that uploads are kept."""
 COLUMNS = ["name", "inputs", "accuracy", "gain", "low", "high", "alarm"]
 ABOUT = f"""How much of a multiple-choice benchmark on images is answered without the image, the question, or both?
 Upload a file with question, choices and answer (Parquet, JSON, CSV or TSV, at most {MEGABYTES} MB), or name a public
-dataset on the Hub. The first {ROWS:,} rows of each split are audited, without trained probes. For those, for all rows,
-and for image features: `vqa-mc audit`."""
+dataset on the Hub. It is audited without trained probes; for those, and for image features: `vqa-mc audit`."""
 
 
 def audited(path: str | None, name: str, config: str) -> tuple[Any, str, dict[str, Any]]:
@@ -31,7 +28,7 @@ def audited(path: str | None, name: str, config: str) -> tuple[Any, str, dict[st
 
     try:
         dataset = path or _on_hub(name.strip())
-        result = vm.audit(dataset, config.strip() or None, limit=ROWS, probes=False, max_unpacked=1)
+        result = vm.audit(dataset, config.strip() or None, probes=False)
         with TemporaryDirectory() as folder:
             result.save(Path(folder, "audit"))
             report = Path(folder, "audit", "report.html").read_text("utf-8")

@@ -13,7 +13,6 @@ import typer
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import is_first_process, steps_on_stderr
 from hf_vqa_mc.options import (
-    RUNNING,
     Verb,
     default_of,
     flag_of,
@@ -23,7 +22,7 @@ from hf_vqa_mc.options import (
     spec_of,
 )
 
-JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=RUNNING)]
+JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 FILE_OPTION = Annotated[
     Path | None, typer.Option("--settings", help="YAML file of settings by name; options on the command line win.")
 ]

@@ -196,7 +196,7 @@ def _closed(made: MadeSet) -> ClosedSets:
     if (sets.first == MISSING).all():
         counts = {one: int((sets.left_out == one).sum()) for one in list(LeftOut)[1:]}
         reasons = [f"{count:,} {one.sentence}" for one, count in counts.items() if count]
-        limits = ", or --max-leak and --coverage that keep more" if counts[LeftOut.LEAK] else ""
+        limits = ", or a --coverage that keeps more" if counts[LeftOut.LEAK] else ""
         raise InputError(
             f"no closed answer set can be formed of {len(sets.first):,} rows: {'; '.join(reasons)}; use rows with "
             f"more different answers, a smaller set size or another kind of sets{limits}"

@@ -70,7 +70,7 @@ def _take(
     """Form closed sets of the rows of a pool, and give each row the targets of the others as decoys.
 
     Sets lie in one split. Sets of ``set_size`` rows are formed first, then of one row less, down to two. Of similar
-    questions, the sets with the largest estimated leak are dissolved: see ``coverage`` and ``max_leak``.
+    questions, the sets with the largest estimated leak are dissolved: see ``coverage``.
     """
     settings, triplets = material.settings, material.triplets
     rows, propensities = rows_of(material), None
@@ -347,8 +347,6 @@ def _dissolve(
     leaks, sizes = _leaks(sets, valid, propensities, rows), valid.sum(axis=1)
     order = np.lexsort((first, leaks))
     kept = (np.cumsum(sizes[order]) <= settings.coverage * len(own)) | (leaks[order] == 0)
-    if settings.max_leak is not None:
-        kept &= leaks[order] <= settings.max_leak
     decoys.closed.size[sets[valid]], decoys.closed.leak[sets[valid]] = np.repeat(sizes, sizes), np.repeat(leaks, sizes)
     dissolved = order[~kept]
     members = sets[dissolved][valid[dissolved]]

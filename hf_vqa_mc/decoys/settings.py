@@ -2,15 +2,13 @@
 
 from typing import Any, Literal
 
-from hf_vqa_mc.options import FRACTION, Check, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, FRACTION, Check, check_options, option, settings
 
 WupBoundary = Literal["reject", "accept"]
 Pool = Literal["dataset", "split"]
 Combine = Literal["distinct", "paper"]
-Ties = Literal["position", "random"]
 Preset = Literal["paper", "plausible"]
 
-PANEL, SETS = "Method", "Closed answer sets"
 _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_000)
 _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= value < 2**31)
 
@@ -18,11 +16,9 @@ _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= valu
 def preset_option(default: Preset) -> Any:  # noqa: ANN401  as `option`
     """The option ``preset`` of builds and remedies."""
     return option(
-        "paper (Chao et al. 2018), or plausible: decoys that a person would consider. Fallbacks are answers to "
-        "questions with the same beginning, IoU decoys of the target's type come first, yes and no are both offered, "
-        "human answers are no decoys, and all choices of a row pass the filters with one another.",
+        "paper (Chao et al. 2018), or plausible: decoys that a person would consider; yes/no questions get both "
+        "choices, and human answers are never decoys.",
         default=default,
-        panel=PANEL,
     )
 
 
@@ -34,28 +30,20 @@ class SetSettings:
         "Rows and choices of a closed answer set, 2 to 7; rows that do not fit get smaller sets.",
         default=4,
         check=("an integer from 2 to 7", lambda value: 2 <= value <= 7),
-        panel=SETS,
+        panel=ADVANCED,
     )
     coverage: float = option(
         "Maximum fraction of each split's rows in closed sets; the sets that leak most are left out, but none of a "
         "single question.",
         default=0.9,
         check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
-        panel=SETS,
+        panel=ADVANCED,
     )
-    max_leak: float | None = option(
-        "Maximum estimated leak of a closed set: the number of its rows, beyond one, that question and choices "
-        "answer, from 0 to the set size minus 1.",
-        default=None,
-        check=("a number of at least 0", lambda value: value >= 0),
-        panel=SETS,
-    )
-
     question_encoder: str | None = option(
         "Text encoder of transformers, a folder or Hub name, for the similarity of questions in closed sets; without "
         "it, word vectors if they are given.",
         default=None,
-        panel=SETS,
+        panel=ADVANCED,
     )
 
     @property
@@ -73,49 +61,41 @@ class Settings(SetSettings):
     """
 
     preset: Preset = preset_option("paper")
-    decoys_per_set: int = option("IoU and QoU decoys per row (Sect. 5.1).", default=3, check=_DECOYS, panel=PANEL)
+    decoys_per_set: int = option("IoU and QoU decoys per row (Sect. 5.1).", default=3, check=_DECOYS, panel=ADVANCED)
     n_similar: int = option(
-        "Most similar questions that may give QoU decoys (Sect. 4.1).", default=10_000, check=_SIMILAR, panel=PANEL
+        "Most similar questions that may give QoU decoys (Sect. 4.1).", default=10_000, check=_SIMILAR, panel=ADVANCED
     )
     n_random: int = option(
-        "Decoys per row of the random variants (Supplement G).", default=6, check=_DECOYS, panel=PANEL
+        "Decoys per row of the random variants (Supplement G).", default=6, check=_DECOYS, panel=ADVANCED
     )
     wup_threshold: float = option(
         "Wu-Palmer similarity from which texts count as the same (Sect. 4.1).",
         default=0.9,
         check=FRACTION,
-        panel=PANEL,
+        panel=ADVANCED,
     )
     wup_boundary: WupBoundary = option(
         "A similarity of exactly the threshold: reject, as in the paper's text, or accept, as in the authors' "
         "released decoys (two and three, white and black, which --preset plausible always accepts).",
         default="reject",
-        panel=PANEL,
+        panel=ADVANCED,
     )
     decoys_from: Pool = option(
-        "Where decoys come from: dataset (all of it) or split (the question's own).",
-        default="dataset",
-        panel=PANEL,
+        "Where decoys come from: dataset (all of it) or split (the question's own).", default="dataset", panel=ADVANCED
     )
     combine: Combine = option(
         "A text in two sets of a row: distinct (replaced by the later set's next candidate) or paper (kept).",
         default="distinct",
-        panel=PANEL,
-    )
-    ties: Ties = option(
-        "Order of equally similar questions: from a random start, so that repetitions of a question get different "
-        "decoys, or by position in the dataset, which reveals targets.",
-        default="random",
-        panel=PANEL,
+        panel=ADVANCED,
     )
     fallback_orig: bool = option(
         "With --preset paper: fallback decoys from the publisher's own, if it has any (Sect. 5.1), else from frequent "
         "answers.",
         default=True,
-        panel=PANEL,
+        panel=ADVANCED,
     )
-    filter_fallback: bool = option("Apply the WUP filters to fallback decoys, too.", default=True, panel=PANEL)
-    seed: int = option("Random seed.", default=0, panel=PANEL)
+    filter_fallback: bool = option("Apply the WUP filters to fallback decoys, too.", default=True, panel=ADVANCED)
+    seed: int = option("Random seed.", default=0)
 
     def __post_init__(self) -> None:
         """Convert and validate."""

@@ -27,9 +27,8 @@ def take_qou_decoys(
 ) -> None:
     """Fill the sets of a pool's triplets.
 
-    Equally similar questions come in the order of the dataset or, with ``ties="random"``, in that order from a random
-    start of each triplet. In the order of the dataset all repetitions of a question get the same decoys, so the
-    question alone separates them from the other answers.
+    Equally similar questions come in the order of the dataset from a random start of each triplet. Otherwise all
+    repetitions of a question would get the same decoys, so that the question alone separates them from other answers.
     """
     if material.vectors is None:
         raise ValueError("QoU decoys need word vectors")
@@ -44,7 +43,7 @@ def take_qou_decoys(
     everyone = np.arange(groups.size, dtype=np.int32)
     no_neighbours = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
     step = max(_GROUPS_PER_TASK, groups.size // 64)
-    start = purpose_hash(settings.seed, "qou ties") if settings.ties == "random" else None
+    start = purpose_hash(settings.seed, "qou ties")
     n_similar, tables = settings.n_similar, material.candidates.tables
     context = (members, bags.member_starts, short, material.triplets, tables, n_similar, start)
     over_ranges(_take, groups.size, step, decoys, everyone, no_neighbours, *context, False)
@@ -73,7 +72,7 @@ def _take(
     triplets: Triplets,
     tables: FilterTables,
     n_similar: int,
-    random_start: np.uint64 | None,
+    random_start: np.uint64,
     last: bool,
 ) -> None:
     """Offer the members of a query's own group and of its neighbours to the group's incomplete members."""
@@ -107,11 +106,9 @@ def _take(
 
 @njit(cache=True)
 def _from_random_start(
-    alike: NDArray[np.int64], n_similar: int, random_start: np.uint64 | None, triplet_hash: np.uint64
+    alike: NDArray[np.int64], n_similar: int, random_start: np.uint64, triplet_hash: np.uint64
 ) -> NDArray[np.int64]:
-    """The first n_similar + 1 in circular order from a random start; unchanged without a random start."""
-    if random_start is None:
-        return alike
+    """The first n_similar + 1 in circular order from a random start."""
     first = below(draw(random_start, triplet_hash, len(alike)), len(alike))
     some = min(len(alike), n_similar + 1)
     return np.concatenate((alike[first : first + some], alike[: max(0, some - (len(alike) - first))]))

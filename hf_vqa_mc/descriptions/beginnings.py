@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.texts import Codes, Column, Words, pairs, unpaired
-from hf_vqa_mc.text.normalisation import words
 
 LEAST = 0.01
 """Smallest share of the questions that makes a beginning a type of its own."""
@@ -65,12 +64,9 @@ class Tree:
 
 
 def by_beginning(data: Data) -> Column:
-    """The type of each row's question by its beginning: the longest given one that fits, else counted ones."""
+    """The type of each row's question by its beginning."""
     counts, found = data.questions.counts, data.questions.words
-    if data.beginnings:
-        names, types = list(data.beginnings), _given(found, data.beginnings)
-    else:
-        names, types = _counted(found, counts)
+    names, types = _counted(found, counts)
     codes = np.where(data.questions.valid, types[data.questions.codes], len(names))
 
     return Column(pa.array([*names, OTHER], pa.large_string()), codes.astype(np.int32))
@@ -86,16 +82,3 @@ def _counted(found: Words, counts: NDArray[np.int64]) -> tuple[list[str], NDArra
     used = np.unique(types[types != MISSING])
     names = [" ".join(tree.path(int(node), found.vocabulary)) for node in used]
     return names, np.where(types == MISSING, len(names), np.searchsorted(used, types))
-
-
-def _given(found: Words, beginnings: Sequence[str]) -> NDArray[np.int64]:
-    numbers = {word: number for number, word in enumerate(found.vocabulary)}
-    types = np.full(len(found.lengths), len(beginnings), np.int64)
-    lengths = np.zeros(len(types), np.int64)
-    for index, beginning in enumerate(beginnings):
-        first = [numbers.get(word, MISSING - 1) for word in words(beginning)]
-        fits = lengths < len(first)
-        for position, number in enumerate(first):
-            fits &= found.at(position) == number
-        types[fits], lengths[fits] = index, len(first)
-    return types

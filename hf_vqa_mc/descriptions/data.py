@@ -14,7 +14,6 @@ from hf_vqa_mc.benchmarks.cells import as_array, as_lists, as_mask, as_text, is_
 from hf_vqa_mc.benchmarks.columns import ANSWERS, QUESTION_ID, human_answers, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import limited
 from hf_vqa_mc.dataset.loading import NoChoices
 from hf_vqa_mc.descriptions.texts import NO_LISTS, Column, Lists
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -65,8 +64,6 @@ class Data:
     """(rows,): number of steps of reasoning"""
     captions: Column | None = None
     """captions of the images"""
-    beginnings: tuple[str, ...] = ()
-    """given beginnings of questions"""
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -124,7 +121,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
 
 def _open_ended(options: BenchmarkOptions) -> Data:
     """The rows of a dataset with answers instead of choices."""
-    opened, notes = limited(open_tables(options.dataset, options.config, open_ended=True), options.limit)
+    opened = open_tables(options.dataset, options.config, open_ended=True)
     tables = opened.tables
     if options.split is not None:
         if options.split not in tables:
@@ -150,7 +147,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
         other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
         confidences=_confidences([part for _, part in parts]),
         steps=np.concatenate(steps) if steps else None,
-        notes=(*notes, "open-ended questions: figures of choices do not apply"),
+        notes=("open-ended questions: figures of choices do not apply",),
     )
 
 

@@ -14,7 +14,7 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import question_ids
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import Faulty, limited, read_readable
+from hf_vqa_mc.benchmarks.reading import Faulty, read_readable
 from hf_vqa_mc.descriptions.data import Data, of_benchmark
 from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.errors import InputError
@@ -140,7 +140,7 @@ def read_linted(
         InputError: it is no benchmark, or most rows of a split cannot be read.
     """
     progress("opening", 0, 1)
-    opened, notes = limited(open_tables(options.dataset, options.config), options.limit)
+    opened = open_tables(options.dataset, options.config)
     numbers = np.cumsum([0, *(table.num_rows for table in opened.tables.values())])
     tables = {
         name: table.append_column(ROW, pa.array(np.arange(start, start + table.num_rows)))
@@ -150,8 +150,9 @@ def read_linted(
     firsts = dict(zip(tables, numbers.tolist(), strict=False))
     faulty = [one._replace(row=firsts[one.split] + one.row) for one in faulty]
     ids = {}
+    notes: tuple[str, ...] = ()
     for name, table in tables.items():
-        ids[name], _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
+        ids[name], _, problem = question_ids(table, opened.locations[name], np.arange(table.num_rows))
         notes += problem
     benchmark = replace(benchmark, notes=tuple(dict.fromkeys((*notes, *benchmark.notes))))
     return Linted(benchmark, of_benchmark(benchmark), tables, faulty, progress, skip_images), ids

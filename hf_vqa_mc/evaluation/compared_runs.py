@@ -166,7 +166,7 @@ def _check_same_benchmark(one: Run, other: Run) -> None:
         if first["questions_sha256"] != second["questions_sha256"]:
             raise InputError(
                 f"{one.path} and {other.path} are not of the same benchmark: questions, choices or labels differ "
-                "(questions_sha256); evaluate both on the same version, split and --limit (for a part, use --sample)"
+                "(questions_sha256); evaluate both on the same version and split (for a part, use --sample)"
             )
         return
     for name in ("dataset", "config", "split"):

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, RUNNING, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, option, settings
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel
-
-MODEL = "Model"
 
 
 @settings
@@ -19,22 +17,18 @@ class ModelOptions:
         "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
         "--base-url the name that the server uses. In Python also any object with a method generate, letter, "
         "likelihood or scores.",
-        panel=MODEL,
     )
     base_url: str | None = option(
-        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None, panel=MODEL
+        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None
     )
     device: str | None = option(
         "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
         default=None,
-        panel=MODEL,
+        panel=ADVANCED,
     )
-    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=RUNNING)
+    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=ADVANCED)
     concurrency: int = option(
-        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=RUNNING
-    )
-    timeout: float = option(
-        "Time limit of a request to a server, in seconds.", default=120.0, check=POSITIVE, panel=RUNNING
+        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:

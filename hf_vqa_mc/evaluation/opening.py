@@ -33,7 +33,7 @@ def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a Langu
     if settings.base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
-        limits = {one: getattr(settings, one) for one in ("concurrency", "max_tokens", "timeout")}
+        limits = {one: getattr(settings, one) for one in ("concurrency", "max_tokens")}
         served = ServedModel(name, settings.base_url, **limits)
         stack.callback(served.close)
         return served

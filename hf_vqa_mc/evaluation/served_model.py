@@ -16,6 +16,8 @@ from hf_vqa_mc.io.redaction import redacted
 
 KEY = "OPENAI_API_KEY"
 """Environment variable of the server's key."""
+TIMEOUT = 120.0
+"""Time limit of a request in seconds; a later reply is asked for again."""
 RETRIES = 6
 """Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
 MALFORMED = 3
@@ -42,7 +44,6 @@ class ServedModel:
         base_url: such as ``http://localhost:8000/v1``.
         concurrency: number of simultaneous requests.
         max_tokens: maximum number of generated tokens.
-        timeout: of a request, in seconds.
 
     Raises:
         InputError: the server serves other models, or refuses the key.
@@ -53,9 +54,7 @@ class ServedModel:
     sees_images = True
     batch_size = 1
 
-    def __init__(
-        self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64, timeout: float = 120
-    ) -> None:
+    def __init__(self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64) -> None:
         try:
             import openai
         except ImportError:
@@ -66,7 +65,7 @@ class ServedModel:
         key = os.environ.get(KEY, "").strip()
         self._key = key
         self._client: Any = openai.OpenAI(
-            base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=RETRIES
+            base_url=base_url, api_key=key or "none", timeout=TIMEOUT, max_retries=RETRIES
         )
         try:
             self._check_served()

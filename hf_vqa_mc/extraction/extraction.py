@@ -108,7 +108,6 @@ def extract_features(
     detector: str | None = None,
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
-    batch_size: int | None = None,
     workers: int | None = None,
     progress: Progress = silent,
     rows: "DatasetDict | None" = None,
@@ -128,7 +127,7 @@ def extract_features(
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
-    _encode(found, model, store, done, batch_size or model.batch_size, workers or os.cpu_count() or 1, progress)
+    _encode(found, model, store, done, workers or os.cpu_count() or 1, progress)
     if done.broken and not skip_missing:
         raise unusable(found.location, len(found.image_ids), [], done.broken)
     if not done.images:
@@ -149,7 +148,6 @@ def encode_share(
     grid: int | None,
     detector: str | None,
     output: Path,
-    batch_size: int | None,
     workers: int | None,
 ) -> None:
     """Put the features of one of ``shares`` parts of a dataset's images into the store; see `extract_features`."""
@@ -157,7 +155,7 @@ def encode_share(
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     done = FeaturesResult(store.folder, model.kind)
     own = replace(found, image_ids=found.image_ids[share::shares])
-    _encode(own, model, store, done, batch_size or model.batch_size, workers or os.cpu_count() or 1, silent)
+    _encode(own, model, store, done, workers or os.cpu_count() or 1, silent)
 
 
 def _model(backbone: str | Backbone, grid: int | None, detector: str | None) -> Backbone:
@@ -180,7 +178,6 @@ def _encode(
     backbone: Backbone,
     store: FeatureStore,
     done: FeaturesResult,
-    batch_size: int,
     workers: int,
     progress: Progress,
 ) -> None:
@@ -205,7 +202,7 @@ def _encode(
             return _Image(image_id, image_hash, error=str(error))
 
     try:
-        with contextlib.closing(ahead(read, wanted, 2 * batch_size + workers, workers)) as images:
+        with contextlib.closing(ahead(read, wanted, 2 * backbone.batch_size + workers, workers)) as images:
             for number, one in enumerate(images, 1):
                 if one.error:
                     done.broken[one.image_id] = one.error
@@ -215,7 +212,7 @@ def _encode(
                     if one.prepared is not None and one.image_hash not in taken:
                         taken.add(one.image_hash)
                         batch.append(one)
-                if batch and (len(batch) == batch_size or number == len(wanted)):
+                if batch and (len(batch) == backbone.batch_size or number == len(wanted)):
                     _add_features(backbone, batch, store)
                     done.computed += len(batch)
                     batch.clear()

@@ -42,8 +42,6 @@ class TextFeatures:
     """float32 (words, dim)"""
     without: frozenset[str] = field(repr=False)
     """training vocabulary without vectors"""
-    mean: NDArray[np.float32] | None = field(default=None, repr=False)
-    """float32 (dim,), subtracted from all vectors; None if they are not centred"""
     file: WordVectors | None = field(default=None, repr=False)
     """file of the word vectors, for new words"""
     new_words: NewWords = "refuse"
@@ -53,29 +51,25 @@ class TextFeatures:
         if self.new_words not in get_args(NewWords):
             raise unknown_name("new_words", self.new_words, get_args(NewWords))
         row = {word: number for number, word in enumerate(self.words)}
-        mean = np.zeros(self.dim, np.float32) if self.mean is None else self.mean
-        if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words) or mean.shape != (self.dim,):
+        if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words):
             raise InputError(
-                f"text features of {self.name}: {len(self.words)} words ({len(row)} distinct) and a mean of shape "
-                f"{mean.shape} do not match vectors of shape {self.vectors.shape}; expected ({len(row)}, {self.dim})"
+                f"text features of {self.name}: {len(self.words)} words ({len(row)} distinct) do not match vectors of "
+                f"shape {self.vectors.shape}; expected ({len(row)}, {self.dim})"
             )
-        if not (np.isfinite(self.vectors).all() and np.isfinite(mean).all()):
+        if not np.isfinite(self.vectors).all():
             raise InputError(f"text features of {self.name}: a vector is not finite; expected finite numbers")
         object.__setattr__(self, "_row", row)
 
     @classmethod
-    def of(cls, vectors: WordVectors, texts: Iterable[str], *, centred: bool = False) -> "TextFeatures":
-        """The vectors of the words in the training texts; if centred, the mean over the vocabulary is subtracted."""
+    def of(cls, vectors: WordVectors, texts: Iterable[str]) -> "TextFeatures":
+        """The vectors of the words in the training texts."""
         empty = np.zeros((0, vectors.dim), np.float32)
         text = cls(vectors.name, vectors.sha256, vectors.dim, (), empty, frozenset(), file=vectors).with_texts(texts)
-        mean = None
-        if centred:
-            mean = (text.vectors.sum(0, dtype=np.float64) / max(len(text.words), 1)).astype(np.float32)
-        return replace(text, mean=mean, file=None)
+        return replace(text, file=None)
 
     def as_json(self) -> dict[str, Any]:
         """Name, checksum and size of the word vectors."""
-        return {"name": self.name, "sha256": self.sha256, "dim": self.dim, "centred": self.mean is not None}
+        return {"name": self.name, "sha256": self.sha256, "dim": self.dim}
 
     def with_file(self, vectors: WordVectors) -> "TextFeatures":
         """These features with the file of their word vectors, for new words; raises InputError if it is another."""
@@ -167,8 +161,6 @@ class TextFeatures:
         if new and self.file is not None:
             vectors[new], found[new] = self.file.rows([words[index] for index in new])
             new = []
-        if self.mean is not None:
-            vectors[found] -= self.mean
         return vectors, found, {words[index] for index in new}
 
     def _report_new(self, new: set[str], skipped: bool) -> None:
@@ -190,8 +182,6 @@ class TextFeatures:
             "words": _packed(self.words),
             "without": _packed(sorted(self.without)),
         }
-        if self.mean is not None:
-            tensors["mean"] = np.ascontiguousarray(self.mean, np.float32)
         about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
@@ -218,7 +208,7 @@ class TextFeatures:
             tensors = {name: file.get_tensor(name) for name in file.keys()}
         texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
         words, without = (text.split("\n") if text else [] for text in texts)
-        of_words = tuple(words), tensors["vectors"], frozenset(without), tensors.get("mean")
+        of_words = tuple(words), tensors["vectors"], frozenset(without)
         return cls(about["name"], about["sha256"], about["dim"], *of_words)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ TASK, TEXT_TASK, ANSWER_TASK = "visual-question-answering", "multiple-choice", "
 RECORD = "training.json"
 HELD_OUT = "held_out"
 """Key of the results on held-out training images, which choose the checkpoint if there is no validation split."""
-NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from", "question_encoder"}
+NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
 """Settings that are left out of the table: local paths, and what other paragraphs give."""
 _EXAMPLES = {"programs": "select: table->relate: apple,on,s [0]->query: color [1]"}
 """Form of questions to an example, if it is not text."""
@@ -113,8 +113,6 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     not_in_table = NOT_IN_TABLE | UNUSED["answers" in record]
     if record.get("steps") == 0:
         not_in_table |= RECIPE_SETTINGS - {"seed"}
-    if record.get("settings", {}).get("optimizer") != "sgd":
-        not_in_table |= {"momentum"}
     question = _EXAMPLES.get(record.get("settings", {}).get("questions"), "What is on the table?")
     example = {**image, "question": question, **choices}
     model = MODELS[record["model"]] if record.get("model") in MODELS else None
@@ -138,7 +136,7 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "example": json.dumps(example),
         "reads_files": record.get("image_features", {}).get("revision") == IMPORTED,
         "held_out": HELD_OUT,
-        "measured": [*measured[::-1], *_also_tested(record, figures)],
+        "measured": measured[::-1],
         "word_changes": WordChanges.of(record.get("settings", {})),
         "split": split,
         "figures": figures,
@@ -152,15 +150,6 @@ def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """At most `CURVE_ROWS` validations at equal distances, the last one included; none if there is no other."""
     step = -(-len(curve) // CURVE_ROWS)
     return curve[::-1][::step][::-1] if len(curve) > 1 else []
-
-
-def _also_tested(record: Record, figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Name and figures of the splits of other configs; the metric is named if it is not that of ``figures``."""
-    for config, by_split in record.get("also_tested", {}).items():
-        for split, measured in by_split.items():
-            if "accuracy" in measured:
-                metric, main = (one.get("metric", "accuracy") for one in (measured, figures))
-                yield f"{config}, {split}{'' if metric == main else f' ({metric})'}", measured
 
 
 def dataset_name(record: Record) -> str:
@@ -190,24 +179,21 @@ def eval_results(record: Record) -> "list[EvalResult]":
 
     config, dataset = one_line(record.get("config", "")), dataset_name(record)
     title = one_line(record.get("source", {}).get("title", ""))
-    tested: list[tuple[str, dict[str, Any]]] = [(config, record.get("results", {}))]
-    tested += [(one_line(name), of) for name, of in record.get("also_tested", {}).items()]
-    named = {name: f"{title} ({name})" if title and name else title or name or dataset for name, _ in tested}
+    results = record.get("results", {})
     return [
         EvalResult(
             task_type=TASK,
             task_name=f"{'Open-ended' if 'answers' in record else 'Multiple-choice'} visual question answering",
             dataset_type=dataset,
-            dataset_name=named[name],
-            dataset_config=name or None,
+            dataset_name=f"{title} ({config})" if title and config else title or config or dataset,
+            dataset_config=config or None,
             dataset_split=split,
             metric_type="accuracy",
-            metric_name=figures[split].get("metric", "accuracy"),
-            metric_value=figures[split]["accuracy"],
+            metric_name=results[split].get("metric", "accuracy"),
+            metric_value=results[split]["accuracy"],
         )
-        for name, figures in tested
         for split in SPLITS
-        if dataset and "accuracy" in figures.get(split, {})
+        if dataset and "accuracy" in results.get(split, {})
     ]
 
 

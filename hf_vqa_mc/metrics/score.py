@@ -31,7 +31,7 @@ def checked_inputs(inputs: Mapping[str, Path]) -> Mapping[str, Path]:
             raise InputError(f"no metric has an input {given!r}; expected {', '.join(declared)}")
         if not path.is_file():
             found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
-            raise InputError(f"{declared[given].flag} {path}: {found}")
+            raise InputError(f"{declared[given].flag}={path}: {found}")
     return inputs
 
 
@@ -40,30 +40,27 @@ def _declared() -> dict[str, Input]:
     return {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
 
 
-def scored(settings: Any, inputs: Mapping[str, Path], progress: Progress) -> list[Scored]:  # noqa: ANN401  ScoreSettings
-    """The scores of each predictions file; see `hf_vqa_mc.score`."""
-    sources = (settings.predictions, *settings.also)
-    predictions = [read_predictions(one, settings.id_column, settings.answer_column) for one in sources]
+def scored(settings: Any, inputs: Mapping[str, Path], progress: Progress) -> Scored:  # noqa: ANN401  ScoreSettings
+    """The scores of predictions; see `hf_vqa_mc.score`."""
+    predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
     progress("reading predictions", 1, 1)
     annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
     progress("reading annotations", 1, 1)
     if settings.official is not None:
         official_scheme(annotations)
-    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol, settings.ignore_case)
-    options = {name: getattr(settings, name) for name in ("protocol", "name", "free_text", "ignore_case")}
-    found: list[Scored] = []
-    for one in predictions:
-        answered = with_predictions(annotations, one) if settings.partial else annotations
-        content = {given: _declared()[given].read(path, answered) for given, path in inputs.items()}
-        matched = match(answered, one, schemes, inputs=content, **options)
-        results = {}
-        for scheme in schemes:
-            results[scheme.name] = scheme.score(matched)
-            progress("scoring", len(found) * len(schemes) + len(results), len(predictions) * len(schemes))
-        left_out = len(annotations.scored) - len(answered.scored) if settings.partial else None
-        unparsed = matched.answers.count("") if settings.free_text else None
-        found.append(Scored(predictions=one, matched=matched, results=results, left_out=left_out, unparsed=unparsed))
-    return found
+    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol)
+    answered = with_predictions(annotations, predictions) if settings.partial else annotations
+    content = {given: _declared()[given].read(path, answered) for given, path in inputs.items()}
+    matched = match(
+        answered, predictions, schemes, inputs=content, protocol=settings.protocol, free_text=settings.free_text
+    )
+    results = {}
+    for scheme in schemes:
+        results[scheme.name] = scheme.score(matched)
+        progress("scoring", len(results), len(schemes))
+    left_out = len(annotations.scored) - len(answered.scored) if settings.partial else None
+    unparsed = matched.answers.count("") if settings.free_text else None
+    return Scored(predictions=predictions, matched=matched, results=results, left_out=left_out, unparsed=unparsed)
 
 
 def match(
@@ -73,9 +70,7 @@ def match(
     *,
     inputs: Mapping[str, Any] | None = None,
     protocol: str = DEFAULT_PROTOCOL,
-    name: str | None = None,
     free_text: bool = False,
-    ignore_case: bool = False,
 ) -> Matched:
     """Match predictions with annotations by question id, and check them for the schemes that will score them.
 
@@ -84,10 +79,9 @@ def match(
     Raises InputError if a question has no prediction, or a prediction no question or an invalid answer.
     """
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
-    name = name or bare_name(predictions.location)
     scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
     content = {**annotations.inputs, **(inputs or {})}
-    matched = Matched(annotations, answers, content, protocol, name, scores, ignore_case)
+    matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if free_text:
         return replace(matched, answers=_named_choices(matched))
     if predictions.from_csv and matched.choices is not None:
@@ -139,7 +133,6 @@ def choose_schemes(
     metrics: Sequence[str],
     inputs: Mapping[str, Path],
     protocol: str,
-    ignore_case: bool = False,
 ) -> list[Scheme]:
     """The named schemes, or else those of the dataset.
 
@@ -166,12 +159,8 @@ def choose_schemes(
         if misfit := scheme.misfit(annotations):
             raise InputError(misfit)
         for flag, what in _missing(scheme, given).items():
-            raise InputError(f"{scheme.name} needs {flag} FILE{what and f', {what}'}")
+            raise InputError(f"{scheme.name} needs {flag}=FILE{what and f', {what}'}")
     _check_options(annotations, chosen, inputs, protocol)
-    if ignore_case and not any(one.can_ignore_case for one in chosen):
-        able = " and ".join(one.name for one in SCHEMES.values() if one.can_ignore_case)
-        names = ", ".join(one.name for one in chosen)
-        raise InputError(f"--ignore-case applies to {able} only, not to {names}; remove it")
     return chosen
 
 
@@ -186,7 +175,7 @@ def _check_options(
             raise InputError(f"{_declared()[name].flag} is not used by {names} on {kind.description}; remove it")
         complement = taken.get(taken[name].complement)
         if complement is not None and complement.name not in inputs:
-            raise InputError(f"{taken[name].flag} {path}: {taken[name].what} also needs {complement.flag} FILE")
+            raise InputError(f"{taken[name].flag}={path}: {taken[name].what} also needs {complement.flag}=FILE")
     if protocol not in FORMS:
         raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):
@@ -207,8 +196,6 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
     if allowed is None:
         return
     any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
-    if matched.ignore_case and matched.vocabulary is not None:
-        return  # the scheme checks them
     pairs = enumerate(zip(matched.answers, allowed, strict=True))
     invalid = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
     if not invalid:

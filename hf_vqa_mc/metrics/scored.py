@@ -86,7 +86,6 @@ class Scored:
             "kind": annotations.kind.name,
             "questions": len(annotations.scored),
             **{name: count for name, count in counts.items() if count is not None},
-            **({"ignore_case": True} if self.matched.ignore_case else {}),
             "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
             "results": results,
             **{

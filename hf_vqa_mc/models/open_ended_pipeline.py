@@ -24,7 +24,6 @@ class OpenEndedVqaPipeline(VqaPipeline):
         model: an open-ended model of this package.
         processor: of the same checkpoint.
         backbone: name or folder of the image backbone; by default that of the training features.
-        question_encoder: folder of the model's question encoder, if it was trained with one in another folder.
         kwargs: of transformers pipelines: ``device``, ``batch_size``, ``num_workers``.
 
     Raises:
@@ -41,10 +40,9 @@ class OpenEndedVqaPipeline(VqaPipeline):
         model: PreTrainedModel | Exception,
         processor: OpenEndedVqaProcessor,
         backbone: str | Backbone | None = None,
-        question_encoder: str | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
-        super().__init__(model, processor, {"backbone": backbone, "question_encoder": question_encoder}, **kwargs)
+        super().__init__(model, processor, {"backbone": backbone}, **kwargs)
 
     def __call__(  # type: ignore[override]
         self,

@@ -1,7 +1,6 @@
 """The processor of open-ended models: images and questions to tensors; part of every checkpoint."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +13,6 @@ from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models.model import GIVEN
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts, checked_texts
-from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 
@@ -81,17 +79,9 @@ class OpenEndedVqaProcessor(VqaProcessor):
                 raise InputError(f"{name}: expected {len(questions)}, one per question, found {len(texts)}")
         return BatchFeature(self.texts.tensors(self.inputs, **given) | self.image_tensors(images, len(questions)))
 
-    def with_options(self, *, backbone: str | Backbone | None = None, question_encoder: str | None = None) -> Self:
-        """This processor with another image backbone, or the folder of the question encoder, than in the checkpoint.
-
-        Raises InputError if the model reads no vectors of an encoder.
-        """
-        texts = self.texts
-        if question_encoder is not None:
-            if not isinstance(texts.vectors, SentenceEncoder):
-                raise InputError(f"--question-encoder {question_encoder}: the model does not use it; remove it")
-            texts = replace(texts, vectors=replace(texts.vectors, name=question_encoder))
-        made = type(self)(texts, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
+        """This processor with another image backbone than in the checkpoint."""
+        made = type(self)(self.texts, self.image_kind, self.inputs, backbone=backbone or self._backbone)
         made.word_changes = self.word_changes
         return made
 

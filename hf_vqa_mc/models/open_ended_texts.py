@@ -14,7 +14,6 @@ from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models.layouts import Layouts
 from hf_vqa_mc.models.model import GIVEN
 from hf_vqa_mc.models.question_words import QuestionWords
-from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.recipe import QuestionForm
 
 OTHER_GROUP = 0
@@ -27,7 +26,7 @@ class OpenEndedTexts:
 
     words: QuestionWords
     """of the training questions"""
-    vectors: TextFeatures | SentenceEncoder | None = None
+    vectors: TextFeatures | None = None
     """of whole questions"""
     captions: QuestionWords | None = None
     """of the captions of the training images"""
@@ -76,9 +75,7 @@ class OpenEndedTexts:
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""
         found: dict[str, Any] = {"question_words": self.words.as_json()}
-        if isinstance(self.vectors, SentenceEncoder):
-            found["question_encoder"] = self.vectors.as_json()
-        elif self.vectors is not None:
+        if self.vectors is not None:
             found["word_vectors"] = self.vectors.as_json()
         if self.captions is not None:
             found["caption_words"] = self.captions.as_json()
@@ -91,10 +88,8 @@ class OpenEndedTexts:
     @classmethod
     def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
         """The opposite of `as_json`."""
-        vectors: TextFeatures | SentenceEncoder | None = None
-        if "question_encoder" in given:
-            vectors = SentenceEncoder.from_json(given["question_encoder"])
-        elif "word_vectors" in given:
+        vectors = None
+        if "word_vectors" in given:
             vectors = replace(TextFeatures.stored(folder, given["word_vectors"]), new_words="skip")
         captions = QuestionWords.from_json(given["caption_words"]) if "caption_words" in given else None
         groups, form = given.get("groups", []), given.get("questions", "text")

@@ -143,8 +143,7 @@ def check_images(
     benchmark: Benchmark,
     donors: Sequence[Donor],
     what: str = "IoU decoys",
-    remedy: str = "use --variant qou, or add answers about the same images: --pool DATASET, --captions or "
-    "--scene-graphs",
+    remedy: str = "use --variant qou, or add answers about the same images: --pool DATASET",
 ) -> None:
     """Raise InputError unless some image has several questions or donors."""
     counts = Counter(one for split in benchmark.splits.values() for one in split.rows["image_id"].to_pylist())

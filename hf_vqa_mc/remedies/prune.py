@@ -30,12 +30,10 @@ UNLIMITED = 1e9
 """Time limit of the probes in seconds."""
 
 
-def prune(
-    benchmark: Benchmark, to_gain: float, most_rows: int = 20_000, seed: int = 0, progress: Progress = silent
-) -> Remedied:
+def prune(benchmark: Benchmark, to_gain: float, seed: int = 0, progress: Progress = silent) -> Remedied:
     """Remove rows of the audited split until no blind probe gains more than ``to_gain``, or half of them are removed.
 
-    The interval of the gain is not considered; each probe is fitted on at most ``most_rows`` rows.
+    The interval of the gain is not considered.
 
     Raises:
         InputError: there are too few rows to prune.
@@ -49,7 +47,7 @@ def prune(
     most_rounds = int(MOST_PRUNED / ROUND) + 1
     for _ in range(most_rounds):
         of_round = prefixed(progress, f"round {len(rounds) + 1}")
-        strongest, bias = _strongest(_with(benchmark, split.take(kept)), most_rows, seed, of_round)
+        strongest, bias = _strongest(_with(benchmark, split.take(kept)), seed, of_round)
         rounds.append({"rows": len(kept), "gain": strongest.gain, "low": strongest.low, "high": strongest.high})
         progress("pruning", len(rounds), most_rounds)
         if strongest.gain <= to_gain or len(rounds) == most_rounds:
@@ -68,11 +66,9 @@ def _with(benchmark: Benchmark, split: Split) -> Benchmark:
     return replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split})
 
 
-def _strongest(
-    benchmark: Benchmark, most_rows: int, seed: int, progress: Progress
-) -> tuple[Estimate, NDArray[np.float64]]:
+def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, NDArray[np.float64]]:
     """The gain of the strongest blind probe, and the bias of each row: P(target) according to the blind probes."""
-    context = Context.of(benchmark, ProbeSettings(probe_rows=most_rows, seed=seed, time_limit=UNLIMITED), progress)
+    context = Context.of(benchmark, ProbeSettings(seed=seed, time_limit=UNLIMITED), progress)
     context.evaluated = None
     blind = [one for one in PROBES.values() if one.setting == "probes" and not one.sees.image]
     found, _ = run_probes(context, blind)

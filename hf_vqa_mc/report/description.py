@@ -9,7 +9,7 @@ from hf_vqa_mc.descriptions.describing import Described, Description
 from hf_vqa_mc.descriptions.figure import Found, Number, number_text
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
-from hf_vqa_mc.report.drawings import png, svg
+from hf_vqa_mc.report.drawings import svg
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.text.tables import TextTable, csv_bytes
@@ -99,10 +99,8 @@ def check_description_folder(folder: Path, option: str, inputs: Iterable[Path], 
 
 
 @contextmanager
-def _staged(
-    folder: Path, done: Description, with_png: bool, overwrite: bool = False
-) -> Iterator[tuple[Staged, list[Path]]]:
-    """Write a description: report.html, describe.json, and figures/NAME.csv, .svg and, if wanted, .png."""
+def _staged(folder: Path, done: Description, overwrite: bool = False) -> Iterator[tuple[Staged, list[Path]]]:
+    """Write a description: report.html, describe.json, and figures/NAME.csv and .svg."""
     contents = {REPORT: description_html(done).encode(), FIGURES: json_bytes(done.as_json(), indent=1)}
     for one in done.figures:
         path = f"{FOLDER}/{one.figure.name}"
@@ -111,8 +109,6 @@ def _staged(
         drawing = one.figure.draw(one.sides(done.names))
         if drawing is not None:
             contents[f"{path}.svg"] = svg(drawing, one.figure.title, file=True).encode()
-            if with_png:
-                contents[f"{path}.png"] = png(drawing)
     with new_folder(folder, DESCRIBED, overwrite) as new:
         (new.tree / FOLDER).mkdir()
         for name, content in contents.items():

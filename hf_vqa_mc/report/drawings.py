@@ -1,20 +1,14 @@
-"""Drawings as SVG, inline in a page or as a file, and as PNG."""
+"""Drawings as SVG, inline in a page or as a file."""
 
-import io
-from collections.abc import Callable
 from html import escape
 
 from hf_vqa_mc.descriptions.drawing import COLOURS, Drawing, Label, Shape
-from hf_vqa_mc.errors import MissingExtra
 from hf_vqa_mc.report.plain_text import plain
 
 TITLE = 200
 """Maximum number of characters of a title."""
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 LINE = 1.8
-DOTS_PER_UNIT = 3.0
-INCH = 100.0
-"""Units per inch of a PNG."""
 
 
 def styles() -> str:
@@ -57,61 +51,3 @@ def _label(one: Label) -> str:
     turn = f' transform="rotate({one.angle:.1f} {one.x:.1f} {one.y:.1f})"' if one.angle else ""
     place = f'x="{one.x:.1f}" y="{one.y:.1f}" text-anchor="{one.anchor}"{turn}'
     return f'<text class="fill-{one.colour}" font-size="{one.size:g}" {place}>{escape(plain(one.text, TITLE))}</text>'
-
-
-def check_matplotlib() -> None:
-    """Raise MissingExtra unless matplotlib is installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
-
-
-def png(drawing: Drawing) -> bytes:
-    """A PNG file in the light colours; deterministic.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-    """
-    check_matplotlib()
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Polygon
-
-    shown = _in_font()
-    with rc_context({"font.family": "DejaVu Sans", "text.usetex": False}):
-        figure = Figure(figsize=(drawing.width / INCH, drawing.height / INCH), facecolor=COLOURS["paper"][0])
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_xlim(0, drawing.width)
-        axes.set_ylim(drawing.height, 0)
-        axes.set_axis_off()
-        for one in drawing.shapes:
-            colour = COLOURS[one.colour][0]
-            if one.filled:
-                axes.add_patch(Polygon(one.points, facecolor=colour, linewidth=0))
-            else:
-                axes.plot(*zip(*one.points, strict=True), color=colour, linewidth=LINE * 72 / INCH)
-        for label in drawing.labels:
-            axes.text(
-                label.x,
-                label.y,
-                shown(label.text),
-                fontsize=0.92 * label.size * 72 / INCH,  # DejaVu Sans is wider than the page's font
-                color=COLOURS[label.colour][0],
-                ha={"start": "left", "middle": "center", "end": "right"}[label.anchor],
-                va="center_baseline" if not label.angle else "center",
-                rotation=-label.angle,
-                rotation_mode="default",
-                parse_math=False,
-            )
-        content = io.BytesIO()
-        figure.savefig(content, format="png", dpi=INCH * DOTS_PER_UNIT, metadata={"Software": None})
-    return content.getvalue()
-
-
-def _in_font() -> Callable[[str], str]:
-    """Replaces the characters that the font lacks, about which matplotlib would warn."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    known = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
-    return lambda text: "".join(sign if ord(sign) in known else "\ufffd" for sign in plain(text, TITLE))

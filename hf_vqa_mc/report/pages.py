@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 PREVIEW_SIDE, SIDE, SMALL_SIDE = 480, 400, 240
-"""Longer side in pixels: images of a preview, of a question with complementary images, and of a candidate."""
-SHOWN = 6
-"""Maximum number of candidates for complementary images shown per question."""
-PREMISES = {
-    "holds": "premise of the question holds",
-    "fails": "premise of the question fails",
-    "none": "question without premise",
-}
+"""Longer side in pixels: images of a preview, of a question with counter-examples, and of a candidate."""
 
 
 def rendered(
@@ -160,43 +153,6 @@ def _preview_card(example: Example) -> dict[str, Any]:
         **picture_values(example.image, PREVIEW_SIDE, attention=example.attention),
         "about": list(filter(None, about)),
         "sets": sets,
-    }
-
-
-def complementary_images_html(
-    title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
-) -> str:
-    """A page of questions with similar images that may have another answer.
-
-    Args:
-        title: name of the dataset.
-        rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, since images are embedded.
-        image: image_id to the content of the image file, None if it is missing.
-    """
-    cards = [_complementary_card(row, image) for row in rows]
-    facts = [{"name": "questions", "text": count(len(rows))}]
-    values = {"title": plain(title, 200), "facts": facts, "cards": cards}
-    return rendered("complementary.html.jinja", values)
-
-
-def _complementary_card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[str, Any]:
-    columns = zip(*(row[name][:SHOWN] for name in ("candidates", "differs", "premise")), strict=True)
-    return {
-        "question": row["question"],
-        "question_id": row["question_id"],
-        "answers": [{"text": "answer", "answer": row["answer"], "mark": "correct", "sign": ""}],
-        **picture_values(image(row["image_id"]), SIDE, "no image"),
-        "candidates": [
-            {
-                "image_id": image_id,
-                "differs": differs,
-                "note": PREMISES.get(premise, ""),
-                "mark": {"holds": "correct", "fails": "wrong"}.get(premise, ""),
-                "picked": False,
-                **picture_values(image(image_id), SMALL_SIDE, "no image"),
-            }
-            for image_id, differs, premise in columns
-        ],
     }
 
 

@@ -22,7 +22,7 @@ class Input:
     """An input file of a scheme."""
 
     name: str
-    """name of the function's argument and, unless `option` is given, of the option"""
+    """name of the function's argument, and on the command line"""
     help: str
     read: Callable[[Path, "Annotations"], Any]
     what: str = ""
@@ -33,13 +33,11 @@ class Input:
     """another input that it requires"""
     kinds: tuple[str, ...] = ()
     """names of the kinds of annotations that it applies to; empty for all"""
-    option: str = ""
-    """name of the option, such as ``questions_file``, if it differs"""
 
     @property
     def flag(self) -> str:
-        """The option on the command line, such as ``--scene-graphs``."""
-        return f"--{(self.option or self.name).replace('_', '-')}"
+        """The option on the command line, such as ``--input scene_graphs``."""
+        return f"--input {self.name}"
 
 
 class QuestionTexts(NamedTuple):
@@ -137,10 +135,10 @@ def _by_id(
             if name in kept:
                 found[name] = value
     except InputError as error:
-        raise InputError(f"{option} {error}") from error
+        raise InputError(f"{option}={error}") from error
     if kept and not found:
         raise InputError(
-            f"{option} {path}: found none of {len(kept):,} {what}s of {location}; the last one in the file is {name!r}"
+            f"{option}={path}: found none of {len(kept):,} {what}s of {location}; the last one in the file is {name!r}"
         )
     return found
 
@@ -154,11 +152,10 @@ def _listed(path: Path) -> Iterator[tuple[str, Any]]:
 
 QUESTIONS = Input(
     "questions",
-    "VQA questions file, for the choices of the multiple-choice task and for --pairs; TDIUC questions file, for "
+    "VQA questions file, for the choices of the multiple-choice task and for pairs; TDIUC questions file, for "
     "questions that are absurd for other images.",
     read_questions,
     kinds=("vqa", "tdiuc"),
-    option="questions_file",
 )
 PAIRS = Input(
     "pairs",
@@ -172,7 +169,7 @@ ANSWER_VOCABULARY = Input(
     "TDIUC: answers that the model can give, as CSV (answer,index) or a JSON list.",
     read_vocabulary,
 )
-CHOICES = Input("choices", "GQA choices file, for validity and plausibility.", read_choices, option="choices_file")
+CHOICES = Input("choices", "GQA choices file, for validity and plausibility.", read_choices)
 ATTENTIONS = Input(
     "attentions",
     "GQA: the model's attention maps, for grounding.",

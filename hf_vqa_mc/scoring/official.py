@@ -98,7 +98,7 @@ def _ids(matched: Matched) -> list[str | int]:
 def _in_file_name(text: str) -> str:
     plain = re.sub(r"[^\w.-]+", "-", text)
     if len(plain.encode()) > LONGEST_NAME:
-        raise InputError(f"--official: {plain[:30]!r}... is too long for a file name; shorten it or set --name")
+        raise InputError(f"--official: {plain[:30]!r}... is too long for a file name; rename the predictions file")
     return plain
 
 

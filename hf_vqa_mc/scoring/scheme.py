@@ -124,8 +124,6 @@ class Matched:
     """name of the model in official file names"""
     scores: list[Any] | None = None
     """the model's scores of each question's choices, unchecked"""
-    ignore_case: bool = False
-    """whether answers are compared in lower case, although the official program does not"""
 
     @property
     def questions(self) -> list[str] | None:
@@ -190,8 +188,8 @@ class Scheme:
 
     name: str
     function: Callable[..., Result]
-    """takes predictions, references, the columns and input files by name, ``per_question``, ``protocol`` and
-    ``ignore_case``; the table has the ``interval`` of the first score, or of each by name, if the result has it"""
+    """takes predictions, references, the columns and input files by name, ``per_question`` and
+    ``protocol``; the table has the ``interval`` of the first score, or of each by name, if the result has it"""
     title: str
     """title of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
     columns: tuple[str, ...] = ()
@@ -224,16 +222,10 @@ class Scheme:
     official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
     """content of official files by name; the result is None if the scheme was not run"""
 
-    @property
-    def can_ignore_case(self) -> bool:
-        """Whether its official program is case-sensitive and its function can compare in lower case."""
-        return "ignore_case" in inspect.signature(self.function).parameters
-
     def call(self, matched: Matched, **more: Any) -> Result:  # noqa: ANN401  arguments of the function
         """Call the function with the columns and input files that it takes."""
         accepted = inspect.signature(self.function).parameters
-        options = {"protocol": matched.protocol, "ignore_case": matched.ignore_case, "per_question": True}
-        options |= matched.inputs
+        options = {"protocol": matched.protocol, "per_question": True, **matched.inputs}
         given = {name: value for name, value in options.items() if name in accepted}
         given |= {name: matched.column(name) for name in self.columns if name not in more}
         predictions = matched.predictions(text=not self.takes_indices)
@@ -248,8 +240,6 @@ class Scheme:
         title = self.title.format(**{**result, "gold": matched.annotations.kind.gold})
         protocol = f", protocol {matched.protocol}" if matched.protocol != DEFAULT_PROTOCOL else ""
         notes = protocol if self.has_protocols else ""
-        if matched.ignore_case and self.can_ignore_case:
-            notes += ", in any letter case: not the official score"
         shown = (self.show or _all_scores)(result, matched)
         return shown._replace(title=f"{self.name}: {title}{notes}")
 
@@ -280,6 +270,6 @@ def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:
     if count:
         text = (
             f"{count:,} predictions differ from the correct answer in letter case only and count as wrong, as in the "
-            "official program; --ignore-case (ignore_case=True) counts them as correct"
+            "official program"
         )
         warnings.warn(LetterCase(text), stacklevel=3)

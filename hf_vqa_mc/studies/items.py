@@ -74,7 +74,6 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
         annotators={name: options.annotators or kind.condition(name).annotators for name in conditions},
         per_page=options.per_page,
         controls_per_page=options.controls,
-        time_limit=60 * options.time_limit,
         join=secrets.token_urlsafe(18),
     )
     return settings, [*items, *_controls(kind, settings, items, options.seed)], pictures, material.notes

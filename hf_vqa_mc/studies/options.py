@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from hf_vqa_mc.benchmarks.options import SkippingOptions
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, POSITIVE, SEED, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings
 from hf_vqa_mc.studies import STUDIES
 
-OF_STUDY = "Study"
 PER_PAGE = 20
 """Questions per page (Chao et al. 2018, supplement: a worker was paid for every 20)."""
 SAMPLE = 1000
@@ -15,55 +14,45 @@ SAMPLE = 1000
 
 
 @settings
-class StudyOptions(SkippingOptions):
+class StudyOptions(BenchmarkOptions):
     """Make a study of a benchmark: one file with sampled questions, their images and, later, people's answers.
 
     An attention check asks for a certain answer; it shows who does not read. The file contains the correct answers and
     the annotators' links: keep it private.
     """
 
-    kind: str = option(f"Kind of study: {', '.join(STUDIES)}.", panel=OF_STUDY)
+    kind: str = option(f"Kind of study: {', '.join(STUDIES)}.")
     output: Path = option(
         "File of the study.",
         default=Path("study.sqlite"),
-        panel=OF_STUDY,
         check=("a file name", lambda path: path.name),
     )
-    sample: int = option("Number of random questions.", default=SAMPLE, check=AT_LEAST_ONE, panel=OF_STUDY)
-    seed: int = option("Random seed.", default=0, check=SEED, panel=OF_STUDY)
+    sample: int = option("Number of random questions.", default=SAMPLE, check=AT_LEAST_ONE)
+    seed: int = option("Random seed.", default=0, check=SEED)
     conditions: tuple[str, ...] = option(
         "Conditions, such as full,no-image; by default all of the kind. Nobody sees a question in two of them.",
         default=(),
         separator=",",
-        panel=OF_STUDY,
     )
     annotators: int | None = option(
         "Annotators per question and condition; by default as in the paper.",
         default=None,
         check=AT_LEAST_ONE,
-        panel=OF_STUDY,
     )
-    per_page: int = option("Questions per page.", default=PER_PAGE, check=AT_LEAST_ONE, panel=OF_STUDY)
+    per_page: int = option("Questions per page.", default=PER_PAGE, check=AT_LEAST_ONE, panel=ADVANCED)
     controls: int = option(
         "Attention checks per page, included in its questions.",
         default=1,
         check=("0 or more", lambda count: count >= 0),
-        panel=OF_STUDY,
-    )
-    time_limit: float = option(
-        "Minutes without an answer after which the unanswered questions of a page are given to others.",
-        default=60.0,
-        check=POSITIVE,
-        panel=OF_STUDY,
+        panel=ADVANCED,
     )
     captions: tuple[Path, ...] = option(
-        "COCO's captions_*.json, for conditions that show a caption; may be repeated.", default=(), panel=OF_STUDY
+        "COCO's captions_*.json, for conditions that show a caption; may be repeated.", default=()
     )
     candidates: Path | None = option(
         "Images to pick from. picker: file of vqa-mc generate complementary for DATASET; picked-answers: picks.jsonl "
         "of the results of picker.",
         default=None,
-        panel=OF_STUDY,
     )
 
     def __post_init__(self) -> None:

@@ -24,6 +24,8 @@ from hf_vqa_mc.studies.study_file import APPLICATION, LAYOUT, Settings
 
 LARGEST = 2**63 - 1
 """Largest integer of SQLite."""
+ABANDONED = 3600
+"""Seconds without an answer after which the unanswered questions of a page go to others."""
 WAIT = 30
 """Seconds that a transaction waits for another process."""
 
@@ -187,7 +189,7 @@ class Study:
         database.execute(
             """UPDATE assignment SET returned = 1 WHERE answer IS NULL AND NOT returned
                AND page IN (SELECT id FROM page WHERE active < ?)""",
-            (time.time() - self.settings.time_limit,),
+            (time.time() - ABANDONED,),
         )
 
     def _missing(self, database: sqlite3.Connection, annotator: int) -> tuple[str, list[int]]:

@@ -45,8 +45,6 @@ class Settings:
     """annotators per question, by condition"""
     per_page: int
     controls_per_page: int
-    time_limit: float
-    """seconds without an answer after which the unanswered questions of a page go to others"""
     join: str
     """secret of the link with which anyone joins"""
 

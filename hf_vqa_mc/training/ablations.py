@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.questions import NONE, OfSplit, Questions, SplitQuestions, Splits
+from hf_vqa_mc.training.questions import OfSplit, SplitQuestions, Splits
 
 
 def check_types(data: Splits[Any], types: Sequence[str], location: str) -> None:
@@ -43,18 +43,6 @@ def with_changed_words(data: Splits[OfSplit], changes: WordChanges) -> Splits[Of
         new[number] = number_of.setdefault(changes.text(data.texts[number]), len(number_of))
     splits = {split: replace(questions, texts=new[questions.texts]) for split, questions in data.splits.items()}
     return Splits(list(number_of), splits)
-
-
-def added(data: Splits[Any], name: str, texts: Sequence[str], questions: Any) -> Splits[Any]:  # noqa: ANN401
-    """The splits with one of another config, ``name``, whose questions are indices of ``texts``."""
-    number_of = {text: number for number, text in enumerate(data.texts)}
-    used = questions.used_texts() if isinstance(questions, Questions) else np.unique(questions.texts)
-    new = np.full(len(texts), NONE)
-    new[used] = [number_of.setdefault(texts[number], len(number_of)) for number in used.tolist()]
-    changed: dict[str, Any] = {"texts": new[questions.texts]}
-    if isinstance(questions, Questions):
-        changed["choices"] = np.where(questions.choices == NONE, NONE, new[questions.choices])
-    return Splits(list(number_of), {**data.splits, name: replace(questions, **changed)})
 
 
 def sampled(train: OfSplit, count: int | None, seed: int) -> OfSplit:

@@ -97,7 +97,7 @@ class Answered:
 
 
 def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
-    """Write the attention maps as ``vqa-mc score --attentions`` reads them: ``map[column][row]``, by question."""
+    """Write the attention maps by question, ``map[column][row]``, as ``vqa-mc score`` reads them."""
     if found.attention is None:
         raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
     side = isqrt(found.attention.shape[1])

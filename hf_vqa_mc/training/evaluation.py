@@ -113,7 +113,6 @@ def predict(
     word_vectors: str | None = None,
     captions: Path | None = None,
     candidates: Path | None = None,
-    question_encoder: str | None = None,
     output: Path | None = None,
     attentions: Path | None = None,
     counterexamples: Path | None = None,
@@ -132,11 +131,9 @@ def predict(
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
     check_output_files(outputs, inputs, overwrite)
     model, processor = load_checkpoint(checkpoint)
-    check_use(model_of(model.config), str(checkpoint), word_vectors, question_encoder, attentions)
+    check_use(model_of(model.config), str(checkpoint), word_vectors, attentions)
     if counterexamples is not None and not model_of(model.config).explains:
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
-    if question_encoder is not None:
-        processor = processor.with_options(question_encoder=question_encoder)
     images = open_images(features, model.config, str(checkpoint), processor.image_kind)
     if images is not None:
         check_same_features(images, processor, str(checkpoint))
@@ -175,14 +172,11 @@ def check_use(
     model: "Model",
     checkpoint: str,
     word_vectors: str | None,
-    question_encoder: str | None = None,
     attentions: Path | None = None,
 ) -> None:
     """Raise InputError if an option is given that a model does not use."""
     if word_vectors is not None and model.open_ended:
         raise InputError(f"--word-vectors: {checkpoint} is an open-ended model, which has its own; remove it")
-    if question_encoder is not None and not model.open_ended:
-        raise InputError(f"--question-encoder: {checkpoint} is a multiple-choice model; remove it")
     if attentions is not None and not (model.open_ended and model.inputs.intersection(IMAGE_INPUTS[1:])):
         raise InputError(
             f"--attentions: {checkpoint} is not an open-ended model that attends to a grid or regions; remove it"

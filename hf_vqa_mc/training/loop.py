@@ -14,7 +14,6 @@ from accelerate.utils import broadcast
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.extraction.model_files import quiet
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json
@@ -56,7 +55,7 @@ LOSS_CHECKED = 50
 """Steps between two checks that the loss is finite."""
 AHEAD = 4
 """Batches prepared in advance."""
-_MAY_CHANGE = {"output", "track", "features", "word_vectors", "captions", "candidates", "dataset"}
+_MAY_CHANGE = {"output", "features", "word_vectors", "captions", "candidates", "dataset"}
 """Settings that may differ when a run is resumed; the contents of paths are compared instead."""
 
 logger = logging.getLogger(__name__)
@@ -80,12 +79,11 @@ def train(
     """
     check_run_folder(settings.output)
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
-    accelerator = accelerator_of(settings.mixed_precision, settings.track, settings.output / "trackers")
-    wanted = accelerator.num_processes * settings.accumulate
-    if settings.recipe.batch_size < wanted:
+    accelerator = accelerator_of()
+    if settings.recipe.batch_size < accelerator.num_processes:
         raise InputError(
-            f"--batch-size {settings.recipe.batch_size}: expected at least {wanted} for {accelerator.num_processes} "
-            f"processes with --accumulate {settings.accumulate}"
+            f"--batch-size {settings.recipe.batch_size}: expected at least {accelerator.num_processes}, one question "
+            "for each process"
         )
     folder = RunFolder(settings.output) if accelerator.is_main_process else None
     try:
@@ -124,9 +122,7 @@ class _Run:
             self._validate(0, None, {})
         elif not self.state.finished:
             self._train()
-        record = self._tested()
-        self.accelerator.end_training()
-        return TrainResult(self.settings, record, self.material.validated_on, self.material.reported_on)
+        return TrainResult(self.settings, self._tested(), self.material.validated_on, self.material.reported_on)
 
     def _resume(self) -> None:
         self.averages = AveragedWeights(self.model, self.settings.recipe.average_weights)
@@ -158,17 +154,12 @@ class _Run:
         else:
             self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
         self.averages.to(self.accelerator.device)
-        if self.state.scaler is not None and self.accelerator.scaler is not None:
-            self.accelerator.scaler.load_state_dict(self.state.scaler)
 
     def _train(self) -> None:
-        if self.settings.track:
-            plain = {k: v for k, v in self.settings.as_json().items() if isinstance(v, int | float | str)}
-            self.accelerator.init_trackers("vqa_mc", config=plain)
-        every = self.settings.evaluate_every * self.steps_per_epoch  # steps between validations
+        every = self.steps_per_epoch  # steps between validations
         started = since = time.perf_counter()
         losses, summed, waited = self._zero(), 0, 0.0
-        with contextlib.closing(ahead(self._parts, range(self.state.step, self.steps), AHEAD)) as batches:
+        with contextlib.closing(ahead(self._part, range(self.state.step, self.steps), AHEAD)) as batches:
             for number in range(self.state.step, self.steps):
                 before = time.perf_counter()
                 made = next(batches)
@@ -188,10 +179,10 @@ class _Run:
                     if self.state.finished:
                         return
 
-    def _parts(self, number: int) -> list[Part]:
+    def _part(self, number: int) -> Part:
         return self._batches(number, self.accelerator.process_index, self.accelerator.num_processes)
 
-    def _step(self, number: int, made: list[Part]) -> "Tensor":
+    def _step(self, number: int, part: Part) -> "Tensor":
         """Run a step; return this process's part of its loss."""
         accelerator = self.accelerator
         # Dropout depends only on step and process, so that no generator state is saved.
@@ -199,19 +190,14 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(number, self.steps)
         self.model.train()
-        total = self._zero()
-        for index, part in enumerate(made):
-            last = index == len(made) - 1
-            with contextlib.nullcontext() if last else accelerator.no_sync(self.model):
-                tensors = {name: tensor.to(accelerator.device) for name, tensor in part.tensors.items()}
-                loss = self.model(**tensors).loss * (part.weight * accelerator.num_processes)
-                accelerator.backward(loss)
-            total += loss.detach()
+        tensors = {name: tensor.to(accelerator.device) for name, tensor in part.tensors.items()}
+        loss: Tensor = self.model(**tensors).loss * (part.weight * accelerator.num_processes)
+        accelerator.backward(loss)
         change_gradients(accelerator, self.optimizer, self.settings, number)
         self.optimizer.step()
         self.averages.update(self._plain_model(), number)
         self.optimizer.zero_grad()
-        return total
+        return loss.detach()
 
     def _zero(self) -> "Tensor":
         return torch.zeros((), device=self.accelerator.device)
@@ -244,15 +230,9 @@ class _Run:
         }
         better = found.score > state.best
         state.curve.append(point)
-        state.step, state.since_best = done, 0 if better else state.since_best + 1
+        state.step, state.finished = done, done == self.steps
         if better:
             state.best, state.best_step = found.score, done
-        patience = self.settings.patience
-        state.finished = done == self.steps or (patience is not None and state.since_best >= patience)
-        scaler = self.accelerator.scaler
-        state.scaler = scaler.state_dict() if scaler is not None else None
-        logged = {name: value for name, value in point.items() if name != "step" and value is not None}
-        self.accelerator.log(logged, step=done)
         if self.folder is not None:
             if better:
                 self.folder.replace(BEST, lambda folder: self._save(folder, found))
@@ -288,9 +268,7 @@ class _Run:
         model, _ = load_checkpoint(folder)
         before = read_json(folder / RECORD)
         results = dict(before["results"])
-        also = dict(before.get("also_tested") or {})
         is_written = (self.settings.output / PREDICTIONS).exists()
-        lacking = [name for name in material.also_tested if name not in also or not self._predictions(name).exists()]
         self.accelerator.wait_for_everyone()
         if material.reported is not None and not (material.reported_on in results and is_written):
             model = model.to(self.accelerator.device)
@@ -298,23 +276,11 @@ class _Run:
             results[material.reported_on] = found.results()
             if self.folder is not None:
                 found.write(self.settings.output / PREDICTIONS)
-        for name in lacking:
-            split, questions = material.also_tested[name]
-            model = model.to(self.accelerator.device)
-            found = material.task.evaluate(model, questions, self.accelerator, self.progress)
-            also[name] = {split: found.results()}
-            if self.folder is not None:
-                found.write(self._predictions(name))
-        also = {name: also[name] for name in material.also_tested}
-        record: dict[str, Any] = json.loads(json.dumps(self._record(results, also)))
+        record: dict[str, Any] = json.loads(json.dumps(self._record(results)))
         if self.folder is not None and record != before:
             write_json(folder / RECORD, record, indent=1)
         self.accelerator.wait_for_everyone()
         return record
 
-    def _predictions(self, config: str) -> Path:
-        """The file of the predictions of a config of ``--also-test``."""
-        return self.settings.output / f"predictions-{file_name(config)}.json"
-
-    def _record(self, results: dict[str, Any], also: dict[str, Any] | None = None) -> dict[str, Any]:
-        return record_of(self.settings, self.state, self.data, (results, also or {}), self.accelerator.device.type)
+    def _record(self, results: dict[str, Any]) -> dict[str, Any]:
+        return record_of(self.settings, self.state, self.data, results, self.accelerator.device.type)

@@ -1,6 +1,5 @@
 """The inputs of a training run, checked first: questions, features, model and processor."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
-from hf_vqa_mc.training.ablations import added, check_types, sampled, with_changed_words, without_types
+from hf_vqa_mc.training.ablations import check_types, sampled, with_changed_words, without_types
 from hf_vqa_mc.training.candidates import Candidates
 from hf_vqa_mc.training.captions import Captions
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
@@ -48,8 +47,6 @@ class Material(Made):
     """the test questions, scored once; None if there is no such split"""
     reported_on: str | None
     """name of their split"""
-    also_tested: dict[str, tuple[str, SplitQuestions]]
-    """config of ``--also-test`` to its reported split and questions"""
     questions: str
     """checksum of all questions"""
     images: ImageFeatures | None
@@ -63,7 +60,6 @@ class Material(Made):
         rows = {"train": len(self.train), self.validated_on: len(self.validation)}
         if self.reported is not None and self.reported_on is not None:
             rows[self.reported_on] = len(self.reported)
-        rows |= {f"{config}, {split}": len(questions) for config, (split, questions) in self.also_tested.items()}
         return {
             "rows": rows,
             "questions_sha256": self.questions,
@@ -89,31 +85,21 @@ def gather(settings: TrainingSettings, progress: Progress, rows: Mapping[str, An
     captions = open_captions(settings.captions, config)
     candidates = open_candidates(settings.candidates, config, images)
     progress("reading questions", 0, 1)
-    form = settings.questions
-    data = read_questions(settings.dataset, settings.config, config, form, rows)
-    others = {other: read_questions(settings.dataset, other, config, form) for other in settings.also_test}
+    data = read_questions(settings.dataset, settings.config, config, settings.questions, rows)
     progress("reading questions", 1, 1)
-    checksums = [one.sha256() for one in (data, *others.values())]
+    checksum = data.sha256()
     check_types(data, settings.without_types, f"{settings.dataset}, {settings.config}")
-
-    def usable(questions: Any) -> tuple[Any, int]:  # noqa: ANN401  of a split
-        questions = without_types(questions, settings.without_types)
-        return with_inputs(questions, images, captions, settings.skip_missing, candidates)
-
     data = with_changed_words(data, settings.word_changes)
-    kept = {split: usable(questions) for split, questions in data.splits.items()}
+    kept = {}
+    for split, questions in data.splits.items():
+        questions = without_types(questions, settings.without_types)
+        kept[split] = with_inputs(questions, images, captions, settings.skip_missing, candidates)
     skipped = sum(lost for _, lost in kept.values())
     data = Splits(data.texts, {split: questions for split, (questions, _) in kept.items() if questions.has_answers})
     if "train" in kept and "train" not in data.splits:
         raise InputError(f"{kept['train'][0].location} has no answers to train on; choose another config")
     train, validation, validated_on = _divided(data, settings)
     train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(data, validated_on)
-    also_tested = {}
-    for other, found in others.items():
-        found, split = with_changed_words(found, settings.word_changes), _split_to_test(found, other)
-        questions, lost = usable(found.splits[split])
-        data, skipped = added(data, f"{other}, {split}", found.texts, questions), skipped + lost
-        also_tested[other] = split, data.splits[f"{other}, {split}"]
     make = open_ended if declared.open_ended else _multiple_choice
     made = make(settings, declared, data, train, images, progress)
     made.processor.word_changes = settings.word_changes
@@ -123,8 +109,7 @@ def gather(settings: TrainingSettings, progress: Progress, rows: Mapping[str, An
         validated_on=validated_on,
         reported=data.splits[reported_on] if reported_on else None,
         reported_on=reported_on,
-        also_tested=also_tested,
-        questions=checksums[0] if len(checksums) == 1 else hashlib.sha256("".join(checksums).encode()).hexdigest(),
+        questions=checksum,
         images=images,
         captions=captions,
         candidates=candidates,
@@ -148,7 +133,7 @@ def _multiple_choice(
         ]
         vectors = run_word_vectors(settings, both, progress)
         texts = [data.texts[number] for number in train.used_texts()]
-        text = TextFeatures.of(vectors, texts, centred=settings.centre).with_file(vectors)
+        text = TextFeatures.of(vectors, texts).with_file(vectors)
         model = new_model(settings, declared, images, text_size=text.dim)
     else:
         model, processor = load_checkpoint(settings.init_from)
@@ -214,17 +199,6 @@ def _divided(data: Splits[OfSplit], settings: TrainingSettings) -> tuple[OfSplit
             "validation questions; choose another fraction"
         )
     return train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out)), HELD_OUT
-
-
-def _split_to_test(data: Splits[Any], config: str) -> str:
-    """The split of another config to test on, as `_reported`; raises InputError if there is none with answers."""
-    answered = Splits(data.texts, {split: one for split, one in data.splits.items() if one.has_answers})
-    split = _reported(answered, "")
-    if split is None:
-        raise InputError(
-            f"--also-test {config}: expected a split test or validation with answers; it has {', '.join(data.splits)}"
-        )
-    return split
 
 
 def _reported(data: Splits[OfSplit], validated_on: str) -> str | None:

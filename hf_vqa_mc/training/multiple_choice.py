@@ -24,7 +24,7 @@ from hf_vqa_mc.scoring.statistics import mean_by
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, consensus_of_choices, consensus_of_picked
 from hf_vqa_mc.training.questions import NONE, ONE_KIND, Inputs, Questions, Sample, Sampler
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
+from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, share_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -136,10 +136,10 @@ class MultipleChoice(Task[Questions]):
         """See `Task`; each question comes with decoys of one kind."""
         sampler = Sampler(train, settings.recipe.batch_size, settings.decoys_per_question, settings.seed)
 
-        def parts_of(number: int, process: int, processes: int) -> list[Part]:
-            return parts(sampler.step(number), train, self._inputs, process, processes, settings.accumulate)
+        def part(number: int, process: int, processes: int) -> Part:
+            return part_of(sampler.step(number), train, self._inputs, process, processes)
 
-        return parts_of
+        return part
 
     @torch.no_grad()
     def evaluate(
@@ -170,18 +170,13 @@ class MultipleChoice(Task[Questions]):
         return self._consensus[questions]
 
 
-def parts(
-    sample: Sample, questions: Questions, inputs: Inputs, process: int, processes: int, count: int
-) -> list[Part]:
-    """The ``count`` micro-batches of a step for one process (from 0)."""
-    candidates = (sample.choices != NONE).sum()
-    found = []
-    for share in shares(len(sample.rows), process, processes, count):
-        rows, choices = sample.rows[share], sample.choices[share]
-        texts = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
-        tensors = inputs.tensors(questions, rows, texts) | {"labels": torch.zeros(len(rows), dtype=torch.int64)}
-        found.append(Part(tensors, float((choices != NONE).sum() / candidates)))
-    return found
+def part_of(sample: Sample, questions: Questions, inputs: Inputs, process: int, processes: int) -> Part:
+    """The share of a step's batch for one process (from 0)."""
+    share = share_of(len(sample.rows), process, processes)
+    rows, choices = sample.rows[share], sample.choices[share]
+    texts = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
+    tensors = inputs.tensors(questions, rows, texts) | {"labels": torch.zeros(len(rows), dtype=torch.int64)}
+    return Part(tensors, float((choices != NONE).sum() / (sample.choices != NONE).sum()))
 
 
 def _scores(

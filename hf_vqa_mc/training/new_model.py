@@ -67,8 +67,6 @@ def check_checkpoint(
         raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
     for key in settings.model_settings:
         raise InputError(f"--model-settings {key}: {start} has its own; remove it")
-    if settings.centre:
-        raise InputError(f"--centre: {start} has its own word vectors; remove --centre")
     before, now = processor.word_changes, settings.word_changes
     if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
         raise InputError(

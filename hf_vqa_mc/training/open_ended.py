@@ -20,7 +20,7 @@ from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.questions import Order
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, shares
+from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, share_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -113,20 +113,16 @@ class OpenEnded(Task[AnsweredQuestions]):
         order = Order(len(train), settings.recipe.batch_size, settings.seed)
         labels = _Labels(train, self._index, settings.targets)
 
-        def parts_of(number: int, process: int, processes: int) -> list[Part]:
+        def part(number: int, process: int, processes: int) -> Part:
             rows = order.rows(number)
             correct = {"labels": labels.of(rows, order.rng(number))}
             if train.picked is not None:
                 correct["picked"] = torch.from_numpy(train.picked[rows])
-            return [
-                Part(
-                    self._inputs.tensors(train, rows[share]) | {name: of[share] for name, of in correct.items()},
-                    len(share) / len(rows),
-                )
-                for share in shares(len(rows), process, processes, settings.accumulate)
-            ]
+            share = share_of(len(rows), process, processes)
+            tensors = self._inputs.tensors(train, rows[share]) | {name: of[share] for name, of in correct.items()}
+            return Part(tensors, len(share) / len(rows))
 
-        return parts_of
+        return part
 
     @torch.no_grad()
     def evaluate(

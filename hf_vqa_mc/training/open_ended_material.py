@@ -17,7 +17,6 @@ from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
-from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions, coverage, most_frequent_answers
 from hf_vqa_mc.training.candidates import check_picked
@@ -67,7 +66,7 @@ def open_ended(
     else:
         model, processor = load_checkpoint(settings.init_from)
         check_checkpoint(settings, model.config, images, processor)
-        texts = processor.with_options(question_encoder=settings.question_encoder).texts
+        texts = processor.texts
         if texts.form != settings.questions:
             raise InputError(f"--init-from {settings.init_from} reads {texts.form}: give --questions {texts.form}")
         vocabulary = answers_of(model)
@@ -84,8 +83,7 @@ def open_ended(
         unknown = inputs.unknown_words(train)
         about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
     if texts.vectors is not None:
-        name = "question_encoder" if isinstance(texts.vectors, SentenceEncoder) else "word_vectors"
-        about[name] = texts.vectors.as_json()
+        about["word_vectors"] = texts.vectors.as_json()
     task = OpenEnded(inputs, vocabulary)
     if isinstance(model, FittedModel):
         progress("fitting", 0, 1)
@@ -103,7 +101,6 @@ def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
     separate = bool(declared.preset.get("separate"))
     for option, is_given, is_used in (
         ("--word-vectors", settings.word_vectors is not None, reads_vectors or reads_words),
-        ("--question-encoder", settings.question_encoder is not None, reads_vectors),
         ("--captions", settings.captions is not None, "caption_bags" in declared.inputs),
         ("--first-layers", bool(settings.first_layers), separate),
         ("--init-from", settings.init_from is not None, not is_fitted),
@@ -111,8 +108,6 @@ def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
     ):
         if is_given and not is_used:
             raise InputError(f"{option}: {name} does not use it; remove it")
-    if settings.word_vectors is not None and settings.question_encoder is not None:
-        raise InputError("--word-vectors and --question-encoder: expected one of them")
     if settings.init_from is not None:
         for option, is_given in (
             ("--answers", settings.answers != defaults()["answers"]),
@@ -122,8 +117,8 @@ def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
             if is_given:
                 raise InputError(f"{option}: --init-from {settings.init_from} has its own; remove {option}")
         return
-    if reads_vectors and settings.word_vectors is None and settings.question_encoder is None:
-        raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE or --question-encoder NAME")
+    if reads_vectors and settings.word_vectors is None:
+        raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE")
     if separate and not settings.first_layers:
         parts = ", ".join(_PART[one] for one in declared.preset["inputs"])
         raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
@@ -145,11 +140,8 @@ def _texts(
     if "question_layouts" in declared.inputs:
         texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
     if "question_vectors" in declared.inputs:
-        if settings.question_encoder is not None:
-            texts = replace(texts, vectors=SentenceEncoder.of(settings.question_encoder))
-        else:
-            vectors = run_word_vectors(settings, [[text] for text in questions], progress)
-            texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
+        vectors = run_word_vectors(settings, [[text] for text in questions], progress)
+        texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
     if train.captions is not None:
         texts = replace(texts, captions=QuestionWords.of(train.captions, starts=0))
     if train.groups is not None:

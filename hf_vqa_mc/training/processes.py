@@ -1,40 +1,27 @@
 """The accelerator and the optimizer of a run, and noise and clipping of gradients."""
 
-from pathlib import Path
-from typing import Any
-
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.tracking import get_available_trackers
 from torch import Tensor
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.training.settings import TrainingSettings
 
+MOMENTUM = 0.9
+"""Of sgd (Chao et al. 2018, supplement A.4)."""
 DECAY = 0.55
 """Exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)."""
 
 
-def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), logs: Path | None = None) -> Accelerator:
-    """Create the accelerator, with ``logs`` as the folder of the trackers.
-
-    Raises InputError if the precision or a tracker is not available.
-    """
-    trackers: dict[str, Any] = {"log_with": list(track), "project_dir": logs} if track else {}
-    available = {str(getattr(name, "value", name)) for name in get_available_trackers()}
-    for name in track:
-        if name not in available:
-            known = ", ".join(sorted(available)) or "none"
-            raise InputError(f"--track {name}: no such tracker, or its package is not installed; available: {known}")
-    if mixed_precision == "fp16" and not torch.accelerator.is_available():
-        raise InputError("--mixed-precision fp16 needs a GPU, and there is none; use bf16 or no")
-    if AcceleratorState._shared_state and AcceleratorState().mixed_precision != mixed_precision:
-        AcceleratorState._reset_state()  # of an earlier run in this process
+def accelerator_of() -> Accelerator:
+    """Create the accelerator; the papers' models are small, so all train in full precision."""
+    if AcceleratorState._shared_state and AcceleratorState().mixed_precision != "no":
+        AcceleratorState._reset_state()  # of another program in this process
     try:
         # Without cpu=True, on a machine without GPUs each process would be a separate run.
-        return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision=mixed_precision, **trackers)
+        return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
     except (ValueError, ImportError) as error:
         raise InputError(f"accelerate: {' '.join(str(error).split())}") from error
 
@@ -43,16 +30,16 @@ def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.op
     """Create the optimizer."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     weights = trained or [torch.nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
-    rate, decay = settings.recipe.learning_rate, settings.weight_decay
+    rate = settings.recipe.learning_rate
     if settings.recipe.optimizer == "sgd":
-        return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
+        return torch.optim.SGD(weights, rate, MOMENTUM, fused=True)
     if settings.recipe.optimizer == "rmsprop":
-        return torch.optim.RMSprop(weights, rate, weight_decay=decay)  # alpha 0.99: Lu et al. 2016's decay
+        return torch.optim.RMSprop(weights, rate)  # alpha 0.99: Lu et al. 2016's decay
     if settings.recipe.optimizer == "adamax":
-        return torch.optim.Adamax(weights, rate, weight_decay=decay)
+        return torch.optim.Adamax(weights, rate)
     if settings.recipe.optimizer == "adadelta":
-        return torch.optim.Adadelta(weights, rate, rho=0.95, eps=1e-6, weight_decay=decay)  # Zeiler 2012, section 4.1
-    return torch.optim.Adam(weights, rate, weight_decay=decay, fused=True)
+        return torch.optim.Adadelta(weights, rate, rho=0.95, eps=1e-6)  # Zeiler 2012, section 4.1
+    return torch.optim.Adam(weights, rate, fused=True)
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

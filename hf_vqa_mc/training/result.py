@@ -50,10 +50,6 @@ class TrainResult(Result):
                 yield mc_accuracy_table(reported, reported["questions"])
         else:
             yield f"{self.settings.config} has no other split to report"
-        for config, by_split in record.get("also_tested", {}).items():
-            for split, found in by_split.items():
-                choices = f"; {best_of_the_choices(found['multiple_choice'])}" if "multiple_choice" in found else ""
-                yield f"{config}, {split}: {scored(found)}{choices}"
         if self.settings.word_changes:
             yield f"words of each question, in training and tests: {self.settings.word_changes}"
         chosen_on = "held-out training images" if self.validated_on == "held_out" else self.validated_on
@@ -86,13 +82,6 @@ def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
     if "multiple_choice" in results:
         yield best_of_the_choices(results["multiple_choice"])
-
-
-def scored(results: Mapping[str, Any]) -> str:
-    """Metric, score and number of questions in one line."""
-    found = results.get("interval")
-    interval = "" if found is None else f" ({found[0]:.1%} to {found[1]:.1%})"
-    return f"{results['metric']} {results['accuracy']:.1%}{interval} of {results['questions']:,} questions"
 
 
 def best_of_the_choices(results: Mapping[str, Any]) -> str:

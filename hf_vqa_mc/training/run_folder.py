@@ -57,12 +57,8 @@ class State:
     best: float = -1.0
     """accuracy of the best validation"""
     best_step: int = 0
-    since_best: int = 0
-    """number of validations since the best one"""
     seconds: float = 0.0
     """training time, without interruptions"""
-    scaler: dict[str, Any] | None = None
-    """state of the fp16 gradient scaler"""
     finished: bool = False
 
 
@@ -152,13 +148,10 @@ def record_of(
     settings: TrainingSettings,
     state: State,
     material: dict[str, Any],
-    results: tuple[dict[str, Any], dict[str, Any]],
+    results: dict[str, Any],
     device: str,
 ) -> dict[str, Any]:
-    """The content of training.json.
-
-    ``material`` is `Material.as_json`; ``results`` are by split, and those of ``--also-test`` by config and split.
-    """
+    """The content of training.json; ``material`` is `Material.as_json`, ``results`` are by split."""
     about, made = made_with(settings.dataset, settings.config)
     public = _public(settings)
     return {
@@ -179,8 +172,7 @@ def record_of(
         "steps": state.step,
         "best_step": state.best_step,
         "finished": state.finished,
-        "results": results[0],
-        **({"also_tested": results[1]} if settings.also_test else {}),
+        "results": results,
         "curve": state.curve,
     }
 
@@ -195,7 +187,6 @@ def _public(settings: TrainingSettings) -> TrainingSettings:
         "init_from",
         "captions",
         "candidates",
-        "question_encoder",
     )
     given = {name: value for name in names if (value := getattr(settings, name)) is not None}
     short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}

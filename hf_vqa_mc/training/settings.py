@@ -1,6 +1,5 @@
 """Settings of a training run; the defaults are the paper's recipe."""
 
-import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -10,16 +9,15 @@ from typing import Any, Literal
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import (
+    ADVANCED,
     AT_LEAST_ONE,
     POSITIVE,
-    RUNNING,
     Check,
     check_options,
     default_of,
     flag_of,
     option,
     settings,
-    spec_of,
 )
 from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, Optimizer, QuestionForm, Recipe
 from hf_vqa_mc.text.word_changes import WordChanges
@@ -34,17 +32,15 @@ RATES: Mapping[Optimizer, float] = {
 """Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, the others' of torch."""
 FINE_TUNING_RATE = 0.001
 """Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
-RECIPE, ABLATIONS = "Recipe", "Ablations"
 UNUSED = {
-    True: {"decoys_per_question", "centre"},
-    False: {"answers", "targets", "questions", "captions", "question_encoder", "first_layers", "candidates"},
+    True: {"decoys_per_question"},
+    False: {"answers", "targets", "questions", "captions", "first_layers", "candidates"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
 
 EPOCHS: Check = ("more than 0, from a millionth to a million", lambda value: 1e-6 <= value <= 1e6)
 _COUNT: Check = ("1 or more, up to a million", lambda value: 1 <= value <= 10**6)
 _SHARE: Check = ("0 or more, and less than 1", lambda value: 0 <= value < 1)
-_NOT_NEGATIVE: Check = ("0 or more", lambda value: 0 <= value < math.inf)
 _SEED: Check = ("0 or more, and less than 2**63", lambda value: 0 <= value < 2**63)
 _RISING: Check = (
     "rising fractions above 0 and up to 1 (1: never)",
@@ -102,25 +98,27 @@ class TrainingSettings:
         "What open-ended models learn: the answer; soft scores by the number of annotators who agree; or the answer "
         "of an annotator, drawn anew in each epoch.",
         default="answer",
+        panel=ADVANCED,
     )
     questions: QuestionForm = option(
         "What open-ended models read as the question: its text, or GQA's functional program (programs).",
         default="text",
+        panel=ADVANCED,
     )
     captions: Path | None = option(
-        "COCO captions file, for models that read captions; the first caption of each image is used.", default=None
+        "COCO captions file, for models that read captions; the first caption of each image is used.",
+        default=None,
+        panel=ADVANCED,
     )
     candidates: Path | None = option(
         "File of vqa-mc generate complementary (.jsonl), for the counter-example model: images that it ranks.",
         default=None,
-    )
-    question_encoder: str | None = option(
-        "Text encoder of transformers for models that read vectors of questions, instead of --word-vectors.",
-        default=None,
+        panel=ADVANCED,
     )
     first_layers: tuple[str, ...] = option(
         "Checkpoint whose first hidden layer concat-q-i, concat-q-c and concat-q-i-c take; may be repeated.",
         default=(),
+        panel=ADVANCED,
     )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
     epochs: float | None = option(
@@ -128,25 +126,19 @@ class TrainingSettings:
         f"{OPEN_ENDED.epochs:g} of most others.",
         default=None,
         check=EPOCHS,
-        panel=RECIPE,
     )
     batch_size: int | None = option(
         f"Questions per step, over all processes; by default the model's own: {CHAO.batch_size}, or "
         f"{OPEN_ENDED.batch_size}.",
         default=None,
         check=_COUNT,
-        panel=RECIPE,
     )
     decoys_per_question: int = option(
-        "Decoys sampled per question and step, of one kind (orig, iou, qou).",
-        default=3,
-        check=_COUNT,
-        panel=RECIPE,
+        "Decoys sampled per question and step, of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=ADVANCED
     )
     optimizer: Optimizer | None = option(
         f"{', '.join(RATES)}; by default the model's own: {CHAO.optimizer}, or {OPEN_ENDED.optimizer}.",
         default=None,
-        panel=RECIPE,
     )
     learning_rate: float | None = option(
         f"Initial learning rate; by default the model's own, {FINE_TUNING_RATE} with --init-from; with another "
@@ -154,98 +146,44 @@ class TrainingSettings:
         "up to 600,000 steps.",
         default=None,
         check=("more than 0", POSITIVE[1]),
-        panel=RECIPE,
     )
     drop_at: tuple[float, ...] = option(
         "Fraction of the steps after which the rate is divided by 10; may be repeated; 1: never.",
         default=(0.7, 0.9),
         check=_RISING,
-        panel=RECIPE,
+        panel=ADVANCED,
     )
-    momentum: float = option("Momentum of sgd.", default=0.9, check=_SHARE, panel=RECIPE)
-    weight_decay: float = option("Weight decay.", default=0.0, check=_NOT_NEGATIVE, panel=RECIPE)
-    clip_norm: float | None = option(
-        "Scale gradients down to this L2 norm of all together; 0: never; by default the model's own.",
-        default=None,
-        check=_NOT_NEGATIVE,
-        panel=RECIPE,
-    )
-    clip_value: float | None = option(
-        "Limit each gradient to this absolute value; 0: never; by default the model's own.",
-        default=None,
-        check=_NOT_NEGATIVE,
-        panel=RECIPE,
-    )
-    gradient_noise: float | None = option(
-        "Add normal noise of variance NOISE / (1 + step)^0.55 to gradients; 0: none; by default the model's own.",
-        default=None,
-        check=_NOT_NEGATIVE,
-        panel=RECIPE,
-    )
-    average_weights: float | None = option(
-        "Evaluate and save a moving average of the weights with this decay, such as 0.999; 0: the last weights; by "
-        "default the model's own.",
-        default=None,
-        check=_SHARE,
-        panel=RECIPE,
-    )
-    centre: bool = option("Subtract the vocabulary's mean from the word vectors.", default=False, panel=RECIPE)
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
         default=0.05,
         check=_SHARE,
-        panel=RECIPE,
+        panel=ADVANCED,
     )
-    evaluate_every: float = option(
-        "Epochs between validations, which also write checkpoints.", default=1.0, check=EPOCHS, panel=RECIPE
-    )
-    patience: int | None = option(
-        "Stop after this many validations without improvement.", default=None, check=_COUNT, panel=RECIPE
-    )
-    seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
+    seed: int = option("Random seed.", default=0, check=_SEED)
     train_rows: int | None = option(
         "Train on a random sample of this many questions; balanced pairs and closed answer sets are not split.",
         default=None,
         check=AT_LEAST_ONE,
-        panel=ABLATIONS,
+        panel=ADVANCED,
     )
     without_types: tuple[str, ...] = option(
-        "Question type to leave out of all splits, such as absurd; may be repeated.", default=(), panel=ABLATIONS
+        "Question type to leave out of all splits, such as absurd; may be repeated.", default=(), panel=ADVANCED
     )
     first_words: int | None = option(
-        "Cut questions of all splits after this many words.", default=None, check=AT_LEAST_ONE, panel=ABLATIONS
+        "Cut questions of all splits after this many words.", default=None, check=AT_LEAST_ONE, panel=ADVANCED
     )
     shuffle_words: bool = option(
-        "Put the words of each question of all splits in a random order.", default=False, panel=ABLATIONS
-    )
-    also_test: tuple[str, ...] = option(
-        "Other config of the dataset to test the best checkpoint on; may be repeated.", default=(), panel=ABLATIONS
-    )
-    accumulate: int = option(
-        "Gradient accumulation steps: micro-batches per batch.", default=1, check=_COUNT, panel=RUNNING
-    )
-    mixed_precision: Literal["no", "bf16", "fp16"] = option(
-        "no, bf16, fp16; bf16 is for GPUs and CPUs with AVX512-BF16, fp16 for GPUs.", default="no", panel=RUNNING
-    )
-    track: tuple[str, ...] = option(
-        "Tracker of accelerate, such as tensorboard; may be repeated.", default=(), panel=RUNNING
+        "Put the words of each question of all splits in a random order.", default=False, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.model not in MODELS:
             MODELS.find(self.model)
-        if self.accumulate > 1 and self.accumulate > self.recipe.batch_size:
-            raise InputError(
-                f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.recipe.batch_size}"
-            )
         if self.questions != "text" and self.word_changes:
             raise InputError(
                 f"--questions {self.questions}: --first-words and --shuffle-words change the text; remove them"
             )
-        for number, config in enumerate(self.also_test):
-            if config in (self.config, *self.also_test[:number]):
-                raise InputError(f"--also-test {config}: this config is tested already; remove it")
 
     @property
     def word_changes(self) -> WordChanges:
@@ -268,8 +206,12 @@ class TrainingSettings:
             rate = FINE_TUNING_RATE
         if rate is None:
             rate = own.learning_rate if optimizer == own.optimizer else RATES[optimizer]
-        changed = {name: getattr(self, name) for name in own._fields if getattr(self, name) is not None}
-        return own._replace(**{**changed, "learning_rate": rate})
+        return own._replace(
+            optimizer=optimizer,
+            learning_rate=rate,
+            batch_size=self.batch_size or own.batch_size,
+            epochs=self.epochs or own.epochs,
+        )
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of a run of ``steps`` steps."""
@@ -298,5 +240,7 @@ class TrainingSettings:
         return shlex.join(words)
 
 
-RECIPE_SETTINGS = {one.name for one in fields(TrainingSettings) if spec_of(one).panel in (RECIPE, RUNNING)}
+RECIPE_SETTINGS = {
+    "epochs", "batch_size", "decoys_per_question", "optimizer", "learning_rate", "drop_at", "held_out", "seed",
+}  # fmt: skip
 """Settings of gradient descent, which models that are fitted in one pass do not use (except the seed)."""

@@ -1,7 +1,7 @@
 """What a model is trained for: how its batches are made, and how it is evaluated."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -23,7 +23,7 @@ Done = TypeVar("Done")
 
 
 class Part(NamedTuple):
-    """A micro-batch: one forward and backward pass of one process."""
+    """The share of a step's batch that a process computes."""
 
     tensors: dict[str, Tensor]
     """arguments of the model, with labels"""
@@ -31,8 +31,8 @@ class Part(NamedTuple):
     """fraction of the step's loss"""
 
 
-Batches = Callable[[int, int, int], list[Part]]
-"""From step (from 0), process (from 0) and number of processes to the micro-batches of this process."""
+Batches = Callable[[int, int, int], Part]
+"""From step (from 0), process (from 0) and number of processes to the share of this process."""
 
 
 class Evaluation(Protocol):
@@ -57,7 +57,7 @@ class Task(ABC, Generic[OfSplit]):
 
     @abstractmethod
     def batches(self, train: OfSplit, settings: TrainingSettings) -> Batches:
-        """The micro-batches of each step, ``settings.accumulate`` per process."""
+        """The batches of each step."""
 
     @abstractmethod
     def evaluate(
@@ -70,9 +70,9 @@ class Task(ABC, Generic[OfSplit]):
         """
 
 
-def shares(rows: int, process: int, processes: int, count: int) -> Iterable[NDArray[np.int64]]:
-    """The indices of a step's rows in each of the ``count`` micro-batches of a process."""
-    return np.array_split(np.arange(rows), processes * count)[process * count : (process + 1) * count]
+def share_of(rows: int, process: int, processes: int) -> NDArray[np.int64]:
+    """The indices of a step's rows in the share of a process."""
+    return np.array_split(np.arange(rows), processes)[process]
 
 
 def by_blocks(

@@ -26,7 +26,6 @@ from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.run_folder import lock_folder
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.transfer_inputs import Inputs, check_inputs
@@ -51,13 +50,11 @@ PLAN, RESULTS, SUMMARY = "plan.json", "results", "transfer.json"
 PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned", "from_scratch"
 """Steps; those that train have a folder of this name."""
 
-_NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "track", "skip_missing"}
+_NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "skip_missing"}
 """Settings that are not part of a recipe, or whose contents are compared."""
-_OF_RECIPE = (
-    "dataset", "model", "word_vectors", "skip_missing", "mixed_precision", "first_words", "shuffle_words",
-)  # fmt: skip
+_OF_RECIPE = ("dataset", "model", "word_vectors", "skip_missing", "first_words", "shuffle_words")
 """Settings that fine-tuning takes from the recipe of the pretraining."""
-_OF_PRETRAINED = {"model", "model_settings", "centre", "mixed_precision"}
+_OF_PRETRAINED = {"model", "model_settings"}
 """Settings that fine-tuning takes from the pretrained model."""
 
 Result = dict[str, Any]
@@ -83,8 +80,8 @@ def transfer(
         recipe: of the pretraining and of training from scratch. ``dataset`` has all configs, ``config`` is the
             pretraining's, ``output`` the folder of the transfer, ``features`` the folder in which `vqa-mc features`
             created one for each config; with ``init_from`` that checkpoint replaces the pretraining.
-        fine_tuning: recipe of the fine-tuning. Dataset, model, paths, mixed precision and changes of the questions'
-            words are taken from ``recipe``.
+        fine_tuning: recipe of the fine-tuning. Dataset, model, paths and changes of the questions' words
+            are taken from ``recipe``.
         targets: configs to test on.
         from_scratch: also train the same model on each target alone.
         image_data: Visual Genome's ``image_data.json``, which maps its images to COCO ids.
@@ -97,19 +94,14 @@ def transfer(
         )
     if not targets or len(set(targets)) < len(targets):
         raise InputError(f"--targets {','.join(targets)}: expected configs, each once")
-    for given in (recipe, fine_tuning):
-        if given.also_test:
-            raise InputError(f"also_test {' '.join(given.also_test)}: a transfer tests --targets; remove it")
     check_transfer_folder(recipe.output)
     image_ids = None if image_data is None else read_image_data(image_data)
     inputs = check_inputs(recipe, targets, progress)
     recipe, output = inputs.recipe, inputs.recipe.output
-    if recipe.mixed_precision != "no":
-        accelerator_of(recipe.mixed_precision)  # the first accelerator of a process decides for all steps
     checkpoint = recipe.init_from or str(output / PRETRAINED / "best")
     alone = replace(recipe, init_from=None)
     shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
-    fine_tuning = replace(fine_tuning, init_from=checkpoint, model_settings={}, centre=False, **shared)
+    fine_tuning = replace(fine_tuning, init_from=checkpoint, model_settings={}, **shared)
     steps = _Steps(inputs, progress)
     with lock_folder(output, "transfer"):
         _check_plan(output, _plan(inputs, alone if from_scratch or recipe.init_from is None else None, fine_tuning))

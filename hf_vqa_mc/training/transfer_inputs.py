@@ -124,7 +124,6 @@ def _model(
         word_vectors=recipe.word_vectors or CORPUS,
         model=declared.name,
         model_settings=declared.changed_settings(model.config),
-        centre=text.mean is not None,
         first_words=processor.word_changes.first_words,
         shuffle_words=processor.word_changes.shuffle_words,
     )

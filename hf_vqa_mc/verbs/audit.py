@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.audits.settings import ProbeOptions, ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import RUNNING, option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import FAILED, Result, in_html
 from hf_vqa_mc.text.counted import counted
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.comparison import Check
     from hf_vqa_mc.audits.gains import Gain
 
-RELEASES = "Two releases"
-
 
 def default_folder(given: Mapping[str, Any]) -> Path:
     """The output folder of the command: ``vqa_mc_audit/NAME``."""
@@ -33,7 +31,7 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class AuditSettings(ProbeSettings, BenchmarkOptions):
+class AuditSettings(ProbeOptions, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
@@ -43,26 +41,24 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     output: Path | None = option(
         "Folder of report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
         default=None,
-        panel=RUNNING,
         cli_default=default_folder,
     )
-    overwrite: bool = overwrite_option(RUNNING)
+    overwrite: bool = overwrite_option()
     fail_above: float | None = option(
         "Exit with code 3 if the 95% interval of a shortcut's gain over random guessing is above this fraction, such "
         "as 0.05.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
-        panel=RUNNING,
     )
     against: Path | None = option(
-        "audit.json of an earlier release of the benchmark: report what changed.", default=None, panel=RELEASES
+        "audit.json of an earlier release of the benchmark: report what changed.",
+        default=None,
     )
     fail_on_regression: float | None = option(
         "With --against: exit with code 3 if a shortcut's gain rose by more than this fraction, such as 0 or 0.02: "
         "its 95% interval must be above the earlier one by that much.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.02", lambda value: 0 <= value < 1),
-        panel=RELEASES,
     )
 
     def __post_init__(self) -> None:
@@ -193,7 +189,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         others = [settings.against] if settings.against else []
         check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
     earlier = read_audit(settings.against) if settings.against else None
-    probes, benchmark = subset(settings, ProbeSettings), settings.read(progress)
+    probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), settings.read(progress)
     done = AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier=earlier)
     if settings.output is None:
         return done

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import SkippingOptions
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from hf_vqa_mc.descriptions.data import Data
     from hf_vqa_mc.descriptions.describing import Description
 
-COMPARED = "Second dataset"
-
 
 @settings
-class DescribeSettings(SkippingOptions):
+class DescribeSettings(BenchmarkOptions):
     """Describe a dataset by the figures of the VQA papers: question types, lengths, answers, choices, images.
 
     DATASET is any benchmark that vqa-mc audit reads, or an open-ended config of vqa-mc build. With --against, two
@@ -33,42 +31,32 @@ class DescribeSettings(SkippingOptions):
     against: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame | None" = option(
         "Second dataset, such as the balanced or remedied one; options of columns apply to it, too.",
         default=None,
-        panel=COMPARED,
     )
-    against_config: str | None = option("Config of the second dataset.", default=None, panel=COMPARED)
-    against_split: str | None = option(
-        "Split of the second dataset; by default as --split.", default=None, panel=COMPARED
-    )
+    against_config: str | None = option("Config of the second dataset.", default=None)
     figures: tuple[str, ...] = option(
-        "Figures to compute, such as first_words,question_lengths; by default all.", default=(), separator=","
-    )
-    beginnings: Path | None = option(
-        "Text file with beginnings of questions, one per line, such as VQA's mscoco_question_types.txt; by default "
-        "they are counted.",
-        default=None,
+        "Figures to compute, such as first_words,question_lengths; by default all.",
+        default=(),
+        separator=",",
+        panel=ADVANCED,
     )
     captions: Path | None = option(
         "File of COCO captions, whose words are compared with those of questions and answers.", default=None
     )
     output: Path | None = option(
-        "Folder for report.html, describe.json, and each figure as SVG and CSV.", default=None, panel=RUNNING
+        "Folder for report.html, describe.json, and each figure as SVG and CSV.", default=None
     )
-    png: bool = option("Also write each figure as PNG (extra report).", default=False, panel=RUNNING)
-    overwrite: bool = overwrite_option(RUNNING)
+    overwrite: bool = overwrite_option()
 
     def __post_init__(self) -> None:
         check_options(self)
-        for flag, value in (("--against-config", self.against_config), ("--against-split", self.against_split)):
-            if value is not None and self.against is None:
-                raise InputError(f"{flag} {value}: give the second dataset with --against")
-        if self.png and self.output is None:
-            raise InputError("--png: give a folder with --output")
+        if self.against_config is not None and self.against is None:
+            raise InputError(f"--against-config {self.against_config}: give the second dataset with --against")
 
     @property
     def inputs(self) -> list[Path]:
         """The input files and folders, which the output must not overwrite."""
         other = [Path(self.against)] if isinstance(self.against, str | Path) and Path(self.against).exists() else []
-        return [*self.paths, *other, *filter(None, [self.beginnings, self.captions])]
+        return [*self.paths, *other, *filter(None, [self.captions])]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +106,7 @@ class DescribeResult(Result):
         from hf_vqa_mc.report.description import check_description_folder, write_description
 
         check_description_folder(Path(path), "path", self.settings.inputs, overwrite)
-        return write_description(Path(path), self.description, self.settings.png, overwrite)
+        return write_description(Path(path), self.description, overwrite)
 
 
 @verb(
@@ -133,19 +121,16 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
         The figures; written to ``output`` if given.
 
     Raises:
-        InputError: a dataset, captions or beginnings cannot be read, or no figure applies.
+        InputError: a dataset, or the captions cannot be read, or no figure applies.
     """
     from hf_vqa_mc.descriptions.describing import describe_data
     from hf_vqa_mc.descriptions.figures import FIGURES
     from hf_vqa_mc.report.description import check_description_folder
-    from hf_vqa_mc.report.drawings import check_matplotlib
 
     for name in settings.figures:
         FIGURES.find(name)
     if settings.output is not None:
         check_description_folder(settings.output, "--output", settings.inputs, settings.overwrite)
-    if settings.png:
-        check_matplotlib()
     datasets = _read(settings, progress)
     done = DescribeResult(describe_data(datasets, settings.figures, progress), settings)
     if settings.output is None:
@@ -154,31 +139,14 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
 
 
 def _read(settings: DescribeSettings, progress: Progress) -> "list[Data]":
-    """The data of both datasets, with beginnings and captions."""
+    """The data of both datasets, with captions."""
     from hf_vqa_mc.descriptions.data import read_data
     from hf_vqa_mc.descriptions.figures.words import of_images
     from hf_vqa_mc.training.captions import captions_in
 
-    beginnings = () if settings.beginnings is None else _beginnings(settings.beginnings)
     captions = None if settings.captions is None else list(captions_in(settings.captions))
     read = [read_data(settings, progress)]
     if settings.against is not None:
-        split = settings.against_split or settings.split
-        other = replace(settings, dataset=settings.against, config=settings.against_config, split=split)
+        other = replace(settings, dataset=settings.against, config=settings.against_config)
         read.append(read_data(other, progress))
-    return [
-        replace(data, beginnings=beginnings, captions=None if captions is None else of_images(data.images, captions))
-        for data in read
-    ]
-
-
-def _beginnings(path: Path) -> tuple[str, ...]:
-    from hf_vqa_mc.text.normalisation import words
-
-    if not path.is_file():
-        raise InputError(f"--beginnings {path}: no such file")
-    lines = path.read_text("utf-8").splitlines()
-    found = tuple(dict.fromkeys(line.strip() for line in lines if words(line) and line.strip() != "none of the above"))
-    if not found:
-        raise InputError(f"--beginnings {path}: no beginnings; expected one per line, such as 'what color'")
-    return found
+    return read if captions is None else [replace(data, captions=of_images(data.images, captions)) for data in read]

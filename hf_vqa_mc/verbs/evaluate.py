@@ -9,9 +9,9 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS
 from hf_vqa_mc.evaluation.methods import METHODS
-from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
+from hf_vqa_mc.evaluation.model_options import ModelOptions
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.text.tables import TextTable
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.evaluation.evaluating import Evaluation
 
-PROMPT = "Prompt"
 ALL = "all"
 
 
@@ -51,41 +50,41 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
     word_vectors: str | None = option(
         "File of the word vectors of a checkpoint of vqa-mc train, for words that were not in training.",
         default=None,
-        panel=MODEL,
+        panel=ADVANCED,
     )
     inputs: tuple[str, ...] = option(
-        f"What the model is shown: {', '.join(INPUTS)}.", default=("full", "no-image"), separator=",", panel=PROMPT
+        f"What the model is shown: {', '.join(INPUTS)}.", default=("full", "no-image"), separator=","
     )
     method: str | None = option(
         "How the model answers: letter (the most probable letter), likelihood (the most probable choice), generate "
         "(the choice that the generated text names), or scores (of checkpoints of vqa-mc train). By default generate "
         "with --base-url, scores for checkpoints, else letter; for a Python object the first that it implements.",
         default=None,
-        panel=PROMPT,
     )
     rotations: str = option(
         "Ask each question with this number of orders of its choices: a number, or all.",
         default="1",
         check=("a number of 1 or more, or all", _is_rotations),
-        panel=PROMPT,
+        panel=ADVANCED,
     )
     instruction: str | None = option(
         "Last line of each prompt; by default it asks for the letter of the correct choice.",
         default=None,
-        panel=PROMPT,
+        panel=ADVANCED,
     )
-    max_tokens: int = option("Maximum number of generated tokens.", default=64, check=AT_LEAST_ONE, panel=PROMPT)
+    max_tokens: int = option("Maximum number of generated tokens.", default=64, check=AT_LEAST_ONE, panel=ADVANCED)
     sample: int | None = option(
         "Evaluate a random sample of this many questions, with the benchmark's shares of question types.",
         default=None,
         check=AT_LEAST_ONE,
     )
-    seed: int = option("Random seed of the sample, and of the images of other questions.", default=0, check=SEED)
+    seed: int = option(
+        "Random seed of the sample, and of the images of other questions.", default=0, check=SEED, panel=ADVANCED
+    )
     output: Path | None = option(
         "Folder for report.html, results.json, rows.parquet and the answers; resumed if it has a run with the same "
         "settings. By default vqa_mc_evaluations/NAME-MODEL for the command.",
         default=None,
-        panel=RUNNING,
         cli_default=default_folder,
     )
 

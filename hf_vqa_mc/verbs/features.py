@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, ExecutorOptions, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, ExecutorOptions, option, settings, verb
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -62,16 +62,12 @@ class FeaturesSettings(ExecutorOptions):
         "Folder of the features of all datasets; each image is encoded once.", cli_default=Path("vqa_mc_features")
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)
-    batch_size: int | None = option(
-        "Images per batch; 64 by default, 8 with a detector.", default=None, check=AT_LEAST_ONE, panel=RUNNING
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         encoders = (("--backbone", self.backbone != BACKBONE), ("--grid", self.grid is not None))
         detector = self.detector is not None
         reading = (
-            ("--batch-size", self.batch_size is not None),
             ("--workers", self.workers is not None),
             ("--executor", self.executor != "local"),
         )
@@ -146,5 +142,5 @@ def encode_share(settings: FeaturesSettings, share: int, shares: int) -> None:
 
     config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
     found = find_images(settings.dataset, config, settings.images, rows)
-    names = ("backbone", "grid", "detector", "output", "batch_size", "workers")
+    names = ("backbone", "grid", "detector", "output", "workers")
     extraction.encode_share(found, share, shares, **{name: getattr(settings, name) for name in names})

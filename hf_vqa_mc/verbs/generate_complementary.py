@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.tables import check_suffix
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KNOWLEDGE, PAGE = "Image annotations", "HTML page"
 FORMATS = (".jsonl", ".parquet")
 _ANSWERS = ("target", "answer", "multiple_choice_answer")
 
@@ -39,25 +38,8 @@ class GenerateComplementarySettings:
     nearest: int = option(
         "Candidates per question; 24 in Goyal et al. 2017.", default=24, check=("1 to 1000", lambda n: 1 <= n <= 1000)
     )
-    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
-    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
-    answers: Path | None = option(
-        "JSON Lines file of a model's answer probabilities, used instead of the built-in estimate: "
-        '{"question_id", "image_id", "answers": {answer: probability}}.',
-        default=None,
-        panel=KNOWLEDGE,
-    )
-    page: Path | None = option("HTML file to write with sample questions.", default=None, panel=PAGE)
-    images: Path | None = option(
-        "Folder with the image files; by default the images built into the dataset.", default=None, panel=PAGE
-    )
-    rows: int = option(
-        "Number of random questions on the page.",
-        default=12,
-        check=("1 to 200", lambda n: 1 <= n <= 200),
-        panel=PAGE,
-    )
-    seed: int = option("Random seed.", default=0, check=SEED, panel=PAGE)
+    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=())
+    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +50,6 @@ class GenerateComplementaryResult(Result):
     """one row per question, columns ``engines.complementary.COMPLEMENTARY``"""
     figures: Mapping[str, Any]
     output: Path | None = None
-    page: Path | None = None
 
     def report(self) -> Report:
         """Counts, the states of the premises, the sources of estimates, and the files written, in sentences."""
@@ -93,13 +74,13 @@ class GenerateComplementaryResult(Result):
             f"{holds} of the images, false for {fails} (listed last) and unknown for {unknown}; for {none} the "
             "question has no premise."
         )
-        by_model, near, alone = (f"{count / total:.0%}" for count in estimates.values())
+        near, alone = (f"{count / total:.0%}" for count in estimates.values())
         yield (
             f"The probability is based on similar questions about it or similar images for {near} of the images, on "
-            f"similar questions about any image for {alone}"
-            + (f", and on --answers for {by_model}." if estimates["by the model"] else ".")
+            f"similar questions about any image for {alone}."
         )
-        yield from (f"wrote {path}" for path in (self.output, self.page) if path)
+        if self.output:
+            yield f"wrote {self.output}"
 
     def to_dict(self) -> dict[str, Any]:
         """All figures."""
@@ -124,26 +105,20 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     """Find complementary images.
 
     Returns:
-        The candidates of each question and their figures; written to ``output`` and ``page`` if given.
+        The candidates of each question and their figures; written to ``output`` if given.
 
     Raises:
         InputError: an input cannot be used; nothing was written.
     """
     import pyarrow as pa
 
-    from hf_vqa_mc.engines.complementary import (
-        Known,
-        complementary,
-        read_answer_probabilities,
-        read_captions,
-        read_instances,
-    )
+    from hf_vqa_mc.engines.complementary import Known, complementary, read_captions, read_instances
     from hf_vqa_mc.extraction.store import ImageFeatures
-    from hf_vqa_mc.io.atomic import write_together
+    from hf_vqa_mc.io.atomic import write_bytes
 
-    _check_files(settings)
+    if settings.output is not None:
+        _check_output(settings, settings.output)
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
-    given = read_answer_probabilities(settings.answers) if settings.answers else None
     features = ImageFeatures(settings.features)
     triplets, split_of = _triplets(settings.dataset, settings.config)
     image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]
@@ -153,31 +128,24 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
             "one vector per image; run vqa-mc features without --grid"
         )
     found, figures = complementary(
-        features.take(image_ids), image_ids, triplets, k=settings.nearest, known=known, given=given, progress=progress
+        features.take(image_ids), image_ids, triplets, k=settings.nearest, known=known, progress=progress
     )
     names = pa.array([split_of[one] for one in found["question_id"].to_pylist()])
     found = found.set_column(found.column_names.index("split"), "split", names)
-    result = GenerateComplementaryResult(found, figures, settings.output, settings.page)
-    contents = {settings.output: _content(found, settings.output.suffix)} if settings.output else {}
-    if settings.page is not None:
-        contents[settings.page] = _page(found, settings)
-    write_together(contents, settings.overwrite)
-    return result
+    if settings.output is not None:
+        write_bytes(settings.output, _content(found, settings.output.suffix), settings.overwrite)
+    return GenerateComplementaryResult(found, figures, settings.output)
 
 
-def _check_files(settings: GenerateComplementarySettings) -> None:
-    """Raise InputError unless the files can be written without replacing an input."""
-    from hf_vqa_mc.io.outputs import check_output_files
+def _check_output(settings: GenerateComplementarySettings, output: Path) -> None:
+    """Raise InputError unless the file can be written without replacing an input."""
+    from hf_vqa_mc.io.outputs import check_output_file
 
     inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
-    inputs += [settings.answers] if settings.answers else []
-    outputs = {"--output": settings.output, "--page": settings.page}
-    for option_name, path in outputs.items():
-        if path is not None and not (folder := path.absolute().parent).exists():
-            raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
-    check_output_files(outputs, inputs, settings.overwrite)
-    if settings.output is not None:
-        check_suffix(settings.output, "--output", FORMATS)
+    if not (folder := output.absolute().parent).exists():
+        raise InputError(f"--output {output}: folder {folder} does not exist; create it first")
+    check_output_file(output, "--output", inputs, settings.overwrite)
+    check_suffix(output, "--output", FORMATS)
 
 
 def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
@@ -230,16 +198,3 @@ def _content(found: "pa.Table", suffix: str) -> bytes:
             row[name] = [None if number != number else round(number, 6) for number in row[name]]
         lines.append(json.dumps(row, allow_nan=False) + "\n")
     return "".join(lines).encode()
-
-
-def _page(found: "pa.Table", settings: GenerateComplementarySettings) -> bytes:
-    from hf_vqa_mc.engines.rng import SeededRng
-    from hf_vqa_mc.extraction.dataset_images import find_images
-    from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.examples import image_reader
-    from hf_vqa_mc.report.pages import complementary_images_html
-
-    image = image_reader(find_images(settings.dataset, settings.config, settings.images))
-    drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.rows]
-    rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
-    return complementary_images_html(f"{public_name(settings.dataset)}, {settings.config}", rows, image).encode()

@@ -1,22 +1,17 @@
 """``hf_vqa_mc.generate_gqa`` and ``vqa-mc generate gqa``: scene graphs to a dataset in the layout of GQA's files."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.decoys.settings import SETS
 from hf_vqa_mc.engines.generated_folder import GeneratedResult
-from hf_vqa_mc.engines.gqa.settings import BALANCING, GqaSettings
+from hf_vqa_mc.engines.gqa.settings import SHARES, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import (
     Check,
-    default_of,
-    flag_of,
     option,
     overwrite_option,
     settings,
-    spec_of,
     subset,
     verb,
 )
@@ -29,7 +24,9 @@ if TYPE_CHECKING:
 
 _SIZE: Check = ("an integer from 2 to 7", lambda value: 2 <= value <= 7)
 _GRID_SIZE: Check = ("4 or 6", lambda value: value in (4, 6))
-_OF_SETS = ("keep_splits", "depth", "indirect", "by_category", "most")
+_SETS = ("latin", "same_question", "grid")
+"""Options that ask for closed answer sets."""
+_OF_SETS = ("keep_splits", "depth", "most")
 """Settings of the engine that closed answer sets depend on, for the dataset card."""
 
 
@@ -58,35 +55,31 @@ class GenerateGqaSettings(GqaSettings):
         "Make Latin squares: K questions about each of K images with K answers, each once per question and image.",
         default=None,
         check=_SIZE,
-        panel=SETS,
     )
     same_question: int | None = option(
         "Make sets of one question about K images with K different answers; fewer where it has fewer answers.",
         default=None,
         check=_SIZE,
-        panel=SETS,
     )
     grid: int | None = option(
         "Make grids of similar questions about the same images, with K = 4 or 6 different answers.",
         default=None,
         check=_GRID_SIZE,
-        panel=SETS,
     )
 
     def __post_init__(self) -> None:
         """Convert and validate."""
         super().__post_init__()
-        given = [one for one in fields(self) if spec_of(one).panel == SETS and getattr(self, one.name) is not None]
+        given = [f"--{name.replace('_', '-')}" for name in _SETS if getattr(self, name) is not None]
         if len(given) > 1:
-            raise InputError(f"{' and '.join(map(flag_of, given))} exclude each other; remove one of them")
-        for one in fields(self) if given else ():
-            if spec_of(one).panel == BALANCING and getattr(self, one.name) != default_of(one):
-                raise InputError(f"{flag_of(one)}: closed answer sets are not balanced; remove it")
+            raise InputError(f"{' and '.join(given)} exclude each other; remove one of them")
+        if given and self.shares != SHARES:
+            raise InputError("--shares: closed answer sets are not balanced; remove it")
 
     @property
     def sets(self) -> tuple[str, int] | None:
         """The variant and size of the closed answer sets; None for questions without choices."""
-        sizes = {name: getattr(self, name) for name in ("latin", "same_question", "grid")}
+        sizes = {name: getattr(self, name) for name in _SETS}
         return next(((f"sets_{name}", size) for name, size in sizes.items() if size is not None), None)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.evaluation.model_options import MODEL, ModelOptions
+from hf_vqa_mc.evaluation.model_options import ModelOptions
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, RUNNING, SEED, option, settings, verb
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.verbs.evaluate import default_folder
@@ -39,7 +39,6 @@ class JudgeSettings(ModelOptions, BenchmarkOptions):
     model: "str | Path | LanguageModel" = option(
         "wordnet, which needs no model; or a folder or name on the Hub of a language model that generates text; with "
         "--base-url the name that the server uses. In Python also any object with a method generate.",
-        panel=MODEL,
     )
     labels: Path | None = option(
         "Table of people's verdicts on these rows, such as a study's: reports precision, recall and F1 of the model.",
@@ -50,13 +49,12 @@ class JudgeSettings(ModelOptions, BenchmarkOptions):
         default=None,
         check=AT_LEAST_ONE,
     )
-    seed: int = option("Random seed of the sample.", default=0, check=SEED)
-    max_tokens: int = option("Maximum number of generated tokens.", default=256, check=AT_LEAST_ONE)
+    seed: int = option("Random seed of the sample.", default=0, check=SEED, panel=ADVANCED)
+    max_tokens: int = option("Maximum number of generated tokens.", default=256, check=AT_LEAST_ONE, panel=ADVANCED)
     output: Path | None = option(
         f"Folder for {VERDICTS}, {RESULTS} and the replies; resumed if it has a run with the same settings. By "
         "default vqa_mc_evaluations/NAME-MODEL-judge for the command.",
         default=None,
-        panel=RUNNING,
         cli_default=_folder,
     )
 

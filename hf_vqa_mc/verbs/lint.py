@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import RUNNING, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
@@ -40,9 +40,8 @@ class LintSettings(BenchmarkOptions):
     output: Path | None = option(
         "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.",
         default=None,
-        panel=RUNNING,
     )
-    overwrite: bool = overwrite_option(RUNNING)
+    overwrite: bool = overwrite_option()
 
     def __post_init__(self) -> None:
         check_options(self)

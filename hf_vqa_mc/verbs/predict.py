@@ -41,16 +41,13 @@ class PredictSettings:
         "File of vqa-mc generate complementary (.jsonl), for models that rank images as counter-examples.",
         default=None,
     )
-    question_encoder: str | None = option(
-        "Folder of the model's question encoder, if it was trained with one in another folder.", default=None
-    )
     output: Path | None = option(
         "File to write the predictions to; by default CONFIG-predictions.json for the command.",
         default=None,
         cli_default=default_output,
     )
     attentions: Path | None = option(
-        "File to write the attention maps of an open-ended model to, as vqa-mc score --attentions reads them.",
+        "File to write the attention maps of an open-ended model to, as vqa-mc score --input attentions reads them.",
         default=None,
     )
     counterexamples: Path | None = option(

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, default_of, flag_of, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import (
+    ADVANCED,
+    SEED,
+    check_options,
+    default_of,
+    flag_of,
+    option,
+    overwrite_option,
+    settings,
+    verb,
+)
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
     from hf_vqa_mc.report.counterexamples import CounterexamplesResult
     from hf_vqa_mc.report.examples import Example
 
-SHOWN_AS = "Output"
 OF_COUNTEREXAMPLES = frozenset(
     ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite")
 )
@@ -34,27 +43,24 @@ class PreviewSettings(BenchmarkOptions):
     """
 
     predictions: Path | None = option(
-        "A model's predictions in a format of vqa-mc score; its choices are marked.", default=None, panel=SHOWN_AS
+        "A model's predictions in a format of vqa-mc score; its choices are marked.", default=None
     )
     attentions: Path | None = option(
         "A model's attention maps, written by vqa-mc predict --attentions; drawn on the images.",
         default=None,
-        panel=SHOWN_AS,
     )
     counterexamples: Path | None = option(
         "A model's counter-examples, written by vqa-mc predict --counterexamples; the page shows these.",
         default=None,
-        panel=SHOWN_AS,
     )
     rows: int = option(
         "Number of questions, drawn at random.",
         default=12,
         check=("1 to 1000", lambda n: 1 <= n <= 1000),
-        panel=SHOWN_AS,
     )
-    seed: int = option("Random seed.", default=0, check=SEED, panel=SHOWN_AS)
-    output: Path | None = option("HTML file to write.", default=None, panel=SHOWN_AS, cli_default=Path("preview.html"))
-    overwrite: bool = overwrite_option(SHOWN_AS)
+    seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
+    output: Path | None = option("HTML file to write.", default=None, cli_default=Path("preview.html"))
+    overwrite: bool = overwrite_option()
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -10,7 +10,7 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
@@ -48,8 +48,6 @@ class QuickstartSettings:
     )
     overwrite: bool = overwrite_option()
     train: bool = option("Also train the papers' MLPs on each variant.", default=False)
-    workers: int | None = option("Threads, at most one per core.", default=None, check=AT_LEAST_ONE)
-    seed: int = option("Random seed.", default=0, check=SEED)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,8 +166,6 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         output=str(settings.output) if settings.output else None,
         overwrite=settings.overwrite,
         images=package_folder(),
-        seed=settings.seed,
-        workers=settings.workers,
     )
     if settings.output is not None:
         report = settings.output.absolute().parent / AUDITS / f"{settings.output.name}-{SOURCE}"
@@ -237,12 +233,11 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
     from hf_vqa_mc.training.settings import TrainingSettings
 
     found: dict[str, dict[str, Any]] = {model: {} for model in MODELS}
-    suffix = f"-seed{settings.seed}" if settings.seed else ""
     with contextlib.chdir(built.output.parent), contextlib.ExitStack() as after:  # as in its command
         after.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)  # such small models are no faster with more
         dataset, runs = built.output.name, Path(f"{built.output.name}_runs")
-        todo = [(config, model, runs / f"{config}-{model}{suffix}") for config in TRAINED_ON for model in MODELS]
+        todo = [(config, model, runs / f"{config}-{model}") for config in TRAINED_ON for model in MODELS]
         for config, _, run in todo:
             _check_same_rows(run, dataset, config)
         features = extract_features(
@@ -250,14 +245,13 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
             SHOWN,
             backbone="pixels",
             output=Path("vqa_mc_features"),
-            workers=settings.workers,
             progress=progress,
         ).folder
         words = _write_one_hot_vectors(runs / "one_hot_words.txt", built)
         for done, (config, model, run) in enumerate(todo):
             progress("training models", done, len(todo))
             seen = {"features": features} if "i" in model.removeprefix("mlp-") else {}
-            given = {"word_vectors": str(words), "seed": settings.seed, **RECIPE, **seen}
+            given = {"word_vectors": str(words), **RECIPE, **seen}
             trained = train(TrainingSettings(dataset=dataset, config=config, output=run, model=model, **given), silent)
             tested = trained.record["results"]["test"]
             reported = {key: tested.get(key) for key in ("accuracy", "stderr", "interval", "chance")}

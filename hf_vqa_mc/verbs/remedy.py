@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hf_vqa_mc.audits.settings import ProbeLimits
+from hf_vqa_mc.audits.settings import ProbesOption
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import SETS, Preset, SetSettings, preset_option
+from hf_vqa_mc.decoys.settings import Preset, SetSettings, preset_option
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import (
+    ADVANCED,
     AT_LEAST_ONE,
-    FRACTION,
     SEED,
     check_options,
     flag_of,
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.benchmarks import Benchmark
 
-DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "Audits before and after"
-
 
 def _no_output(given: Mapping[str, Any]) -> Path:
     raise InputError("--output is missing: give a file in the benchmark's format, or a folder")
@@ -50,7 +48,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
+class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
     """Replace a benchmark's decoys by decoys with fewer shortcuts, and audit it before and after.
 
     IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
@@ -66,14 +64,12 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
         "iou_qou, iou, qou, all (also the published decoys), or closed answer sets: "
         f"{', '.join(one.name for one in VARIANTS.values() if one.closed)} (see --guarantee).",
         default="iou_qou",
-        panel=DECOYS,
     )
     guarantee: Literal["choices", "question", "image"] | None = option(
         "choices, question or image: closed answer sets instead of IoU and QoU decoys. These rows share their "
         "choices, so every rule that sees the choices alone is at chance, also with the question, or also with the "
         "image. Other rows are left out.",
         default=None,
-        panel=SETS,
     )
     preset: Preset = preset_option("plausible")
     decoys_per_set: int | None = option(
@@ -81,79 +77,50 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbeLimits):
         "paper or --variant all: 3).",
         default=None,
         check=AT_LEAST_ONE,
-        panel=DECOYS,
+        panel=ADVANCED,
     )
     word_vectors: str | None = option(
         "For QoU decoys and similar questions in closed sets: a word2vec, GloVe or .kv file, a gensim-data name, or "
         "corpus.",
         default=None,
-        panel=DECOYS,
     )
-    wup_threshold: float = option(
-        "Wu-Palmer similarity from which two texts count as the same.", default=0.9, check=FRACTION, panel=DECOYS
-    )
-    ties: Literal["random", "position"] = option(
-        "Order of equally similar questions: from a random start, or by position, which gives equal questions the "
-        "same decoys.",
-        default="random",
-        panel=DECOYS,
-    )
-    seed: int = option("Random seed.", default=0, check=SEED, panel=DECOYS)
+    seed: int = option("Random seed.", default=0, check=SEED)
     pool: str | None = option(
         "Another multiple-choice dataset, on the same or other images, whose answers may become decoys.",
         default=None,
-        panel=DONORS,
-    )
-    pool_config: str | None = option("Config of the pool.", default=None, panel=DONORS)
-    captions: str | None = option(
-        "Column of captions: answers that occur in an image's captions may become its IoU decoys.",
-        default=None,
-        panel=DONORS,
-    )
-    scene_graphs: str | None = option(
-        "Column of objects, whose names and attributes may become IoU decoys.", default=None, panel=DONORS
     )
     reject: Path | None = option(
         "Table of verdicts, from people or vqa-mc judge: choices that are correct, too, do not become decoys of their "
         "question, and rows with a bad question are left out.",
         default=None,
-        panel=DECOYS,
     )
     prune: float | None = option(
         "Keep the decoys and remove rows until no blind probe gains more than this fraction over random guessing, "
         "such as 0.05, or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
-        panel=PRUNING,
     )
     report: Path | None = option(
         "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after, named after the output.",
         default=None,
-        panel=AUDITING,
         cli_default=_report_folder,
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        others = (self.word_vectors, self.pool, self.captions, self.scene_graphs)
-        if self.prune is not None and any(one is not None for one in (*others, self.reject)):
-            raise InputError(
-                "--prune keeps the decoys; remove --word-vectors, --pool, --captions, --scene-graphs and --reject"
-            )
+        others = (self.word_vectors, self.pool, self.reject)
+        if self.prune is not None and any(one is not None for one in others):
+            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool and --reject")
         if self.guarantee is not None:
             if self.variant != "iou_qou" or self.prune is not None:
                 raise InputError("--guarantee replaces --variant and --prune; remove one of them")
         variant = VARIANTS.get(self.decoys)
-        if variant is not None and variant.closed and any(one is not None for one in others[1:]):
-            raise InputError(
-                "closed answer sets take decoys from the benchmark's own rows; remove --pool, --captions and "
-                "--scene-graphs"
-            )
+        if variant is not None and variant.closed and self.pool is not None:
+            raise InputError("closed answer sets take decoys from the benchmark's own rows; remove --pool")
         unused = [one for one in fields(SetSettings) if getattr(self, one.name) != one.default]
         if unused and variant is not None and not variant.closed:
             raise InputError(f"{flag_of(unused[0])} is an option of closed answer sets; add --guarantee, or remove it")
-        if self.pool_config is not None and self.pool is None:
-            raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
@@ -276,11 +243,9 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.decoys)
         check_config(benchmark, settings.output, config, settings.overwrite)
     if settings.prune is not None:
-        made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
+        made = prune(benchmark, settings.prune, settings.seed, progress)
     else:
-        donors = read_donors(
-            benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
-        )
+        donors = [] if settings.pool is None else read_donors(settings.pool, progress)
         given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
         method = Settings(**{name: value for name, value in given.items() if value is not None})
         keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
@@ -307,7 +272,6 @@ def _audits(
     from hf_vqa_mc.audits.auditing import audit as audit_benchmark
     from hf_vqa_mc.audits.settings import ProbeSettings
 
-    limits = {one.name: getattr(settings, one.name) for one in fields(ProbeLimits)}
-    audited = ProbeSettings(**limits, seed=settings.seed)
+    audited = ProbeSettings(probes=settings.probes, seed=settings.seed)
     before = audit_benchmark(published, audited, prefixed(progress, "before"))
     return before, audit_benchmark(remedied, audited, prefixed(progress, "after"))

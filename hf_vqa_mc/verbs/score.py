@@ -1,26 +1,22 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.metrics.scored import Scored
-from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring import OF_PREDICTIONS
-from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
     from hf_vqa_mc.benchmarks import Benchmark
-    from hf_vqa_mc.verbs.compare import CompareResult
 
-READING, SCHEME, WRITING = "Input", "Metric", "Output"
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
@@ -47,83 +43,48 @@ class ScoreSettings:
         "DatasetDict, a data frame, or a result of read_benchmark.",
         kw_only=False,
     )
-    also: tuple[Path, ...] = option(
-        "Further predictions file, scored with the same settings and compared with the first one; may be repeated.",
-        default=(),
-        panel=READING,
-    )
     config: str | None = option(
         "Config of a dataset with several, such as cocoqa_iou_qou.", default=None, kw_only=False
     )
-    split: str | None = option(
-        "Split to score; by default test, else validation, else the only one.", default=None, panel=READING
-    )
-    id_column: str | None = option("Column of the question ids in the predictions.", default=None, panel=READING)
-    answer_column: str | None = option("Column of the answers in the predictions.", default=None, panel=READING)
+    split: str | None = option("Split to score; by default test, else validation, else the only one.", default=None)
+    id_column: str | None = option("Column of the question ids in the predictions.", default=None)
+    answer_column: str | None = option("Column of the answers in the predictions.", default=None)
     metric: tuple[str, ...] = option(
         f"Metric to compute instead of the dataset's own; may be repeated: {', '.join(OF_PREDICTIONS)}.",
         default=(),
-        panel=SCHEME,
     )
-    protocol: str = option("Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=SCHEME)
-    questions_file: Path | None = option(QUESTIONS.help, default=None, panel=SCHEME)
-    pairs: Path | None = option(PAIRS.help, default=None, panel=SCHEME)
-    answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, default=None, panel=SCHEME)
-    choices_file: Path | None = option(CHOICES.help, default=None, panel=SCHEME)
-    attentions: Path | None = option(ATTENTIONS.help, default=None, panel=SCHEME)
-    scene_graphs: Path | None = option(SCENE_GRAPHS.help, default=None, panel=SCHEME)
+    protocol: str = option(
+        "Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=ADVANCED
+    )
     inputs: Mapping[str, str | Path] = option(
-        "Input file NAME=FILE of a metric of another package; may be repeated.",
+        "Further input file of a metric, as NAME=FILE; may be repeated. VQA: questions, pairs; TDIUC: questions, "
+        "answer_vocabulary; GQA: choices, attentions with scene_graphs.",
         factory=dict,
         flag="--input",
-        panel=SCHEME,
     )
     free_text: bool = option(
         "Predictions are texts that a model wrote, such as (B), B. red, or sentences: find the choice that each "
         "names. A text that names none, or several, is wrong and counted.",
         default=False,
-        panel=READING,
     )
-    ignore_case: bool = option(
-        "Ignore letter case where the official program is case-sensitive (TDIUC, GQA); not the official score.",
-        default=False,
-        panel=SCHEME,
-    )
-    partial: bool = option(
-        "Score only the questions with a prediction, and report how many have none.", default=False, panel=READING
-    )
-    output: Path | None = option("Write the results as JSON to this file.", default=None, panel=WRITING)
-    overwrite: bool = overwrite_option(WRITING)
-    per_question: bool = option("Include each question's score.", default=False, panel=WRITING)
+    partial: bool = option("Score only the questions with a prediction, and report how many have none.", default=False)
+    output: Path | None = option("Write the results as JSON to this file.", default=None)
+    overwrite: bool = overwrite_option()
+    per_question: bool = option("Include each question's score.", default=False)
     official: Path | None = option(
         "Folder for files in the format of the official VQA, TDIUC or GQA evaluation program.",
         default=None,
-        panel=WRITING,
     )
-    name: str | None = option("Name of the model in the files of --official.", default=None, panel=WRITING)
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        check_options(self)
-        if self.name is not None and self.official is None:
-            raise InputError(f"--name {self.name} needs --official DIR; add it, or remove --name")
-        if self.also and self.official is not None:
-            raise InputError(f"--also {self.also[0]}: --official writes the files of one model; remove one of them")
-        files = [Path(one).resolve() for one in (self.predictions, *self.also) if isinstance(one, str | Path)]
-        for twice in (one for index, one in enumerate(files) if one in files[:index]):
-            raise InputError(f"--also {twice}: this file is given twice; remove it")
 
     @property
     def input_files(self) -> dict[str, Path]:
         """The input files by name."""
-        shipped = (QUESTIONS, PAIRS, ANSWER_VOCABULARY, CHOICES, ATTENTIONS, SCENE_GRAPHS)
-        named = {one.name: getattr(self, one.option or one.name) for one in shipped} | dict(self.inputs)
-        return {name: Path(path) for name, path in named.items() if path is not None}
+        return {name: Path(path) for name, path in self.inputs.items()}
 
     @property
     def paths(self) -> list[Path]:
         """The files and folders that are read; outputs must not replace them."""
-        named = [one for one in (self.predictions, *self.also, self.dataset) if isinstance(one, str | Path)]
+        named = [one for one in (self.predictions, self.dataset) if isinstance(one, str | Path)]
         return [*map(Path, named), *self.input_files.values()]
 
 
@@ -132,28 +93,15 @@ class ScoreResult(Scored, Result):
     """The scores of a model's predictions."""
 
     settings: ScoreSettings
-    others: "tuple[Scored, ...]" = ()
-    """the scores of the files of ``also``"""
-    comparison: "CompareResult | None" = None
-    """all files side by side, if there are several"""
     written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
-        """A table per metric, or the comparison of several files, and what was written."""
-        yield from self.counts()
-        if self.comparison is None:
-            yield from self._tables()
-        else:
-            for other in self.others:
-                yield from other.counts()
-            yield from self.comparison.report()
-        yield from (f"wrote {path}" for path in self.written)
-
-    def _tables(self) -> Report:
+        """A table per metric, and what was written."""
         from rich.text import Text
 
         from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
 
+        yield from self.counts()
         for table in self.tables():
             yield Text(table.title, style="italic")
             yield table
@@ -165,16 +113,11 @@ class ScoreResult(Scored, Result):
             yield scores.head(MOST_TYPES).to_string(index=False)
             if len(scores) > MOST_TYPES:
                 yield f"{len(scores) - MOST_TYPES:,} more questions {IN_JSON}"
+        yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
-        """All scores, unrounded; if ``per_question`` is set those of each question, with its image and type.
-
-        With several files these are the first one's, and ``also`` has those of the others.
-        """
-        of_each = [one.as_json(self.settings.per_question) for one in (self, *self.others)]
-        if self.comparison is None:
-            return of_each[0]
-        return {**of_each[0], "also": of_each[1:], "comparison": self.comparison.to_dict()}
+        """All scores, unrounded; if ``per_question`` is set those of each question, with its image and type."""
+        return self.as_json(self.settings.per_question)
 
     def to_pandas(self) -> Frame:
         """One row per score: metric, measure, group ("" for all questions), value, standard error and 95% interval."""
@@ -216,7 +159,6 @@ class ScoreResult(Scored, Result):
     ScoreSettings,
     "vqa-mc score predictions.json vqa_mc cocoqa_iou_qou",
     "vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission",
-    "vqa-mc score baseline.json vqa_mc cocoqa_iou_qou --also model.json",
 )
 def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     """Score predictions.
@@ -236,22 +178,9 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     if settings.official is not None:
         check_folder(settings.official, "--official")
     found = scored(settings, checked_inputs(settings.input_files), progress)
-    result = ScoreResult(**vars(found[0]), settings=settings, others=tuple(found[1:]), comparison=_compared(found))
+    result = ScoreResult(**vars(found), settings=settings)
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
     write_together(contents, settings.overwrite)
     return replace(result, written=tuple(contents))
-
-
-def _compared(results: Sequence[Scored]) -> "CompareResult | None":
-    """Several results side by side."""
-    if len(results) == 1:
-        return None
-    from hf_vqa_mc.evaluation.compared_runs import scored_runs
-    from hf_vqa_mc.evaluation.comparison import compared
-    from hf_vqa_mc.verbs.compare import CompareResult, CompareSettings
-
-    paths = [Path(one.predictions.location) for one in results]
-    runs = scored_runs([(path, one.as_json(per_question=True)) for path, one in zip(paths, results, strict=True)])
-    return CompareResult(compared(runs), CompareSettings(runs=tuple(paths)))

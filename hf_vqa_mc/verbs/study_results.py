@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import FRACTION, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, FRACTION, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
@@ -37,6 +37,7 @@ class StudyResultsSettings:
         "Fraction of attention checks below which an annotator's answers do not count; 0: all count.",
         default=0.5,
         check=FRACTION,
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import option, read_settings_file, settings, verb
+from hf_vqa_mc.options import ADVANCED, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
-from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
+from hf_vqa_mc.training.settings import TrainingSettings
 
-DATA, RECIPES = "Datasets", "Recipes"
 STEPS = ("from_scratch", "as_is", "fine_tuned")
 """In the order of Table 6's columns."""
 
@@ -37,40 +36,28 @@ class TransferSettings:
         default=None,
     )
     skip_missing: bool = option("Leave out questions whose images vqa-mc features skipped.", default=False)
-    init_from: str | None = option(
-        "Checkpoint (folder or Hub name) to use instead of pretraining.", default=None, panel=DATA
-    )
-    pretrain: str | None = option(
-        "Config to pretrain on; by default qavg_iou_qou, as in the paper.", default=None, panel=DATA
-    )
+    init_from: str | None = option("Checkpoint (folder or Hub name) to use instead of pretraining.", default=None)
+    pretrain: str | None = option("Config to pretrain on; by default qavg_iou_qou, as in the paper.", default=None)
     targets: tuple[str, ...] | None = option(
         "Comma-separated configs to test and fine-tune on; by default the paper's six: orig, iou_qou and all of "
         "visual7w and vqa.",
         default=None,
         separator=",",
-        panel=DATA,
     )
-    from_scratch: bool = option("Also train the same model from scratch on each target.", default=False, panel=DATA)
+    from_scratch: bool = option("Also train the same model from scratch on each target.", default=False)
     image_data: Path | None = option(
         "Visual Genome's image_data.json (or its zip file), which maps its images to COCO's, to count images that are "
         "both trained and tested on.",
         default=None,
-        panel=DATA,
-    )
-    epochs: float | None = option(
-        "Epochs of pretraining and of training from scratch; by default 40.", default=None, check=EPOCHS, panel=RECIPES
-    )
-    fine_tuning_epochs: float | None = option(
-        "Epochs of fine-tuning; by default 40.", default=None, check=EPOCHS, panel=RECIPES
+        panel=ADVANCED,
     )
     recipe: Path | Mapping[str, Any] | None = option(
-        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model or learning_rate, "
-        "for pretraining and training from scratch.",
+        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model, epochs or "
+        "learning_rate, for pretraining and training from scratch.",
         default=None,
-        panel=RECIPES,
     )
     fine_tuning_recipe: Path | Mapping[str, Any] | None = option(
-        "As --recipe, for fine-tuning; the default learning rate is 0.001.", default=None, panel=RECIPES
+        "As --recipe, for fine-tuning; the default learning rate is 0.001.", default=None
     )
 
 
@@ -175,7 +162,7 @@ def _shown(result: Mapping[str, Any] | None) -> str:
     "vqa-mc transfer vqa_mc --features vqa_mc_features/microsoft--resnet-152-... --word-vectors "
     "word2vec-google-news-300 --image-data image_data.json.zip --output table6",
     "vqa-mc transfer vqa_mc --features vqa_mc_features/pixels-1 --word-vectors corpus --pretrain easyvqa_iou "
-    "--targets easyvqa_qou --epochs 2 --fine-tuning-epochs 1 --output try",
+    "--targets easyvqa_qou --recipe recipe.yaml --output try",
 )
 def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     """Run a transfer.
@@ -192,16 +179,16 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     from hf_vqa_mc.training.transfer import PRETRAINED_ON, TARGETS
     from hf_vqa_mc.training.transfer import transfer as transfer_model
 
-    for name, value in (("--epochs", settings.epochs), ("--recipe", settings.recipe)):
-        if settings.init_from and not settings.from_scratch and value is not None:
-            raise InputError(f"{name} {value} has no effect with --init-from; add --from-scratch, or remove {name}")
+    if settings.init_from and not settings.from_scratch and settings.recipe is not None:
+        raise InputError(
+            f"--recipe {settings.recipe} has no effect with --init-from; add --from-scratch, or remove --recipe"
+        )
     config = settings.pretrain or (settings.init_from and config_of(settings.init_from)) or PRETRAINED_ON
     paths = {"dataset": settings.dataset, "config": config, "output": settings.output}
-    shared = ("features", "word_vectors", "init_from", "skip_missing", "epochs")
+    shared = ("features", "word_vectors", "init_from", "skip_missing")
     given = {**paths, **{name: value for name in shared if (value := getattr(settings, name)) not in (None, False)}}
-    tuned = paths if settings.fine_tuning_epochs is None else {**paths, "epochs": settings.fine_tuning_epochs}
     recipe = _recipe("--recipe", settings.recipe, given)
-    fine_tuning = _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, tuned)
+    fine_tuning = _recipe("--fine-tuning-recipe", settings.fine_tuning_recipe, paths)
     done = transfer_model(
         recipe,
         fine_tuning,

@@ -133,15 +133,3 @@ def test_a_benchmark_describes_itself(tmp_path):
         "test: 2 rows, 2 to 3 choices, no images; evaluated by default\n"
         "left out: test (rows without choices) (1 of 3 rows)"
     )
-
-
-def test_the_first_rows_of_each_split_can_be_read():
-    rows = {"question": list("abc"), "choices": [["x", "y"]] * 3, "label": [0, 1, 0]}
-    given = DatasetDict(train=Dataset.from_dict(rows), test=Dataset.from_dict(rows).select([0, 2]))
-    found = vm.read_benchmark(given, limit=2)
-    assert [split.rows["question"].to_pylist() for split in found.splits.values()] == [["a", "b"], ["a", "c"]]
-    assert found.notes == ("Only the first rows of each split were read: 2 of 3 in train.",)
-    assert found.notes[0] in repr(found)
-    assert vm.read_benchmark(given, limit=3).notes == ()
-    with pytest.raises(InputError, match="--limit 0: expected 1 or more"):
-        vm.read_benchmark(given, limit=0)

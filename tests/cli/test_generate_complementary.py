@@ -1,4 +1,4 @@
-"""``vqa-mc generate complementary``, from a small dataset with images to the file and the page."""
+"""``vqa-mc generate complementary``, from a small dataset with images to the file."""
 
 import json
 from pathlib import Path
@@ -20,8 +20,8 @@ CARD = "---\nconfigs:\n- config_name: made\n  data_files:\n  - split: train\n   
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> tuple[Path, Path, Path]:
-    """A dataset, its images and their features."""
+def made(tmp_path_factory) -> tuple[Path, Path]:
+    """A dataset and the features of its images."""
     folder = tmp_path_factory.mktemp("complementary")
     data, images = folder / "data", folder / "images"
     (data / "made").mkdir(parents=True)
@@ -33,30 +33,29 @@ def made(tmp_path_factory) -> tuple[Path, Path, Path]:
     for index in range(N_IMAGES):
         Image.new("RGB", (16, 16), (40 * index, 0, 0)).save(images / f"{index}.png")
     done = extract_features(str(data), "made", images=images, backbone="pixels", output=folder / "features")
-    return data, images, done.folder
+    return data, done.folder
 
 
 def run(*arguments: object):
     return CliRunner().invoke(app, ["generate", "complementary", *map(str, arguments)])
 
 
-def test_the_file_has_a_line_a_question_and_the_page_its_images(made, tmp_path):
-    data, images, features = made
-    output, page = tmp_path / "found.jsonl", tmp_path / "page.html"
-    done = run(data, "made", "--features", features, "--output", output, "--page", page, "--images", images)
+def test_the_file_has_a_line_for_each_question(made, tmp_path):
+    data, features = made
+    output = tmp_path / "found.jsonl"
+    done = run(data, "made", "--features", features, "--output", output)
     assert done.exit_code == 0, done.stderr
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert len(rows) == N_IMAGES
     assert rows[0]["candidates"][0] == "1"  # the nearest with another answer
     assert rows[0]["split"] == "train"
-    assert page.read_text().count("data:image/jpeg") == N_IMAGES * (1 + N_IMAGES - 1)
     printed = " ".join(done.stdout.split())
     assert f"{N_IMAGES} questions, each with the 5 most similar of {N_IMAGES} images, sorted by" in printed
     assert "The dataset has too few images for the requested 24 candidates." in printed
 
 
 def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
-    data, _, features = made
+    data, features = made
     for name in ("found.jsonl", "found.parquet"):
         done = run(data, "made", "--features", features, "--output", tmp_path / name, "--json", "--nearest", 2)
         assert done.exit_code == 0, done.stderr
@@ -68,46 +67,28 @@ def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
     np.testing.assert_allclose([row["differs"] for row in rows], [line["differs"] for line in lines], atol=1e-6)
 
 
-def test_a_models_answers_are_taken(made, tmp_path):
-    data, _, features = made
-    answers = tmp_path / "answers.jsonl"
-    answers.write_text('{"question_id": "q0", "image_id": "2", "answers": {"c0": 0.0}}\n')
-    output = tmp_path / "found.jsonl"
-    done = run(data, "made", "--features", features, "--output", output, "--answers", answers)
-    assert done.exit_code == 0, done.stderr
-    row = json.loads(output.read_text().splitlines()[0])
-    assert row["candidates"][0] == "2"
-    assert row["evidence"][0] is None
-
-
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         (["--output", "found.txt"], "suffixes .jsonl, .parquet"),
         (["--captions", "none.json"], "none.json: cannot be read (No such file"),
-        (["--output", "a.jsonl", "--page", "a.jsonl"], "are the same file"),
         (["--output", "none/a.jsonl"], "--output none/a.jsonl: folder "),
-        (["--page", "none/a.html"], "--page none/a.html: folder "),
     ],
 )
 def test_errors_are_reported_before_anything_is_written(made, tmp_path, monkeypatch, options, complaint):
     monkeypatch.chdir(tmp_path)
-    data, _, features = made
+    data, features = made
     done = run(data, "made", "--features", features, *options)
     assert done.exit_code == 2
     assert complaint in " ".join(done.stderr.split())
     assert not list(tmp_path.iterdir())
 
 
-def test_help_and_page_say_that_failing_premises_go_last(made, tmp_path):
+def test_help_and_report_say_that_failing_premises_go_last(made, tmp_path):
     assert "Candidates whose premise fails are last" in " ".join(run("-h").stdout.replace("│", "").split())
-    data, images, features = made
-    page = tmp_path / "page.html"
-    done = run(
-        data, "made", "--features", features, "--output", tmp_path / "a.jsonl", "--page", page, "--images", images
-    )
+    data, features = made
+    done = run(data, "made", "--features", features, "--output", tmp_path / "a.jsonl")
     assert done.exit_code == 0, done.stderr
-    assert "premise" in page.read_text()
     assert "false for 0% (listed last)" in " ".join(done.stdout.split())
 
 

@@ -145,11 +145,10 @@ def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
         ([EXAMPLE, "--splits", "train=0.7"], "add up to 1"),
         ([EXAMPLE, "--splits", "trian=1"], "did you mean 'train'"),
         ([EXAMPLE, "--shares", "quary=0.2"], "did you mean 'query'"),
-        ([EXAMPLE, "--head", "-1"], "head"),
         ([EXAMPLE, "--objects", "objects.txt"], "attributes"),
         ([EXAMPLE, "--latin", "2", "--grid", "4"], "--latin and --grid exclude each other"),
         ([EXAMPLE, "--grid", "5"], "4 or 6"),
-        ([EXAMPLE, "--latin", "2", "--max-ratio", "2"], "--max-ratio: closed answer sets are not balanced"),
+        ([EXAMPLE, "--latin", "2", "--shares", "verify=0.2"], "--shares: closed answer sets are not balanced"),
         ([EXAMPLE, "--latin", "7"], "no closed answer set can be formed"),
     ],
 )

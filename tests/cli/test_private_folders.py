@@ -61,10 +61,9 @@ def test_audits_remedies_exports_and_previews_of_a_file(secret: Path) -> None:
     hidden = [line.rpartition(",")[0] + ",?" for line in rows.read_text().splitlines()[1:]]
     (secret / "folder" / "dev.csv").write_text("\n".join([rows.read_text().splitlines()[0], *hidden]))
     out.mkdir()
-    few = ("--probe-rows", 20)
-    run("audit", rows, "--output", out / "audit", *few)
-    run("audit", secret / "folder", "--split", "test", "--output", out / "audit2", *few)
-    new = ("--variant", "qou", "--word-vectors", "corpus", "--pool", pool, *few)
+    run("audit", rows, "--output", out / "audit")
+    run("audit", secret / "folder", "--split", "test", "--output", out / "audit2")
+    new = ("--variant", "qou", "--word-vectors", "corpus", "--pool", pool)
     run("remedy", rows, "--output", out / "remedied.csv", "--report", out / "report", *new)
     run(
         "remedy", secret / "folder", "--split", "test", "--output", out / "remedied", "--report", out / "report2", *new

@@ -115,7 +115,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
 
 
 def test_its_prior_rule_is_that_of_the_statistics(quickstart):
-    code, out, err = quickstart("--json", "--output", "easy", "--workers", 1)
+    code, out, err = quickstart("--json", "--output", "easy")
     assert code == 0, err
     printed = json.loads(out)
     assert printed["output"] == str(Path("easy").absolute())
@@ -252,7 +252,7 @@ def test_a_folder_of_someone_else_is_rejected(quickstart):
     assert [path.name for path in Path("vqa_mc").iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("options", [("--seed", "one"), ("--workers", "0"), ("--output", "no/such/folder")])
+@pytest.mark.parametrize("options", [("--train", "yes"), ("--output", "no/such/folder")])
 def test_a_wrong_option_is_exit_code_2(quickstart, options):
     code, out, _ = quickstart(*options)
     assert (code, out) == (2, "")

@@ -14,7 +14,7 @@ from tests.training import toy_dataset, transfer_world
 FEATURES = "vqa_mc_features/pixels-1"
 TARGETS = ("--targets", "visual7w_all, vqa_orig")
 PAPERS = ("vqa_mc", "--features", FEATURES, "--word-vectors", "vectors0.txt", "--output", "table6", *TARGETS)
-SMALL = ("--recipe", "small.yaml", "--epochs", "2", "--fine-tuning-epochs", "1")
+SMALL = ("--recipe", "small.yaml", "--fine-tuning-recipe", "fine.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,8 @@ def world(tmp_path_factory):
         transfer_world.features(transfer_world.make(folder / "vqa_mc"), folder / "vqa_mc_features")
     transfer_world.image_data(folder / "image_data.json")
     toy_dataset.vectors_file(folder)
-    (folder / "small.yaml").write_text("model_settings:\n  hidden_size: 16\nbatch_size: 20\n")
+    (folder / "small.yaml").write_text("model_settings:\n  hidden_size: 16\nbatch_size: 20\nepochs: 2\n")
+    (folder / "fine.yaml").write_text("epochs: 1\n")
     return folder
 
 
@@ -100,7 +101,7 @@ def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
     assert code == 0
     first = json.loads(out)
     assert first == json.loads(Path("table6/transfer.json").read_text())
-    checkpoint = ("--init-from", first["checkpoint"], "--fine-tuning-epochs", "1")
+    checkpoint = ("--init-from", first["checkpoint"], "--fine-tuning-recipe", "fine.yaml")
     given = ["again" if word == "table6" else word for word in PAPERS]
     code, out, _ = transfer(*given, *checkpoint, "--json")
     assert code == 0
@@ -134,11 +135,9 @@ def test_other_configs_than_the_papers(transfer):
         (["--word-vectors", "none.txt"], "word vectors none.txt: no such file"),
         (["--features", "vqa_mc_features"], "of several kinds; give one, such as vqa_mc_features/pixels-1"),
         (["--image-data", "none.json"], "--image-data none.json: no such file; image_data.json is in https://"),
-        (["--epochs", "0"], "--epochs 0.0: expected more than 0"),
-        (["--fine-tuning-epochs", "0"], "--fine-tuning-epochs 0.0: expected more than 0"),
         (["--recipe", "none.yaml"], "--recipe none.yaml: no such file"),
         (["--fine-tuning-recipe", "vectors0.txt"], "--fine-tuning-recipe vectors0.txt: "),
-        (["--init-from", "nothing/here", "--epochs", "3"], "--epochs 3.0 has no effect with --init-from"),
+        (["--init-from", "nothing/here", "--recipe", "small.yaml"], "small.yaml has no effect with --init-from"),
         (["--output", "vqa_mc"], "--output vqa_mc is not the folder of a transfer: it has README.md"),
         (["--output", "no/where"], "there is no folder"),
     ],

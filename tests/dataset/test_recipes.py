@@ -65,7 +65,7 @@ def test_unknown_names_are_reported_before_work_starts(bare: list[dict[str, Any]
     [
         ("decoys_per_set", 0), ("decoys_per_set", 2.5), ("n_similar", 0), ("n_similar", True), ("n_random", -1),
         ("wup_threshold", 1.01), ("wup_threshold", float("nan")), ("wup_threshold", True), ("wup_threshold", "0.9"),
-        ("wup_boundary", "maybe"), ("decoys_from", "image"), ("combine", "Distinct"), ("ties", "shuffled"),
+        ("wup_boundary", "maybe"), ("decoys_from", "image"), ("combine", "Distinct"),
         ("seed", 0.5),
         ("filter_fallback", "no"),
     ],

@@ -1,4 +1,4 @@
-"""Equally similar questions: ranked in the order of the dataset, or from a random position on."""
+"""Equally similar questions are ranked from a random position on."""
 
 from collections import Counter
 
@@ -15,12 +15,8 @@ def qou_decoys(triplets: list[dict[str, object]], **settings: object) -> dict[st
     return {question_id: sorted(choice.text for choice in row) for question_id, row in decoys(variant).items()}
 
 
-def test_by_position_all_repetitions_of_a_question_draw_from_the_first_few_targets() -> None:
-    assert {text for row in qou_decoys(REPEATED, ties="position").values() for text in row} == set(WORDS[:4])
-
-
 def test_random_starts_spread_the_decoys_of_a_repeated_question_over_all_its_targets() -> None:
-    used = Counter(text for row in qou_decoys(REPEATED, ties="random").values() for text in row)
+    used = Counter(text for row in qou_decoys(REPEATED).values() for text in row)
     assert set(used) == set(WORDS)
     assert min(used.values()) > 0.4 * max(used.values())
 
@@ -29,11 +25,10 @@ def test_random_starts_change_no_order_between_questions_of_different_similarity
     targets = ["left", "right", "up"]
     others = [triplet(1000 + n, "where", target) for n, target in enumerate(targets)]
     few = [triplet(n, "what color", word) for n, word in enumerate(WORDS[:4])]
-    for ties in ("position", "random"):
-        made = qou_decoys([*few, *others], ties=ties)
-        assert all(set(made[f"q{n}"]) == set(WORDS[:4]) - {WORDS[n]} for n in range(4)), ties
+    made = qou_decoys([*few, *others])
+    assert all(set(made[f"q{n}"]) == set(WORDS[:4]) - {WORDS[n]} for n in range(4))
 
 
 def test_random_starts_depend_on_the_seed_alone() -> None:
-    assert qou_decoys(REPEATED, ties="random") == qou_decoys(REPEATED, ties="random")
-    assert qou_decoys(REPEATED, ties="random") != qou_decoys(REPEATED, ties="random", seed=1)
+    assert qou_decoys(REPEATED) == qou_decoys(REPEATED)
+    assert qou_decoys(REPEATED) != qou_decoys(REPEATED, seed=1)

@@ -158,18 +158,17 @@ class LiteralMethod:
         return [others[n] for n in order]
 
     def most_similar(self, index: int) -> list[int]:
-        """All other triplets of the pool by cosine; those that tie by position, or so from a random one on."""
+        """All other triplets of the pool by cosine; those that tie by position from a random one on."""
         if not self.bags[index]:
             return []
         pool = [n for n in self.pool(index) if self.bags[n]]
         cosines = self.directions[pool] @ self.directions[index]
         cosines[[self.bags[n] == self.bags[index] for n in pool]] = 1.0
         runs = [[pool[n] for n in run] for run in by_cosine_then_position(cosines)]
-        if self.settings.ties == "random":
-            seed_hash = purpose_hash(self.settings.seed, "qou ties")
-            for run in runs:
-                start = below(np.uint64(draw(seed_hash, self.hashes[index], len(run))), len(run))
-                run[:] = run[start:] + run[:start]
+        seed_hash = purpose_hash(self.settings.seed, "qou ties")
+        for run in runs:
+            start = below(np.uint64(draw(seed_hash, self.hashes[index], len(run))), len(run))
+            run[:] = run[start:] + run[:start]
         return [n for run in runs for n in run if n != index]
 
     def random_draws(self, name: str, index: int) -> Iterator[str]:

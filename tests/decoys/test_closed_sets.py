@@ -119,7 +119,6 @@ def test_similar_questions_form_sets_and_those_that_leak_are_left_out_first(one_
     few = rows_of(built("sets_similar_question", table, coverage=0.5))
     assert 0.4 * len(rows) < len(few) <= 0.5 * len(rows)
     assert max(row["set_leak"] for row in few) <= np.quantile([row["set_leak"] for row in made], 0.6)
-    assert all(row["set_leak"] <= 0.1 for row in rows_of(built("sets_similar_question", table, max_leak=0.1)))
     monkeypatch.undo()  # fitted again, the model is the same
     assert made == rows_of(built("sets_similar_question", table, coverage=1.0))
 

@@ -57,14 +57,6 @@ def test_coverage_grows_to_one():
     assert [row["questions"] for row in rows] == [0.6, 0.8, 1.0]
 
 
-def test_beginnings_are_those_given_the_longest_first(tmp_path):
-    file = tmp_path / "types.txt"
-    file.write_text("what\nwhat color\nis this a\nnone of the above\n")
-    rows = rows_of(answered(), "beginnings", beginnings=file)
-    found = {row["beginning"]: row["questions"] for row in rows}
-    assert found == {"what": 1, "what color": 2, "is this a": 1, "none of the above": 1}
-
-
 def test_counted_beginnings_are_frequent_and_cover_all_questions():
     rows = rows_of(answered(20), "beginnings")
     assert sum(row["questions"] for row in rows) == 100
@@ -161,13 +153,6 @@ def test_real_questions_begin_as_the_paper_counted(real_data, tmp_path):
         {"question_id": range(121_512), "image_id": columns["images"], "question": columns["questions"],
          "answer": columns["answers"]}
     )  # fmt: skip
-    published = {"what is": 13.84, "what color": 8.98, "how many": 10.28, "is the": 10.16, "is this": 8.26,
-                 "are": 7.57, "does": 2.75, "is there": 3.60, "where": 2.90}  # fmt: skip
-    file = tmp_path / "beginnings.txt"
-    more = ["what kind", "what are", "what type", "why", "which", "do", "what does", "what time", "who"]
-    file.write_text("\n".join([*published, *more]))
-    shares = {row["beginning"]: 100 * row["share"] for row in rows_of(frame, "beginnings", beginnings=file)}
-    assert all(shares[name] == pytest.approx(share, abs=0.6) for name, share in published.items())
     found = numbers(frame, "answer_kinds")
     assert (found["yes or no"], found["number"]) == (pytest.approx(0.3837, abs=0.02), pytest.approx(0.1231, abs=0.02))
     assert found["most frequent number"] == "two"

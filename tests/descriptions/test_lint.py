@@ -11,7 +11,6 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import silent
 from tests.descriptions.frames import benchmark, located
 
 
@@ -80,7 +79,7 @@ def test_rows_that_cannot_be_read_do_not_hide_others():
 
 
 def test_a_label_below_the_first_number_is_invalid():
-    frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1), label_from=1)
+    frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1))
     found = frame.to_pandas()
     assert found.loc[found["check"].isin(["invalid_label", "missing_target"]), "row"].tolist() == [3]
 
@@ -117,18 +116,6 @@ def test_repeated_ids_and_missing_types():
     ]  # fmt: skip
     assert frame.loc["untyped", "question_id"] == "q39"
     assert vm.describe(data.drop(5), figures="size").description.notes != []
-
-
-def test_rows_that_cannot_be_read_are_left_out_and_counted_only_if_that_is_wanted():
-    data = {"train": benchmark(20, label=[7, 0] * 2 + [0] * 16), "test": with_cells({"label": {5: 9}})}
-    with pytest.raises(InputError, match="lint lists all faulty rows, --skip-faulty leaves them out"):
-        vm.describe(data)
-    done = vm.describe(data, figures="size", skip_faulty=True).description
-    assert done.figures[0].found[0].table["questions"] == [18, 39]
-    assert [note.partition(" cannot")[0] for note in done.notes] == ["2 of 20 rows of train", "1 of 40 rows of test"]
-    numbered = vm.describe.verb.settings(data["test"].drop(columns="question_id"), skip_faulty=True)
-    ids = numbered.read(silent).test.rows["question_id"].to_pylist()
-    assert ids == [str(row) for row in range(40) if row != 5]
 
 
 @pytest.mark.parametrize("columns", [["A", "B", "C", "D"], ["option1", "option2", "option3", "option4"]])

@@ -60,13 +60,13 @@ def test_all_inputs_reach_the_command_which_understands_them(action, tmp_path, m
     old, new = (lines(tmp_path / f"{name}.jsonl", "length", share) for name, share in (("old", 0.0), ("-new", 0.6)))
     assert CliRunner().invoke(app, ["audit", str(old), "--no-probes", "--output", "old"]).exit_code == 0
     inputs = {"dataset": new.name, "against": "old/audit.json", "fail-on-regression": "0", "fail-above": "0.5"}
-    inputs |= {"probes": "false", "arguments": "--seed 1  --limit 300", "output": "a folder"}
+    inputs |= {"probes": "false", "arguments": "--seed 1  --question question", "output": "a folder"}
     arguments = called(action, tmp_path / "run", code=3, **inputs)
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 3, result.output
     made = json.loads((tmp_path / "a folder" / "audit.json").read_text("utf-8"))
     assert made["certificate"]["settings"]["seed"] == 1
-    assert made["rows"] == 300
+    assert made["rows"] == 400
 
 
 def test_text_of_inputs_is_never_run(action, tmp_path):

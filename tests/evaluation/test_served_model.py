@@ -73,7 +73,8 @@ def test_a_thousand_requests_with_faults_are_all_answered_once(served, evaluate,
 def test_a_slow_reply_is_asked_again_after_the_time_limit(served, evaluate, monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     served.fault = lambda number: "late" if number == 3 else None
-    result = evaluate(timeout=0.5, inputs=["full"])
+    monkeypatch.setattr("hf_vqa_mc.evaluation.served_model.TIMEOUT", 0.5)
+    result = evaluate(inputs=["full"])
     assert result.to_pandas().replies[0] == 24 and sum(served.answered.values()) == 24
 
 

@@ -73,5 +73,5 @@ def main(dataset: str, images: str, output: str, dies_at: str, dies_writing: str
     store.SHARD_IMAGES = 16
     store.write_bytes = DyingStore(int(dies_writing))
     backbone = CountedPixels()
-    backbone.dies_at = int(dies_at) or sys.maxsize
-    extract_features(dataset, "made", images=Path(images), backbone=backbone, output=Path(output), batch_size=4)
+    backbone.dies_at, backbone.batch_size = int(dies_at) or sys.maxsize, 4
+    extract_features(dataset, "made", images=Path(images), backbone=backbone, output=Path(output))

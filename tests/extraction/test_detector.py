@@ -99,7 +99,7 @@ def dataset(monkeypatch, tmp_path):
 
 def test_regions_are_stored_with_labels_and_computed_once(folders, dataset, tmp_path):
     given = {**dataset, "images": tmp_path / "pictures", "detector": str(folders["detr"])}
-    found = vm.features(**given, batch_size=5)
+    found = vm.features(**given)
     detector = find_backbone(str(folders["detr"]), regions=found.kind.regions)
     assert found.folder.parent.name == f"tiny-detr-{detector.kind.revision[:12]}-10to100at0.2"
     stored = ImageFeatures(found.folder)

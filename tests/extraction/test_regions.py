@@ -177,7 +177,6 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
         ("backbone", "pixels"),
         ("images", Path("val2014")),
         ("detector", "some/detr"),
-        ("batch_size", 8),
         ("workers", 2),
     ],
 )

@@ -39,25 +39,24 @@ def plain(vectors, text, mean=0.0):
 
 
 @settings(max_examples=60, deadline=None)
-@given(some=st.lists(texts, max_size=8), centred=st.booleans())
-def test_a_text_is_the_mean_of_its_words_that_have_a_vector(vectors, some, centred):
-    features = TextFeatures.of(vectors, some, centred=centred)
-    mean = features.mean if centred else 0.0
-    expected = [plain(vectors, text, mean) for text in some]
+@given(some=st.lists(texts, max_size=8))
+def test_a_text_is_the_mean_of_its_words_that_have_a_vector(vectors, some):
+    features = TextFeatures.of(vectors, some)
+    expected = [plain(vectors, text, 0.0) for text in some]
     encoded = features.encode(some)
     assert encoded.shape == (len(some), 4) and encoded.dtype == np.float32
     np.testing.assert_allclose(encoded, np.reshape(expected, (-1, 4)), atol=1e-6)
 
 
 @settings(max_examples=60, deadline=None)
-@given(some=st.lists(texts, max_size=8), centred=st.booleans())
-def test_words_come_in_order_and_padding_after_them(vectors, some, centred):
-    features = TextFeatures.of(vectors, some, centred=centred)
+@given(some=st.lists(texts, max_size=8))
+def test_words_come_in_order_and_padding_after_them(vectors, some):
+    features = TextFeatures.of(vectors, some)
     tokens, mask = features.encode_words(some)
     assert tokens.shape[:2] == mask.shape and mask.shape[1] >= 1 and tokens.dtype == np.float32
     for text, row, there in zip(some, tokens, mask, strict=True):
         vectors_there, found = vectors.rows(words(text))
-        expected = vectors_there[found] - (features.mean if centred else np.float32(0))
+        expected = vectors_there[found]
         expected = expected if len(expected) else np.zeros((1, 4), np.float32)
         assert there.tolist() == [True] * len(expected) + [False] * (len(there) - len(expected))
         np.testing.assert_array_equal(row[there], expected)
@@ -75,10 +74,10 @@ def test_a_text_is_the_same_number_by_number_whichever_texts_it_comes_with(vecto
 
 
 @settings(max_examples=30, deadline=None)
-@given(some=st.lists(texts, max_size=8), centred=st.booleans())
-def test_what_was_saved_is_loaded_and_saved_again_the_same_bytes(vectors, tmp_path_factory, some, centred):
+@given(some=st.lists(texts, max_size=8))
+def test_what_was_saved_is_loaded_and_saved_again_the_same_bytes(vectors, tmp_path_factory, some):
     folder = tmp_path_factory.mktemp("saved")
-    features = TextFeatures.of(vectors, some, centred=centred)
+    features = TextFeatures.of(vectors, some)
     features.save(folder)
     content = (folder / "words.safetensors").read_bytes()
     loaded = TextFeatures.load(folder)
@@ -96,13 +95,6 @@ def test_the_vocabulary_is_sorted_and_says_which_words_have_no_vector(vectors):
     assert features.without == {"the", "qux"}
     np.testing.assert_array_equal(features.vectors, vectors.rows(["cat", "red"])[0])
     assert features.mean is None
-
-
-def test_centred_is_about_the_mean_of_the_different_words(vectors):
-    features = TextFeatures.of(vectors, ["red red red cat"], centred=True)
-    np.testing.assert_allclose(features.mean, vectors.rows(["cat", "red"])[0].mean(0), atol=1e-7)
-    np.testing.assert_allclose(features.encode(["red cat"]), np.zeros((1, 4)), atol=1e-6)
-    assert not features.encode(["qux", "?"][1:]).any()
 
 
 def test_no_text_and_no_words():
@@ -132,7 +124,7 @@ def test_new_words_can_be_left_out(vectors):
 
 
 def test_new_words_are_looked_up_in_the_same_file(vectors, tmp_path):
-    features = TextFeatures.of(vectors, ["red qux"], centred=True)
+    features = TextFeatures.of(vectors, ["red qux"])
     features.save(tmp_path)
     whole = TextFeatures.load(tmp_path).with_file(vectors)
     for text in ("dog", "red dog", "zebra", "red zebra", "qux dog red"):

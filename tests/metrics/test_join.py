@@ -121,17 +121,7 @@ def test_a_prediction_that_only_consistency_needs_is_counted_where_it_is_missing
 
 
 @pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
-def test_letter_case_counts_unless_it_is_ignored_by_name(kind, tmp_path):
-    annotations_path = annotations_file(kind, tmp_path)
+def test_letter_case_counts_and_is_warned_of(kind, tmp_path):
     loud = {name: text.upper() for name, text in RIGHT[kind].items()}
-    with pytest.warns(LetterCase, match="--ignore-case"):
-        assert accuracy(score(loud, annotations_path)) == 0.0
-    scored = score(loud, annotations_path, ignore_case=True)
-    assert accuracy(scored) == 1.0
-    assert scored.tables()[0].title.endswith("in any letter case: not the official score")
-    assert scored.to_dict()["ignore_case"]
-
-
-def test_letter_case_cannot_be_ignored_where_the_program_does_not_compare_it(tmp_path):
-    with pytest.raises(InputError, match="--ignore-case applies to tdiuc_mpt and gqa_score only, not to vqa_accuracy"):
-        score(RIGHT["vqa"], annotations_file("vqa", tmp_path), ignore_case=True)
+    with pytest.warns(LetterCase, match="letter case"):
+        assert accuracy(score(loud, annotations_file(kind, tmp_path))) == 0.0

@@ -49,9 +49,9 @@ def test_the_multiple_choice_task_is_named_and_its_indices_become_text(tmp_path)
 
     inputs = dict(questions=files.vqa_questions(tmp_path, choices=True))
     predictions = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
-    scored = score(predictions, files.vqa_file(tmp_path), inputs=inputs, official=tmp_path / "out", name="mine")
+    scored = score(predictions, files.vqa_file(tmp_path), inputs=inputs, official=tmp_path / "out")
     found = scored.official_files()
-    results = found["vqa_MultipleChoice_mscoco_val2014_mine_results.json"]
+    results = found["vqa_MultipleChoice_mscoco_val2014_p_results.json"]
     assert [row["answer"] for row in results] == ["red", "2", "no"]
 
 
@@ -86,9 +86,9 @@ def test_read_again_they_give_the_same_scores(kind, tmp_path):
     answers = dict(
         zip(RIGHT[kind], random.Random(0).sample(list(RIGHT[kind].values()), len(RIGHT[kind])), strict=True)
     )
-    first = score(files.write(tmp_path / "p.json", answers), annotations_path, official=tmp_path / "out", name="x")
+    first = score(files.write(tmp_path / "p.json", answers), annotations_path, official=tmp_path / "out")
     path = next(path for path in first.written if "results" in path.name or kind != "vqa")
-    again = score(path, annotations_path, official=tmp_path / "again", name="x")
+    again = score(path.rename(tmp_path / "out" / "p.json"), annotations_path, official=tmp_path / "again")
     assert again.results == first.results
     assert again.official_files() == first.official_files()
 
@@ -139,7 +139,7 @@ def test_files_of_models_that_differ_after_a_dot_lie_side_by_side(tmp_path):
 @pytest.mark.parametrize("read", ["predictions", "annotations", "another output"])
 def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
     predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
-    target = tmp_path / "x_predictions.json"
+    target = tmp_path / "p_predictions.json"
     if read == "predictions":
         predictions = predictions.rename(target)
     elif read == "annotations":
@@ -147,8 +147,8 @@ def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
     output = {"output": target} if read == "another output" else {}
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     what = "and --output .*are the same file" if output else "would replace or change an input, "
-    with pytest.raises(InputError, match=rf"x_predictions.json {what}"):
-        score(predictions, annotations, name="x", official=tmp_path, **output)
+    with pytest.raises(InputError, match=rf"p_predictions.json {what}"):
+        score(predictions, annotations, official=tmp_path, **output)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -163,7 +163,7 @@ def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
 
 def test_a_name_that_no_file_can_have_is_rejected_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
     path, annotations_path = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
-    with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; shorten it or set --name"):
+    with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; rename the predictions file"):
         score(path, annotations_path, name="x" * 300, official=tmp_path / "out")
     scored = score(path, annotations_path)
     monkeypatch.setattr("hf_vqa_mc.io.atomic.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))

@@ -75,11 +75,11 @@ def model_of(kind: str, seed: int = 0) -> torch.nn.Module:
     return model.eval()
 
 
-def processor_of(model: torch.nn.Module, vectors: WordVectors, centred: bool = False) -> VqaMcProcessor:
+def processor_of(model: torch.nn.Module, vectors: WordVectors) -> VqaMcProcessor:
     inputs = declared_model(model.config).inputs
     grid = 2 if "image_grid" in inputs else None
     kind = Pixels(grid).kind if any(name.startswith("image") for name in inputs) else None
-    return VqaMcProcessor(TextFeatures.of(vectors, TRAINING_TEXTS, centred=centred), kind, inputs)
+    return VqaMcProcessor(TextFeatures.of(vectors, TRAINING_TEXTS), kind, inputs)
 
 
 def checkpoint(folder: Path, kind: str, seed: int = 0) -> Path:

@@ -89,7 +89,7 @@ def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeyp
 
     moved = vm.transfer(
         data, output=Path("moved"), targets=["vqa_orig"], init_from=str(trained.model_folder),
-        word_vectors=str(vectors), fine_tuning_epochs=1, fine_tuning_recipe=recipe,
+        word_vectors=str(vectors), fine_tuning_recipe={**recipe, "epochs": 1},
     )  # fmt: skip
     (row,) = moved.to_pandas().to_dict("records")
     assert (moved.record["model"], row["config"]) == ("bilinear", "vqa_orig")

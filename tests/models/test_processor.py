@@ -54,7 +54,7 @@ def test_it_makes_exactly_what_forward_takes_and_the_model_needs(vectors, kind):
 
 
 def test_what_each_tensor_holds(vectors):
-    processor = processor_of(model_of("hie-co"), vectors, centred=True)
+    processor = processor_of(model_of("hie-co"), vectors)
     made = processor(QUESTIONS, CHOICES, [picture(0), picture(1)])
     text = processor.text
     assert made["choice_mask"].tolist() == [[True] * 3, [True, True, False]]
@@ -107,7 +107,7 @@ def test_features_have_the_precision_of_those_in_training(vectors, tmp_path):
 @pytest.mark.parametrize("read_with", [VqaMcProcessor, AutoProcessor])
 def test_it_is_saved_and_loaded_without_the_file_of_the_word_vectors(tmp_path, kind, read_with):
     model = model_of(kind)
-    processor = processor_of(model, word_vectors(tmp_path), centred=True)
+    processor = processor_of(model, word_vectors(tmp_path))
     processor.save_pretrained(tmp_path / "saved")
     (tmp_path / "vectors0.txt").unlink()
     assert {path.name for path in (tmp_path / "saved").iterdir()} == {"processor_config.json", "words.safetensors"}
@@ -224,7 +224,7 @@ def test_inputs_and_image_features_must_fit(vectors):
         {"inputs": ["image_grid"]},
         {"image_features": {"backbone": "pixels"}},
         {"image_features": None},
-        {"word_vectors": {"name": "other.txt", "sha256": "0" * 64, "dim": DIM, "centred": False}},
+        {"word_vectors": {"name": "other.txt", "sha256": "0" * 64, "dim": DIM}},
     ],
 )
 def test_a_mismatched_processor_config_is_rejected(tmp_path, changed):

@@ -11,7 +11,7 @@ import pytest
 from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.remedies.donors import from_captions, from_questions, from_scene_graphs
+from hf_vqa_mc.remedies.donors import from_questions
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
 from hf_vqa_mc.remedies.remedied import in_words
 
@@ -150,45 +150,6 @@ def test_donors_about_the_same_images_give_iou_decoys(tmp_path):
     assert len(rows_of(remedied)) == 5
 
 
-def test_answers_that_captions_name_give_iou_decoys(tmp_path):
-    captions = ["A zebra, a sailor and the kitchen"] * 4 + ["nothing of these"] * 7
-    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", caption=captions))
-    donors = from_captions("caption", benchmark.test, [target for _, target, _ in ASKED])
-    assert sorted(donor.answer for donor in donors) == ["a sailor", "kitchen", "zebra"]
-    assert {donor.origin for donor in donors} == {"caption of image 1"}
-    with pytest.raises(InputError, match="no column 'captions'"):
-        from_captions("captions", benchmark.test, ["zebra"])
-    numbers = read_benchmark(write_questions(tmp_path / "n.jsonl", caption=list(range(1, 12))))
-    with pytest.raises(InputError, match="row 0: caption is 1; expected text"):
-        from_captions("caption", numbers.test, ["zebra"])
-
-
-@pytest.mark.parametrize(
-    "graph",
-    [
-        {"objects": {"7": {"name": "lamp", "attributes": ["tall"]}, "8": {"name": "vase", "attributes": []}}},
-        json.dumps([{"names": ["lamp"], "attributes": ["tall"]}, {"label": "vase"}]),
-        json.dumps(["lamp", "tall", "vase"]),
-    ],
-    ids=["gqa", "objects", "names"],
-)
-def test_scene_graphs_name_objects_and_attributes(tmp_path, graph):
-    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=[graph] * len(ASKED)))
-    donors = from_scene_graphs("graph", benchmark.test)
-    assert [donor.answer for donor in donors] == ["lamp", "tall", "vase"] * 5
-    assert [donor.image_id for donor in donors[:3]] == ["1"] * 3
-    remedied = give_new_decoys(benchmark, "iou", None, Settings(decoys_per_set=6), donors)
-    first = rows_of(remedied)[0]
-    assert set(first["choices"]) >= {"lamp", "tall", "vase"}
-    assert "scene graph of image 1" in first["choice_origins"]
-
-
-def test_a_scene_graph_that_is_none_is_named(tmp_path):
-    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=["no json"] * len(ASKED)))
-    with pytest.raises(InputError, match="row 0: graph is 'no json'; expected objects"):
-        from_scene_graphs("graph", benchmark.test)
-
-
 def test_decoys_of_many_rows_come_from_random_parts_that_keep_images_whole(tmp_path, vectors, monkeypatch):
     nouns = ["cat", "bus", "lamp", "tree", "boat", "kite", "fork", "shoe", "plate", "horse", "clock", "train"]
     rows = [
@@ -279,27 +240,6 @@ def test_labels_that_count_from_one_can_still_be_told_after_the_remedy(tmp_path)
         write_benchmark(benchmark, remedied.tables, copy)
         again = read_benchmark(str(copy)).test.rows
         assert again["label"].to_pylist() == remedied.benchmark.test.rows["label"].to_pylist()
-
-
-@pytest.mark.parametrize(
-    ("graph", "answers"),
-    [
-        ([{"name": "lamp", "attributes": "tall"}], ["lamp", "tall"]),
-        ([{"name": "lamp", "attributes": {"size": "tall"}}], ["lamp", "tall"]),
-        ([{"name": "lamp", "attributes": None}], ["lamp"]),
-        ([{"name": "lamp", "attributes": 7}], None),
-        ("[" * 100_000, None),
-    ],
-)
-def test_odd_scene_graphs_are_read_or_refused(tmp_path, graph, answers):
-    serialised = graph if isinstance(graph, str) else json.dumps(graph)
-    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=[serialised] * len(ASKED)))
-    if answers is None:
-        with pytest.raises(InputError, match="row 0: graph"):
-            from_scene_graphs("graph", benchmark.test)
-    else:
-        donors = from_scene_graphs("graph", benchmark.test)
-        assert [donor.answer for donor in donors[: len(answers)]] == answers
 
 
 def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_path):

@@ -353,21 +353,6 @@ def test_predictions_that_only_consistency_needs_stop_no_other_score(world, data
     assert found == complete
 
 
-@given(worlds())
-def test_letter_case_is_ignored_everywhere_on_request_and_nothing_else(world):
-    predictions, questions, choices, *_ = world
-
-    def lower(value):
-        return [text.lower() for text in value]
-
-    lowered = gqa_score(
-        [{**row, "prediction": row["prediction"].lower()} for row in predictions],
-        {number: {**record, "answer": record["answer"].lower()} for number, record in questions.items()},
-        choices={number: {name: lower(texts) for name, texts in of.items()} for number, of in choices.items()},
-    )
-    assert gqa_score(predictions, questions, choices=choices, ignore_case=True) == lowered
-
-
 def test_an_image_id_of_some_questions_only_is_an_error():
     with pytest.raises(InputError, match="question '2': imageId is None"):
         score({"1": "lamp", "2": "lamp"}, {"1": question(), "2": question(imageId=None)})

@@ -159,12 +159,3 @@ def test_errors_name_question_and_field(arguments, options, message):
 def test_the_finder_of_absurd_questions_errors_name_question_and_field(questions, types, message):
     with pytest.raises(InputError, match=message):
         also_absurd(questions, types)
-
-
-def test_letter_case_is_ignored_on_request():
-    given = (["Two", "RED", "blue"], ["two", "red", "Blue"], ["counting", "color", "color"])
-    assert tdiuc_mpt(*given)["accuracy"] == 0.0
-    result = tdiuc_mpt(*given, ignore_case=True, answer_vocabulary=["TWO", "red", "Blue"])
-    assert (result["accuracy"], result["arithmetic_nmpt"]) == (1.0, pytest.approx(1.0))
-    with pytest.raises(InputError, match="row 0: predictions is 'Two', expected one of the 2 answers"):
-        tdiuc_mpt(*given, ignore_case=True, answer_vocabulary=["red", "Blue"])

@@ -195,58 +195,9 @@ def test_open_ended_models_read_changed_words_too(opened, tmp_path):
     assert one == other
 
 
-def test_the_best_checkpoint_is_tested_on_other_configs(opened, tmp_path):
-    run = train(open_settings(opened, tmp_path / "run", also_test=("kinds",)))
-    record = run.record
-    assert record["rows"]["kinds, validation"] == 60  # the answers of its test split are hidden
-    found = vm.predict(run.model_folder, opened, "kinds", split="validation")
-    assert record["also_tested"] == {"kinds": {"validation": found.results}}
-    predictions = tmp_path / "run" / "predictions-kinds.json"
-    assert len(json.loads(predictions.read_text())) == 60
-    assert f"kinds, validation: accuracy {found.results['accuracy']:.1%}" in "\n".join(map(str, run.report()))
-    card = model_card(read_record(run.model_folder), "ada/toy")
-    assert "| kinds, validation | " in card and "config: kinds" in card
-    assert "--also-test kinds" in record["command"]
-    predictions.unlink()
-    assert train(open_settings(opened, tmp_path / "run", also_test=("kinds",))).record == record
-    assert predictions.exists()
-    with pytest.raises(InputError, match=r"whose also_test is \['kinds'\], not \[\]"):
-        train(open_settings(opened, tmp_path / "run"))
-
-
-def test_ablations_apply_to_other_configs_as_well(opened, tmp_path):
-    given = {"also_test": ("kinds",), "first_words": 1, "epochs": 0.1}
-    run = train(open_settings(opened, tmp_path / "run", **given))
-    found = vm.predict(run.model_folder, opened, "kinds", split="validation")
-    assert run.record["also_tested"]["kinds"]["validation"] == found.results
-    with pytest.raises(InputError, match="kinds, validation: --without-types kind leaves no questions"):
-        train(open_settings(opened, tmp_path / "none", also_test=("kinds",), without_types=("kind",)))
-
-
-def test_multiple_choice_models_are_tested_on_other_configs(settings, dataset, tmp_path):
-    folder = tmp_path / "types"
-    rows = pq.read_table(folder / CONFIG / "test-00000.parquet").to_pylist()
-    new = [
-        row | {"choices": [*row["choices"], "a drawing"], "choice_kinds": [*row["choice_kinds"], 1]} for row in rows
-    ]
-    (folder / OTHER).mkdir()
-    pq.write_table(pa.Table.from_pylist(new[:50]), folder / OTHER / "test.parquet")
-    head = (folder / "README.md").read_text().removesuffix("---\n")
-    files = f"- config_name: {OTHER}\n  data_files:\n  - split: test\n    path: {OTHER}/test.parquet\n---\n"
-    (folder / "README.md").write_text(head + files)
-    args = settings(dataset=dataset, also_test=(OTHER,))
-    run = train(args)
-    found = vm.predict(run.model_folder, dataset, OTHER, word_vectors=args.word_vectors)
-    assert run.record["also_tested"] == {OTHER: {"test": found.results}}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"also_test": ("kind",)}, "did you mean 'kinds'"),
-        ({"also_test": ("hidden",)}, "--also-test hidden: expected a split test or validation with answers"),
-        ({"also_test": ("all",)}, "--also-test all: this config is tested already"),
-        ({"also_test": ("kinds", "kinds")}, "--also-test kinds: this config is tested already"),
         ({"train_rows": 0}, "--train-rows 0: expected 1 or more"),
         ({"first_words": 0}, "--first-words 0: expected 1 or more"),
     ],
@@ -262,7 +213,7 @@ def test_a_run_of_an_earlier_version_is_resumed(settings):
     record = train(args).record
     path = args.output / "last" / "state.json"
     state = json.loads(path.read_text())
-    for name in ("train_rows", "without_types", "first_words", "shuffle_words", "also_test"):
+    for name in ("train_rows", "without_types", "first_words", "shuffle_words"):
         del state["settings"][name]
     path.write_text(json.dumps(state))
     assert train(args).record == record

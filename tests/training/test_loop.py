@@ -21,7 +21,6 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.training import loop as training_loop
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import TrainingDiverged, train
-from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
@@ -194,28 +193,6 @@ def test_a_run_with_other_settings_is_not_resumed(settings, changes, message):
         train(settings(**changes))
 
 
-def test_patience_ends_a_run_that_gets_no_better(settings, monkeypatch):
-    accuracies = iter([0.5, 0.6, 0.6, 0.55, 0.7])
-    real = MultipleChoice.evaluate
-
-    def scripted(task, model, questions, accelerator, *more):
-        found = real(task, model, questions, accelerator, *more)
-        if "train" not in questions.location:
-            return found
-        score = next(accuracies)
-
-        class Scripted(type(found)):
-            pass
-
-        Scripted.score = score
-        return Scripted(found.questions, found.texts, found.logits)
-
-    monkeypatch.setattr(MultipleChoice, "evaluate", scripted)
-    record = train(settings(epochs=30, patience=2)).record
-    assert [point["accuracy"] for point in record["curve"]] == [0.5, 0.6, 0.6, 0.55]
-    assert record["best_step"] == record["curve"][1]["step"]
-
-
 def test_a_loss_that_is_no_number_ends_the_run_and_the_best_checkpoint_stays(settings, monkeypatch):
     args = settings(epochs=8.0)
     real = training_loop._Run._step
@@ -325,11 +302,9 @@ def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
         ({"model_settings": {"hidden_size": "many"}}, "hidden_size"),
         ({"held_out": 0.0}, "--held-out 0.0 gives"),
         ({"init_from": "no/such/folder/anywhere"}, "checkpoint no/such/folder/anywhere"),
-        ({"track": ("tensorbored",)}, "no such tracker"),
         ({"model_settings": {"inputs": ["answer"]}}, "setting of mlp-qa"),
         ({"model_settings": {"hidden_size": 0}}, "hidden_size is 0"),
         ({"model_settings": {"dropout": 1.0}}, "dropout is 1.0"),
-        ({"mixed_precision": "fp16"}, "fp16 needs a GPU"),
     ],
 )
 def test_invalid_settings_are_rejected_before_anything_is_written(settings, changes, message):
@@ -454,14 +429,6 @@ def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, t
         train(replace(args, features=other))
 
 
-@pytest.mark.slow
-def test_a_run_in_another_precision_can_come_after(settings, tmp_path):
-    done = train(settings(mixed_precision="bf16", epochs=1))
-    found = predict(done.model_folder, settings().dataset, CONFIG, word_vectors=settings().word_vectors)
-    assert found.results["questions"]
-    train(settings(output=tmp_path / "other", epochs=1))
-
-
 def test_the_only_other_split_is_reported_and_chooses_nothing(settings, tmp_path):
     dataset = toy_dataset.make(tmp_path / "two", splits=("train", "validation"))
     args = settings(dataset=str(dataset), epochs=1)
@@ -501,33 +468,3 @@ def test_corpus_vectors_are_trained_on_the_training_questions_only(settings, toy
     assert processor.text.name == "corpus"
     assert {"colour", "red", "picture"} <= set(processor.text.words)
     assert predict(done.model_folder, args.dataset, CONFIG).results == done.record["results"]["test"]
-
-
-def test_centred_vectors_travel_with_the_checkpoint(settings):
-    done = train(settings(centre=True))
-    assert done.record["word_vectors"]["centred"]
-    _, processor = load_checkpoint(done.model_folder)
-    assert processor.text.mean is not None
-
-
-@pytest.mark.slow
-def test_a_batch_in_parts_trains_as_well(settings):
-    parts = train(settings(accumulate=2, epochs=10)).record["results"]["test"]
-    whole = train(settings(epochs=10, output=settings().output.with_name("whole"))).record["results"]["test"]
-    assert abs(parts["accuracy"] - whole["accuracy"]) < 2 * (parts["stderr"] + whole["stderr"])
-
-
-@pytest.mark.slow
-def test_trackers_are_told_the_curve(settings):
-    pytest.importorskip("tensorboard")
-    args = settings(track=("tensorboard",))
-    train(args)
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    (events,) = {
-        path.parent for path in (args.output / "trackers").rglob("events.out.*") if path.parent.name == "vqa_mc"
-    }
-    read = EventAccumulator(str(events))
-    read.Reload()
-    logged = [(point.step, pytest.approx(point.value)) for point in read.Scalars("accuracy")]
-    assert [(point["step"], point["accuracy"]) for point in curve(args.output)] == logged

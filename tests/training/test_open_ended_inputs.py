@@ -94,49 +94,17 @@ def test_an_interrupted_run_with_taken_layers_resumes(toy, captions, tmp_path):
         for name, path in (("bow-q", None), ("caption", captions))
     )
     given = {"captions": captions, "first_layers": layers}
-    short = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2, patience=1, evaluate_every=0.5)
-    again = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2, patience=1, evaluate_every=0.5)
+    short = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2)
+    again = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2)
     assert again.record["results"] == short.record["results"]
 
 
-@pytest.mark.parametrize("vectors", ["corpus", "encoder"])
-def test_vectors_of_questions_are_averages_or_an_encoders(toy, tmp_path, vectors, small_encoder):
-    given = {"word_vectors": "corpus"} if vectors == "corpus" else {"question_encoder": small_encoder}
-    result = run(toy, tmp_path / "run", "linear-q", **given, learning_rate=0.03)
+def test_vectors_of_questions_are_averages(toy, tmp_path):
+    result = run(toy, tmp_path / "run", "linear-q", word_vectors="corpus", learning_rate=0.03)
     assert result.record["results"]["test"]["accuracy"] == pytest.approx(0.625, abs=0.13)  # 0.5 and chance
-    assert result.record["word_vectors" if vectors == "corpus" else "question_encoder"] is not None
-    again = {} if vectors == "corpus" else given
-    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, **again)
+    assert result.record["word_vectors"] is not None
+    found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG)
     assert found.results == result.record["results"]["test"]
-
-
-def test_another_encoder_than_in_training_is_refused(toy, tmp_path, small_encoder):
-    folder = run(toy, tmp_path / "run", "linear-q", question_encoder=small_encoder, epochs=1).model_folder
-    path = folder / "processor_config.json"
-    stored = json.loads(path.read_text())
-    stored["question_encoder"]["sample"][0] += 1
-    path.write_text(json.dumps(stored))
-    with pytest.raises(InputError, match="is not the encoder that the model was trained with"):
-        vm.predict(folder, str(toy), toy_dataset.CONFIG, question_encoder=small_encoder)
-
-
-@pytest.mark.parametrize("sample", [[0.5], [], "abc"])
-def test_an_encoders_sample_of_another_size_is_refused(toy, tmp_path, small_encoder, sample):
-    folder = run(toy, tmp_path / "run", "linear-q", question_encoder=small_encoder, epochs=0.1).model_folder
-    path = folder / "processor_config.json"
-    stored = json.loads(path.read_text())
-    stored["question_encoder"]["sample"] = sample
-    path.write_text(json.dumps(stored))
-    with pytest.raises(InputError, match="expected name, dim and sample, 16 numbers"):
-        vm.predict(folder, str(toy), toy_dataset.CONFIG, question_encoder=small_encoder)
-
-
-def test_a_checkpoint_with_the_encoder_of_a_folder_is_trained_further(toy, tmp_path, small_encoder):
-    first = run(toy, tmp_path / "first", "linear-q", question_encoder=small_encoder, epochs=0.1).model_folder
-    second = run(
-        toy, tmp_path / "second", "linear-q", question_encoder=small_encoder, init_from=str(first), epochs=0.1
-    )
-    assert second.record["results"]["test"]["questions"] > 0
 
 
 def test_a_run_is_not_resumed_with_other_captions_but_with_the_same_in_another_file(toy, captions, tmp_path):
@@ -181,9 +149,7 @@ def test_word_vectors_that_a_model_cannot_take_are_named(toy, vectors, tmp_path,
     [
         ("caption", {}, "caption reads captions: add --captions FILE"),
         ("bow-q", {"captions": "here.json"}, "bow-q reads no captions: remove --captions"),
-        ("linear-q", {}, "linear-q reads vectors of questions: add --word-vectors FILE or --question-encoder NAME"),
-        ("linear-q", {"word_vectors": "corpus", "question_encoder": "x"}, "expected one of them"),
-        ("bow-q", {"question_encoder": "x"}, "--question-encoder: bow-q does not use it; remove it"),
+        ("linear-q", {}, "linear-q reads vectors of questions: add --word-vectors FILE"),
         ("concat-q-i", {}, "concat-q-i needs --first-layers CHECKPOINT of each of bow-q, image"),
         ("popular-answer", {"init_from": "x"}, "--init-from: popular-answer does not use it; remove it"),
         ("popular-answer", {"targets": "soft"}, "--targets: popular-answer does not use it; remove it"),

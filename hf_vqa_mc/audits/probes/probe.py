@@ -254,9 +254,9 @@ def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Futur
 def run_cross_fitted(
     context: Context, probes: Iterable[Probe], found: Iterable[Shortcut]
 ) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run the fitted probes again as if there were no training split: what the audited rows themselves give away.
+    """Run what is counted again as if there were no training split: what the audited rows themselves give away.
 
-    Trained probes are run only with ``cross_fit``, as they are fitted once per fold.
+    Trained probes are not run again, as they would be fitted once per fold.
 
     Args:
         context: context of the first run.
@@ -268,7 +268,7 @@ def run_cross_fitted(
     """
     if context.train is None:
         return [], []
-    names = {one.name for one in found if one.fitted and (context.settings.cross_fit or not one.trained)}
+    names = {one.name for one in found if one.fitted and not one.trained}
     wanted = [one for one in probes if one.name in names]
     again, not_run = run_probes(replace(context, train=None, train_rows=None), wanted)
     return again, [NotRun(f"{one.name}, cross-fitted", one.reason) for one in not_run]

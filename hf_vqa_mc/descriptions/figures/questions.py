@@ -50,8 +50,7 @@ def size(data: Data) -> Found:
 def beginnings(data: Data) -> Found:
     """Each question counts once, under the longest beginning that fits.
 
-    Beginnings are the lines of --beginnings FILE. Without it, they are all runs of up to five first words with
-    which at least 1% of the questions begin.
+    Beginnings are all runs of up to five first words with which at least 1% of the questions begin.
     """
     types = by_beginning(data)
     order = [index for index in types.most_frequent(len(types.texts)) if types.texts[index] != OTHER]

@@ -5,7 +5,7 @@ for and whose answer differs. Here every candidate has an estimated probability 
 that the question presupposes come last.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Prem
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import check_triplets
-from hf_vqa_mc.text.normalisation import comparable
 
 N_CANDIDATES = 24
 """Nearest images shown to a worker (Goyal et al. 2017, Sect. 3)."""
@@ -34,13 +33,11 @@ COMPLEMENTARY = pa.schema(
         ("candidates", pa.list_(pa.string())),  # image ids, best first; premise "fails" last
         ("distances", pa.list_(pa.float64())),  # Euclidean, between the features
         ("differs", pa.list_(pa.float64())),  # probability in [0, 1] that the answer differs
-        ("evidence", pa.list_(pa.float64())),  # of the estimate, see `likelihood`; NaN where a model's answer is used
+        ("evidence", pa.list_(pa.float64())),  # of the estimate, see `likelihood`
         ("premise", pa.list_(pa.string())),  # whether the question's premise holds: one of PREMISES
     ]
 )
 """One row per question."""
-
-Given = Mapping[tuple[str, str], Mapping[str, float]]
 
 
 def complementary(
@@ -50,7 +47,6 @@ def complementary(
     *,
     k: int = N_CANDIDATES,
     known: Known | None = None,
-    given: Given | None = None,
     progress: Progress = silent,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Rank the images nearest to each question's image by how likely the question's answer differs there.
@@ -66,15 +62,13 @@ def complementary(
         triplets: a table ``schema.TRIPLETS``; questions about images without features are left out and counted.
         k: candidates per question; limited by the number of other images.
         known: captions and annotated instances of the images.
-        given: (question_id, image_id) to the probability of each answer, by a model; replaces the estimate.
         progress: called with (step, done, total).
 
     Returns:
         A table ``COMPLEMENTARY``, in the order of the triplets; and statistics for JSON.
 
     Raises:
-        InputError: features and ids do not match or are not finite, no question is about an image with features,
-            or none of ``given`` is about a candidate.
+        InputError: features and ids do not match or are not finite, or no question is about an image with features.
 
     Source: Goyal et al. 2017, Sect. 3; the estimate is ours, see `likelihood`.
     """
@@ -86,7 +80,6 @@ def complementary(
     near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
     candidates = near.images[images]
     differs, evidence = answer_differs(questions, answers, images, candidates, near)
-    n_given = _take_given(given or {}, table, image_ids, candidates, differs, evidence)
     premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
@@ -99,7 +92,7 @@ def complementary(
     distances = np.take_along_axis(near.distances[images], order, axis=1)
     found = _as_table(table, image_ids, ranked, distances)
     left_out = triplets.num_rows - table.num_rows
-    return found, _summary(found, ranked, order, near, left_out, n_given, k)
+    return found, _summary(found, ranked, order, near, left_out, k)
 
 
 def _with_features(triplets: pa.Table, image_ids: Sequence[str]) -> tuple[pa.Table, NDArray[np.int32]]:
@@ -113,32 +106,6 @@ def _with_features(triplets: pa.Table, image_ids: Sequence[str]) -> tuple[pa.Tab
             f"features of {len(image_ids):,} images{others}; extract features from this dataset's images"
         )
     return triplets.filter(pa.array(images >= 0)).combine_chunks(), images[images >= 0]
-
-
-def _take_given(
-    given: Given,
-    table: pa.Table,
-    image_ids: Sequence[str],
-    candidates: NDArray[np.int32],
-    differs: NDArray[np.float64],
-    evidence: NDArray[np.float64],
-) -> int:
-    """Replace estimates by a model's probabilities, in place; return how many."""
-    taken = 0
-    if given:
-        columns = table["question_id"].to_pylist(), map(comparable, table["target"].to_pylist()), candidates.tolist()
-        for row, (question_id, answer, images) in enumerate(zip(*columns, strict=True)):
-            for at, image in enumerate(images):
-                if (answers := given.get((question_id, image_ids[image]))) is not None:
-                    same = sum(share for text, share in answers.items() if comparable(text) == answer)
-                    differs[row, at], evidence[row, at] = 1.0 - min(same, 1.0), np.nan
-                    taken += 1
-        if not taken:
-            raise InputError(
-                f"none of the {len(given):,} given answers is for a question and one of its candidate images; the "
-                f"first is for {next(iter(given))!r}; expected (question_id, image_id) of a candidate"
-            )
-    return taken
 
 
 def _as_table(
@@ -160,7 +127,6 @@ def _summary(
     order: NDArray[np.int64],
     near: Nearest,
     left_out: int,
-    n_given: int,
     k: int,
 ) -> dict[str, Any]:
     _, differs, evidence, premises = ranked
@@ -173,7 +139,6 @@ def _summary(
         "candidates_missing": (k - width) * found.num_rows,
         "premise": {name: int((premises == number).sum()) for number, name in enumerate(PREMISES)},
         "estimates": {
-            "by the model": n_given,
             "by questions on or near the candidate": int((evidence > 0).sum()),
             "by the question alone": int((evidence == 0).sum()),
         },

@@ -1,15 +1,10 @@
-"""Readers of additional information about images: COCO's captions and instances, and answers of a model."""
+"""Readers of additional information about images: COCO's captions and instances."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import json_lines
-from hf_vqa_mc.io.records import Records, read_lists
-
-Probabilities = dict[tuple[str, str], dict[str, float]]
-"""(question_id, image_id) to the probability of each answer."""
+from hf_vqa_mc.io.records import read_lists
 
 
 def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
@@ -67,24 +62,3 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
         for image_id, category in annotated:
             objects[image_id].add(names[category])
     return objects, known or frozenset()
-
-
-def read_answer_probabilities(path: Path) -> Probabilities:
-    """Read a model's answers to questions about other images: JSON lines of {question_id, image_id, answers}.
-
-    ``answers`` maps answers to probabilities; the rest up to 1 is that of all other answers.
-
-    Raises:
-        InputError: names the line and the field.
-    """
-    found: Probabilities = {}
-    for number, line in json_lines(path):
-        record = Records([line], partial("{}, line {}".format, path, number))
-        pair = record.ids("question_id")[0], record.ids("image_id")[0]
-        found[pair] = record.inner("answers").rows[0]
-        for answer, share in found[pair].items():
-            if type(share) not in (int, float) or not 0.0 <= share <= 1.0:
-                raise record.unexpected(0, "answers", f"a probability in [0, 1] of {answer!r}", share)
-    if not found:
-        raise InputError(f"{path}: no answers; expected lines of {{question_id, image_id, answers}}")
-    return found

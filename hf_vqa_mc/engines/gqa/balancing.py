@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 
+# Ours, since the paper (Sect. 3.5, appendix B) gives no numbers:
+HEAD = 1.0
+"""Maximum ratio of questions with the more frequent answers of a group to questions with the others."""
+MIN_RATIO, MAX_RATIO = 1.05, 1.5
+"""Bounds of the ratio of questions with an answer to those with the next one; it is not raised to the lower one."""
+THIN = 0.1
+"""Rare answers with less than this fraction of a group's questions do not limit the frequent ones."""
+
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
@@ -100,21 +108,17 @@ def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
 
 
 @njit(cache=True)
-def smoothed(counts: Ints, starts: Ints, bound: float, min_ratio: float, max_ratio: float, thin: float) -> Ints:
+def smoothed(counts: Ints, starts: Ints) -> Ints:
     """The number of questions to keep of each answer, group by group.
 
     From the most to the least frequent answer, the answers so far (the head) are scaled down together until they hold
-    at most ``bound`` times the questions of the others (the tail) and the last of them is at most ``max_ratio`` times
-    as frequent as the next, but not below ``min_ratio`` times the next. The order of answers, and ties, do not change;
-    no answer vanishes; the entropy never decreases. Not idempotent: ``thin`` is relative to the group.
+    at most `HEAD` times the questions of the others (the tail) and the last of them is at most `MAX_RATIO` times
+    as frequent as the next, but not below `MIN_RATIO` times the next. The order of answers, and ties, do not change;
+    no answer vanishes; the entropy never decreases. Not idempotent: `THIN` is relative to the group.
 
     Args:
         counts: questions of each answer, int64 (cells,), by group, descending, all above 0.
         starts: first cell of each group, and the end, int64 (groups + 1,).
-        bound: `GqaSettings.head`; see there for the other three.
-        min_ratio: at least 1.
-        max_ratio: at least ``min_ratio``.
-        thin: in (0, 1).
 
     Returns:
         From 1 to ``counts``, int64 (cells,).
@@ -128,12 +132,12 @@ def smoothed(counts: Ints, starts: Ints, bound: float, min_ratio: float, max_rat
         for cell in range(first, end - 1):
             here, following = float(counts[cell]), float(counts[cell + 1])
             head, tail = head + here, tail - here
-            if cell > first and tail < thin * total:
+            if cell > first and tail < THIN * total:
                 break
-            reach = max(tail, thin * total)
-            scale = min(1.0, bound * reach / head)
-            scale = min(scale, max_ratio * max(following, thin * reach, reach / (end - 1 - cell)) / here)
-            scale = max(scale, min(min_ratio * following / here, 1.0))
+            reach = max(tail, THIN * total)
+            scale = min(1.0, HEAD * reach / head)
+            scale = min(scale, MAX_RATIO * max(following, THIN * reach, reach / (end - 1 - cell)) / here)
+            scale = max(scale, min(MIN_RATIO * following / here, 1.0))
             scales[cell] = scale
             head *= scale
         product, before, entropy = 1.0, 0.0, 0.0

@@ -30,6 +30,8 @@ from hf_vqa_mc.engines.gqa.wording import (
 )
 from hf_vqa_mc.engines.rng import SeededRng
 
+INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.
+BY_CATEGORY = 0.25  # Fraction of references by category (this animal) where the name is unambiguous.
 LARGEST_SIDE = 0.6  # Objects wider than this fraction of the image are not to the left or right of anything.
 PROMINENT = 0.1  # Objects that cover this fraction of the image may be called "this".
 NEAREST = 4  # How many of the nearest objects to the left and right may be used in references.
@@ -240,7 +242,7 @@ class References:
         depth = self.settings.depth if depth is None else depth
         plain = [one for one in self.plain(object_id) if one.depth <= depth and one.facts.isdisjoint(hidden)]
         direct = [one for one in plain if one.depth == 0]
-        if direct and (depth == 0 or not rng.happens(self.settings.indirect)):
+        if direct and (depth == 0 or not rng.happens(INDIRECT)):
             return self._direct(direct, rng)
         modified = [one for one in plain if one.depth > 0]
         unique = self.heads(object_id)[0][1].unique
@@ -256,7 +258,7 @@ class References:
     def _direct(self, direct: list[Reference], rng: SeededRng) -> Reference:
         own = [one for one in direct if (one.object_id, NAMED) in one.facts]
         wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
-        return rng.pick(wider if wider and (not own or rng.happens(self.settings.by_category)) else own)
+        return rng.pick(wider if wider and (not own or rng.happens(BY_CATEGORY)) else own)
 
     def _by_relation(self, object_id: str, rng: SeededRng, hidden: Set[Fact], depth: int) -> Reference | None:
         for link in rng.shuffled(self.links(object_id))[:3]:

@@ -17,7 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, Ints, QuestionTable, entropies, out_of_order, smoothed
+from hf_vqa_mc.engines.gqa.balancing import (
+    HEAD,
+    THIN,
+    AnswerCells,
+    Bools,
+    Ints,
+    QuestionTable,
+    entropies,
+    out_of_order,
+    smoothed,
+)
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.io.progress import Progress, silent
@@ -45,7 +55,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     """
     bits = _random_bits(table, settings.seed)
     priority = _ranks(bits)
-    redundant = _same_content(table, priority) if settings.redundancy == "content" else np.zeros(table.count, np.bool_)
+    redundant = _same_content(table, priority)
     local = AnswerCells(table.local_group, table.answer, priority)
     excess = _excess(local, table.count)
     stays = _ranks(bits, excess, redundant)
@@ -58,8 +68,8 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     last[redundant] = 1
     steps: dict[str, Callable[[], None]] = {
         "redundant": lambda: None,
-        "balanced globally": lambda: _balance(levels["global"], kept, settings),
-        "balanced locally": lambda: _balance(levels["local"], kept, settings),
+        "balanced globally": lambda: _balance(levels["global"], kept),
+        "balanced locally": lambda: _balance(levels["local"], kept),
         "sampled by type": lambda: _sample_types(table, kept, settings, bits),
     }
     back = 0
@@ -71,7 +81,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
         back += _restore(levels["global"], levels["local"], kept, even=number == len(steps))
     progress("selected", len(steps), len(steps))
     removed = {name: int((last[~kept] == number).sum()) for number, name in enumerate(steps, 1)}
-    return Selected(kept, removed, back, {name: _beyond(level, kept, settings) for name, level in levels.items()})
+    return Selected(kept, removed, back, {name: _beyond(level, kept) for name, level in levels.items()})
 
 
 def _same_content(table: QuestionTable, priority: Ints) -> Bools:
@@ -115,15 +125,14 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
     return excess
 
 
-def _balance(level: AnswerCells, kept: Bools, settings: GqaSettings) -> None:
+def _balance(level: AnswerCells, kept: Bools) -> None:
     counts = level.kept_counts(kept)
     group = np.repeat(np.arange(len(level.groups)), np.diff(level.starts))
     order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal counts may differ by now
     left = order[counts[order] > 0]
     starts = np.searchsorted(group[left], np.arange(len(level.groups) + 1)).astype(np.int64)
     most = counts.copy()
-    bounds = settings.head, settings.min_ratio, settings.max_ratio, settings.thin
-    most[left] = smoothed(counts[left], starts, *bounds)
+    most[left] = smoothed(counts[left], starts)
     level.drop_to(kept, most)
 
 
@@ -204,11 +213,11 @@ def _uneven(level: AnswerCells, kept: Bools) -> Ints:
     return np.where(np.repeat(fell & (after[level.starts[:-1]] > 0), sizes), np.maximum(fair - counts, 0), 0)
 
 
-def _beyond(level: AnswerCells, kept: Bools, settings: GqaSettings) -> int:
+def _beyond(level: AnswerCells, kept: Bools) -> int:
     counts = level.kept_counts(kept)
     if not len(counts):
         return 0
     totals = np.add.reduceat(counts, level.starts[:-1])
     first = np.maximum.reduceat(counts, level.starts[:-1])
-    most = settings.head * np.maximum(totals - first, settings.thin * totals) + 1
+    most = HEAD * np.maximum(totals - first, THIN * totals) + 1
     return int(((first > most) & (first < totals)).sum())

@@ -1,21 +1,19 @@
 """Settings of the engine (Hudson and Manning 2019, Sect. 3); light to import."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.options import FRACTION, POSITIVE, SEED, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, SEED, check_options, option, settings
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
 """Sect. 3.5, but challenge has 10%: with the "19%" of the paper the sum would be 109%."""
 SHARES: Mapping[str, float] = {"verify": 0.25, "logical": 0.12}
 """Ours, since the paper gives no numbers: without sampling most questions would be yes/no questions."""
-BALANCING = "Balancing (Sect. 3.5, appendix B)"
 
 
 @settings
 class GqaSettings:
-    """Question types, references and balancing; the paper gives no numbers for balancing, the defaults are ours.
+    """Question types, references and balancing.
 
     Raises:
         InputError: an option is out of range or names an unknown split or type.
@@ -27,60 +25,23 @@ class GqaSettings:
     keep_splits: bool = option(
         "Use the split in each file's name, such as train in train_sceneGraphs.json.", default=False
     )
-    head: float = option(
-        "Maximum ratio of questions with the more frequent answers of a group to questions with the others.",
-        default=1.0,
-        check=POSITIVE,
-        panel=BALANCING,
-    )
-    min_ratio: float = option(
-        "Minimum ratio of questions with an answer to those with the next one, unless it was lower before.",
-        default=1.05,
-        check=("a number of 1 or more", lambda value: 1 <= value < float("inf")),
-        panel=BALANCING,
-    )
-    max_ratio: float = option(
-        "Maximum ratio of questions with an answer to those with the next one; at least min_ratio.",
-        default=1.5,
-        check=POSITIVE,
-        panel=BALANCING,
-    )
-    thin: float = option(
-        "Rare answers with less than this fraction of a group's questions do not limit the frequent ones.",
-        default=0.1,
-        check=("a number between 0 and 1", lambda value: 0 < value < 1),
-        cli=False,
-    )
     shares: Mapping[str, float] = option(
         "Fraction of the balanced questions per structural type, such as query=0.4,verify=0.3; others have no limit.",
         factory=lambda: dict(SHARES),
         separator=",",
-        panel=BALANCING,
-    )
-    redundancy: Literal["content", "none"] = option(
-        "Redundant questions about an image to drop: 'content', all but one with the same content; 'none'.",
-        default="content",
-        cli=False,
+        panel=ADVANCED,
     )
     depth: int = option(
-        "Maximum number of nested modifiers per reference.", default=2, check=("0 or more", lambda value: value >= 0)
-    )
-    indirect: float = option(
-        "Fraction of references with a modifier where the name alone is unambiguous.",
-        default=0.45,
-        check=FRACTION,
-        cli=False,
-    )
-    by_category: float = option(
-        "Fraction of references by category (this animal) where the name is unambiguous.",
-        default=0.25,
-        check=FRACTION,
-        cli=False,
+        "Maximum number of nested modifiers per reference.",
+        default=2,
+        check=("0 or more", lambda value: value >= 0),
+        panel=ADVANCED,
     )
     most: Mapping[str, int] | None = option(
         "Maximum number of questions per image and question type; types not named are not asked.",
         default=None,
         cli=False,
+        panel=ADVANCED,
     )
     seed: int = option("Random seed.", default=0, check=SEED)
 
@@ -88,8 +49,6 @@ class GqaSettings:
         from hf_vqa_mc.scoring.gqa_types import STRUCTURAL_TYPES
 
         check_options(self)
-        if self.max_ratio < self.min_ratio:
-            raise InputError(f"--max-ratio {self.max_ratio}: expected min_ratio ({self.min_ratio}) or more")
         _check_fractions("--splits", "split", self.splits, SPLITS)
         if abs(sum(self.splits.values()) - 1) > 1e-6:
             listed = ", ".join(f"{name} {share:g}" for name, share in self.splits.items()) or "none"

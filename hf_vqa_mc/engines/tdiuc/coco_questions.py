@@ -12,7 +12,12 @@ from hf_vqa_mc.engines.tdiuc.answers import COUNTABLE
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, CocoObject, related, with_article
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Made
-from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.engines.tdiuc.settings import (
+    HORIZONTAL_THRESHOLD,
+    OVERLAP_THRESHOLD,
+    VERTICAL_THRESHOLD,
+    TdiucSettings,
+)
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
 
@@ -233,29 +238,27 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
         for side in SIDES:
             template = rng.pick(TEMPLATES.position)
             others = [other for other in image.instances if other is not one]
-            near = [other for other in others if _is_next_to(other, one, side, image, settings, LOOSELY)]
+            near = [other for other in others if _is_next_to(other, one, side, image, LOOSELY)]
             if not near:
                 made.leave_out(POSITION, "nothing next to it")
             elif len(near) > 1 or near[0].crowd:
                 made.leave_out(POSITION, "several objects next to it")
-            elif near[0].area < settings.min_area or not _is_next_to(near[0], one, side, image, settings):
+            elif near[0].area < settings.min_area or not _is_next_to(near[0], one, side, image):
                 made.leave_out(POSITION, "the object next to it is too small or too far")
             else:
                 question = template.format(side=side, object=COCO_OBJECTS[one.name].wording)
                 made.ask(image.image_id, question, near[0].name, POSITION, "coco_generated")
 
 
-def _is_next_to(
-    other: Instance, one: Instance, side: str, image: CocoImage, settings: TdiucSettings, times: float = 1
-) -> bool:
+def _is_next_to(other: Instance, one: Instance, side: str, image: CocoImage, times: float = 1) -> bool:
     """Whether the paper's three heuristics hold, with thresholds multiplied by ``times``."""
     first, second = (other, one) if side == "left" else (one, other)
     apart = abs(other.top + other.height / 2 - one.top - one.height / 2)
     overlap = min(other.left + other.width, one.left + one.width) - max(other.left, one.left)
     return (
-        apart <= times * settings.vertical_threshold * image.height  # heuristic 1
-        and overlap <= settings.overlap_threshold * min(other.width, one.width)  # heuristic 2
-        and -overlap <= times * settings.horizontal_threshold * image.width  # heuristic 3
+        apart <= times * VERTICAL_THRESHOLD * image.height  # heuristic 1
+        and overlap <= OVERLAP_THRESHOLD * min(other.width, one.width)  # heuristic 2
+        and -overlap <= times * HORIZONTAL_THRESHOLD * image.width  # heuristic 3
         and first.left < second.left
         and first.left + first.width < second.left + second.width
     )

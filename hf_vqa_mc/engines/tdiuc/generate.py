@@ -74,11 +74,11 @@ def generate(
         progress("reading COCO", number + 1, len(files))
     if inputs.visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
-        _ask_of_genome(Folder(inputs.visual_genome), images, settings, mentioned, made)
+        _ask_of_genome(Folder(inputs.visual_genome), images, settings.seed, mentioned, made)
         progress("reading Visual Genome", 1, 1)
     if inputs.vqa is not None:
         progress("importing VQA", 0, 1)
-        import_vqa(Folder(inputs.vqa), images, settings, made)
+        import_vqa(Folder(inputs.vqa), images, made)
         progress("importing VQA", 1, 1)
     for path in inputs.annotated:
         read_annotated(path, images, made)
@@ -106,15 +106,13 @@ def generate(
     return statistics
 
 
-def _ask_of_genome(
-    folder: Folder, images: Images, settings: TdiucSettings, mentioned: dict[int, set[str]], made: Made
-) -> None:
+def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[int, set[str]], made: Made) -> None:
     if not any(folder.has(name) for name in (OBJECTS, ATTRIBUTES, RELATIONSHIPS, QUESTIONS)):
         folder.find(OBJECTS)  # raises, and names the files expected
     left_out: Counter[str] = Counter()
     ids = read_image_ids(folder, images, left_out)
     for image in read_genome(folder, ids, images, left_out):
-        ask_genome(image, settings, made)
+        ask_genome(image, seed, made)
         names = {name for one in image.objects.values() for name in (one.name, *one.other_names)}
         mentioned.setdefault(image.image_id, set()).update(*map(objects_named, names))
     if folder.has(QUESTIONS):

@@ -9,7 +9,7 @@ from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.genome_files import GenomeImage, GenomeObject
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, plural_of
 from hf_vqa_mc.engines.tdiuc.question import Made
-from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -23,15 +23,15 @@ _ADJECTIVES = ANSWERS.adjectives | COLORS.keys()
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image: GenomeImage, settings: TdiucSettings, made: Made) -> None:
+def ask_genome(image: GenomeImage, seed: int, made: Made) -> None:
     """The questions about one image of Visual Genome."""
     objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
-    _ask_colors(image, objects, settings, made)
-    _ask_positions(image, objects, settings, made)
+    _ask_colors(image, objects, seed, made)
+    _ask_positions(image, objects, made)
 
 
-def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
-    rng = SeededRng(settings.seed, "tdiuc", COLOR, str(image.image_id))
+def _ask_colors(image: GenomeImage, objects: list[GenomeObject], seed: int, made: Made) -> None:
+    rng = SeededRng(seed, "tdiuc", COLOR, str(image.image_id))
     for one in objects:
         if not any(map(colors_in, one.attributes)):
             continue
@@ -45,7 +45,7 @@ def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: Tdiuc
         elif any(other is not one and _same_kind(other, one) for other in objects):
             made.leave_out(COLOR, "not the only one of its kind")
         elif any(
-            _intersection_over_union(other, one) >= settings.duplicate_overlap
+            _intersection_over_union(other, one) >= DUPLICATE_OVERLAP
             and not set().union(*map(colors_in, other.attributes)) <= {color}
             for other in objects
         ):
@@ -54,7 +54,7 @@ def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: Tdiuc
             made.ask(image.image_id, template.format(object=one.name), color, COLOR, "genome_generated")
 
 
-def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
+def _ask_positions(image: GenomeImage, objects: list[GenomeObject], made: Made) -> None:
     answers = defaultdict[tuple[int, str], set[int]](set)
     for subject, predicate, thing in image.relations:
         phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
@@ -67,16 +67,14 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: Td
             made.leave_out(POSITION, "several objects there")
         else:
             one, other = image.objects[thing], image.objects[min(subjects)]
-            if doubt := _doubt(other, phrase, one, objects, settings):
+            if doubt := _doubt(other, phrase, one, objects):
                 made.leave_out(POSITION, doubt)
             else:
                 question = f"What is {phrase} the {_specified(one)}?"
                 made.ask(image.image_id, question, other.name, POSITION, "genome_generated")
 
 
-def _doubt(
-    other: GenomeObject, phrase: str, one: GenomeObject, objects: list[GenomeObject], settings: TdiucSettings
-) -> str | None:
+def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[GenomeObject]) -> str | None:
     if one.other_names or other.other_names:
         return "an object of several names"
     if not _is_name(one.name) or not _is_name(other.name):
@@ -84,7 +82,7 @@ def _doubt(
     if any(named is not another and _same_kind(another, named) for named in (one, other) for another in objects):
         return "not the only one of its kind"
     others = [another for another in objects if another is not one and another is not other]
-    if any(_intersection_over_union(another, other) >= settings.duplicate_overlap for another in others):
+    if any(_intersection_over_union(another, other) >= DUPLICATE_OVERLAP for another in others):
         return "the answer's box has another name too"
     return None if _boxes_agree(other, phrase, one) else "the boxes say otherwise"
 

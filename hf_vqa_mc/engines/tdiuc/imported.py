@@ -16,7 +16,7 @@ from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, COLORS, COUNTABLE, tidy_ans
 from hf_vqa_mc.engines.tdiuc.genome_files import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.objects import names_many, objects_named
 from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.engines.tdiuc.settings import AGREEMENT
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -89,7 +89,7 @@ def _is_there(asked: str) -> bool:
 VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Questions"
 
 
-def import_vqa(folder: Folder, images: Images, settings: TdiucSettings, made: Made) -> None:
+def import_vqa(folder: Folder, images: Images, made: Made) -> None:
     """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets found.
 
     Raises:
@@ -102,7 +102,7 @@ def import_vqa(folder: Folder, images: Images, settings: TdiucSettings, made: Ma
             found = True
             questions = folder.find(release.questions_name(subset, task))
             annotations = folder.find(release.annotations_name(subset))
-            _import_vqa_subset(questions, annotations, subset, images, settings, made)
+            _import_vqa_subset(questions, annotations, subset, images, made)
     if not found:
         folder.find(V1.questions_name(next(iter(SPLITS))))  # raises, and names the file expected
 
@@ -123,7 +123,6 @@ def _import_vqa_subset(
     annotations: PublishedFile,
     subset: str,
     images: Images,
-    settings: TdiucSettings,
     made: Made,
 ) -> None:
     asked: dict[str, tuple[int, str]] = {}
@@ -142,8 +141,8 @@ def _import_vqa_subset(
             )
         image_id, question = asked.pop(question_id)
         counts = Counter(map(tidy_answer, answers)).most_common(2)
-        if counts[0][1] < settings.agreement:
-            made.left_out[f"vqa_imported: fewer than {settings.agreement} agree"] += 1
+        if counts[0][1] < AGREEMENT:
+            made.left_out[f"vqa_imported: fewer than {AGREEMENT} agree"] += 1
         elif len(counts) > 1 and counts[1][1] == counts[0][1]:
             made.left_out["vqa_imported: as many give another answer"] += 1
         else:

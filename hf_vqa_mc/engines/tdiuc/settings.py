@@ -3,9 +3,18 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, SEED, Check, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, Check, check_options, option, settings
 
-SOURCES, THRESHOLDS = "Annotations, at least one source", "Thresholds"
+VERTICAL_THRESHOLD = 0.1
+"""Left of: maximum vertical distance, as a fraction of the image height; ours, the paper says "a small threshold"."""
+OVERLAP_THRESHOLD = 0.5
+"""Left of: maximum overlap, as a fraction of either width ("half the length of its counterpart")."""
+HORIZONTAL_THRESHOLD = 0.15
+"""Left of: maximum gap, as a fraction of the image width; ours, the paper's was "subjectively" judged."""
+DUPLICATE_OVERLAP = 0.5
+"""Minimum intersection over union of two Visual Genome boxes that may be one object; ours."""
+AGREEMENT = 5
+"""Minimum number of annotators who agree on an imported answer ("Importing Questions")."""
 _AREA: Check = ("pixels, 0 or more", lambda value: 0 <= value < float("inf"))
 _COUNT: Check = ("0 or more", lambda value: value >= 0)
 
@@ -17,21 +26,16 @@ class TdiucInputs:
     coco: tuple[Path, ...] = option(
         "COCO instances file (.json, .gz, .xz or .zip), complete for its images; may be repeated.",
         default=(),
-        panel=SOURCES,
     )
     visual_genome: Path | None = option(
         "Folder with Visual Genome's objects, attributes, relationships, image_data, question_answers.json.",
         default=None,
-        panel=SOURCES,
     )
-    vqa: Path | None = option(
-        "Folder with COCO-VQA's questions and annotations, to import.", default=None, panel=SOURCES
-    )
+    vqa: Path | None = option("Folder with COCO-VQA's questions and annotations, to import.", default=None)
     annotated: tuple[Path, ...] = option(
         "Hand-annotated questions on sentiment and utility: JSON lines with image_id, question, answer and "
         "question_type, or TDIUC's own files; may be repeated.",
         default=(),
-        panel=SOURCES,
     )
 
     def __post_init__(self) -> None:
@@ -49,45 +53,16 @@ class TdiucSettings:
 
     # "Generating Questions"
     min_area: float = option(
-        "Minimum area in pixels of an object in a question.", default=2000.0, panel=THRESHOLDS, check=_AREA
-    )
-    # ours: the paper says "within a small threshold"
-    vertical_threshold: float = option(
-        "Left of: maximum vertical distance, as a fraction of the image height.",
-        default=0.1,
-        panel=THRESHOLDS,
-        check=FRACTION,
-    )
-    # "half the length of its counterpart"
-    overlap_threshold: float = option(
-        "Left of: maximum overlap, as a fraction of either width.", default=0.5, panel=THRESHOLDS, check=FRACTION
-    )
-    # ours: the paper's was "subjectively" judged
-    horizontal_threshold: float = option(
-        "Left of: maximum gap, as a fraction of the image width.", default=0.15, panel=THRESHOLDS, check=FRACTION
-    )
-    # ours
-    duplicate_overlap: float = option(
-        "Minimum intersection over union of two Visual Genome boxes that may be one object.",
-        default=0.5,
-        panel=THRESHOLDS,
-        check=FRACTION,
+        "Minimum area in pixels of an object in a question.", default=2000.0, check=_AREA, panel=ADVANCED
     )
     # "Generating Questions"
-    absurd: int = option("Absurd questions per image.", default=3, check=_COUNT)
-    # "Importing Questions"
-    agreement: int = option(
-        "Minimum number of annotators who agree on an imported answer.",
-        default=5,
-        panel=THRESHOLDS,
-        check=AT_LEAST_ONE,
-    )
+    absurd: int = option("Absurd questions per image.", default=3, check=_COUNT, panel=ADVANCED)
     # "Post Processing"
     min_answers: int = option(
         "Minimum number of questions per answer; rarer answers are dropped.",
         default=2,
-        panel=THRESHOLDS,
         check=AT_LEAST_ONE,
+        panel=ADVANCED,
     )
     seed: int = option("Random seed.", default=0, check=SEED)
 

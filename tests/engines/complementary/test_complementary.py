@@ -143,19 +143,6 @@ def test_an_image_alone_has_no_candidates_and_that_is_counted():
     assert figures["first_candidate"]["mean_probability"] is None
 
 
-def test_a_models_probability_replaces_the_estimate():
-    given = {("q0", "i1"): {"Yes": 0.2, "no": 0.7}, ("q0", "i2"): {"yes": 0.9}}
-    row = first_row(k=2, given=given)
-    assert row["candidates"] == ["i1", "i2"]
-    assert row["differs"] == pytest.approx([0.8, 0.1])
-    assert all(math.isnan(evidence) for evidence in row["evidence"])
-
-
-def test_probabilities_for_no_candidate_are_refused():
-    with pytest.raises(InputError, match="none of the 1 given answers"):
-        first_row(given={("q0", "i0"): {"yes": 1.0}})
-
-
 def test_candidates_on_which_the_premise_fails_come_last():
     dogs = triplets_of(("i0", "what color is the dog", "red"), ("i1", "what color is the dog", "blue"))
     known = Known(instances={"i1": {"cat"}, "i2": {"dog"}}, categories=frozenset(["dog", "cat"]))

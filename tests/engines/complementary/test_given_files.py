@@ -1,11 +1,11 @@
-"""Captions, instances and model answers are read, and malformed files are refused."""
+"""Captions and instances are read, and malformed files are refused."""
 
 import json
 import lzma
 
 import pytest
 
-from hf_vqa_mc.engines.complementary import read_answer_probabilities, read_captions, read_instances
+from hf_vqa_mc.engines.complementary import read_captions, read_instances
 from hf_vqa_mc.errors import InputError
 
 INSTANCES = {
@@ -45,28 +45,6 @@ def test_captions_of_several_files_are_joined(tmp_path):
     two = tmp_path / "two.json.xz"
     two.write_bytes(lzma.compress(json.dumps({"annotations": [{"image_id": 1, "caption": "b"}]}).encode()))
     assert read_captions([one, two]) == {"1": ["a", "b"]}
-
-
-def test_answers_of_a_model_are_read(tmp_path):
-    lines = '{"question_id": 1, "image_id": "2", "answers": {"yes": 0.5, "no": 1e-3}}\n\n'
-    assert read_answer_probabilities(written(tmp_path, lines)) == {("1", "2"): {"yes": 0.5, "no": 0.001}}
-
-
-@pytest.mark.parametrize(
-    ("lines", "complaint"),
-    [
-        ("", "no answers"),
-        ("not JSON", "line 1: not JSON"),
-        ("[]", "line 1: expected a JSON object"),
-        ('{"question_id": 1, "answers": {}}', "line 1, field 'image_id'"),
-        ('{"question_id": 1, "image_id": 2, "answers": ["yes"]}', "line 1, field 'answers': expected a JSON object"),
-        ('{"question_id": 1, "image_id": 2, "answers": {"yes": 1.5}}', "of 'yes', found 1.5"),
-        ('{"question_id": 1, "image_id": 2, "answers": {"yes": NaN}}', "of 'yes', found nan"),
-    ],
-)
-def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, complaint):
-    with pytest.raises(InputError, match=complaint):
-        read_answer_probabilities(written(tmp_path, lines))
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_the_checker_detects_an_engine_that(
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
-    [({"min_area": 0}, "ambiguous"), ({"agreement": 3}, "fewer than five"), ({"min_answers": 1}, "occurs once")],
+    [({"min_area": 0}, "ambiguous"), ({"min_answers": 1}, "occurs once")],
 )
 def test_other_thresholds_make_other_questions(
     changed: dict[str, Any], expected: str, inputs: TdiucInputs, tmp_path: Path

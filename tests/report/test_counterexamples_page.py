@@ -1,4 +1,4 @@
-"""The pages of similar images: what they say of each, and how they look in a real browser."""
+"""The page of counter-examples: what it says of each, and how it looks in a real browser."""
 
 import io
 from dataclasses import replace
@@ -6,23 +6,15 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from hf_vqa_mc.engines.complementary.premise import PREMISES
 from hf_vqa_mc.report.counterexamples import Explained
-from hf_vqa_mc.report.pages import SHOWN, complementary_images_html, counterexamples_html
+from hf_vqa_mc.report.pages import counterexamples_html
 from tests.report import hostile
 from tests.report.test_report import Elements
 
-PREMISE_OF = [*PREMISES, "holds", "fails"]
-ROW = {
-    "question": "Is the dog asleep?",
-    "answer": "yes",
-    "question_id": "q7",
-    "image_id": "own",
-    "candidates": [f"i{index}" for index in range(8)],
-    "differs": [0.9 - index / 10 for index in range(8)],
-    "premise": [*PREMISE_OF, "holds", "fails"],
-}
-EXPLAINED = Explained("q7", "Is the dog asleep?", "own", "yes", "no", ROW["candidates"], [0.1] * 8, "i7")
+SHOWN = 6
+"""The best five counter-examples, and the picked one."""
+CANDIDATES = [f"i{index}" for index in range(8)]
+EXPLAINED = Explained("q7", "Is the dog asleep?", "own", "yes", "no", CANDIDATES, [0.1] * 8, "i7")
 SHAPES = [(90, 60), (60, 90), (200, 20), (20, 200)]
 INSIDE = """
 return [...document.querySelectorAll('.candidates li')].map((one) => {
@@ -45,36 +37,15 @@ def image(image_id):
     return stream.getvalue()
 
 
-@pytest.fixture(scope="module", params=["complementary", "counter-examples"])
-def page(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("pages") / "page.html"
-    complementary = request.param == "complementary"
-    make, rows = (complementary_images_html, [ROW]) if complementary else (counterexamples_html, [EXPLAINED])
-    path.write_text(make("a dataset", rows * 3, image))
+    path.write_text(counterexamples_html("a dataset", [EXPLAINED] * 3, image))
     return path
 
 
 def text_of(**changes):
     return Elements(counterexamples_html("", [replace(EXPLAINED, **changes)], image)).text
-
-
-def test_each_premise_is_said_in_words_that_are_true_of_it():
-    for premise, label in (
-        ("holds", "premise of the question holds"),
-        ("fails", "premise of the question fails"),
-        ("none", "question without premise"),
-        ("unknown", None),
-    ):
-        row = {**ROW, "candidates": ["i1"], "differs": [0.5], "premise": [premise]}
-        text = Elements(complementary_images_html("", [row], image)).text
-        assert f"50% different answer {label + ' ' if label else ''}image i1" in text
-
-
-def test_hostile_text_stays_text():
-    rows = [{**ROW, "question": text, "answer": text, "question_id": text} for text in hostile.TEXTS]
-    html = complementary_images_html(hostile.TEXTS[0], rows, lambda image_id: None)
-    assert "<script" not in html
-    assert html.count("no image") == len(rows) * (1 + SHOWN)
 
 
 def test_five_counter_examples_are_shown_and_the_picked_one_with_its_rank():
