@@ -3,7 +3,7 @@
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -72,7 +72,8 @@ def staged_folder(
                 warnings.warn(kept, stacklevel=4)
                 note = f"{note} {without_folders(kept, *map(str, benchmark.allowed.folders))}."
             sizes = rows.num_rows, rows.nbytes
-            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
+            part = partial(lambda rows, start, stop: rows.slice(start, stop - start), rows)
+            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, part)
         entry = {
             **_origin(benchmark),
             **_about(benchmark),
@@ -128,7 +129,7 @@ def _origin(benchmark: Benchmark) -> dict[str, str | None]:
 
 
 def _about(benchmark: Benchmark) -> dict[str, Any]:
-    """The declaration of the built source that the benchmark is a config of, for card and licence, else empty."""
+    """The declaration of the built source that the benchmark is a config of, for card and licence."""
     inventory = (read_inventory(benchmark.path) if benchmark.path else None) or {"sources": {}}
     found = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
     if found is None:
@@ -167,10 +168,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
 
 
 def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list[str]]:
-    """The table with the content of images that are paths or addresses, and why others remain as they are.
-
-    What the dataset may not name remains a path; reading it has counted and named it (`Benchmark.notes`).
-    """
+    """The table with the content of images that are paths or addresses, and why others remain as they are."""
     unread: list[str] = []
     for index, field in enumerate(table.schema):
         kind = _nested(field.type)[-1]
@@ -214,10 +212,6 @@ def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.
 def _nested(kind: pa.DataType) -> list[pa.DataType]:
     """A type, and the types of its elements down to what is no list."""
     return [kind, *_nested(kind.value_type)] if is_list(kind) else [kind]
-
-
-def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
-    return lambda start, stop: table.slice(start, stop - start)
 
 
 def _described(benchmark: Benchmark, config: str, note: str, pruned: bool) -> dict[str, str]:

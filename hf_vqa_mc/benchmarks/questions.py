@@ -200,7 +200,10 @@ def other_columns(benchmark: Benchmark) -> OtherColumns:
     names = table.column_names
     labels = set(benchmark.layout.columns)
     known = labels | set(named(names, (*IMAGE, *IMAGE_PATH))) | set(picture_columns(names))
-    known |= {name for name in names if _is_file(table[name].type)}
+    for name in names:  # files, such as images
+        kind = table[name].type
+        has_bytes = pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
+        known |= {name} if has_bytes or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else set()
     exported = [rows[name].combine_chunks() for name in ("question_id", "image_id", "question", "question_type")]
     known |= {name for name in names if name not in known and _is_one_of(table[name], exported)}
     contexts = [name for name in named(names, CONTEXT) if name not in known and _has_text(table[name])]
@@ -212,13 +215,6 @@ def other_columns(benchmark: Benchmark) -> OtherColumns:
         groups=_texts(table[groups[0]]) if groups else [],
         left_out=[name for name in names if name not in known | kept],
     )
-
-
-def _is_file(kind: pa.DataType) -> bool:
-    """Whether cells of this type are files, such as images."""
-    if pa.types.is_struct(kind):
-        return bool(kind.get_field_index("bytes") >= 0)
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _has_text(column: pa.ChunkedArray) -> bool:

@@ -132,15 +132,7 @@ class Continuations:
         deltas: Tensor | None,
         some: Sequence[Continuation],
     ) -> list[float]:
-        """The log-probabilities of continuations of prompts that were read.
-
-        Args:
-            cache: of the prompts' keys and values.
-            first: (prompts, 1, words): logits of the first token after each prompt.
-            mask: (prompts, tokens): which tokens are no padding.
-            deltas: (prompts, 1): positions minus numbers of tokens, of models that count images' positions otherwise.
-            some: continuations.
-        """
+        """The log-probabilities of continuations of prompts that were read."""
         index = torch.tensor([prompt for prompt, _ in some])
         added, is_token = self._padded([tokens for _, tokens in some])
         logits = first[index]

@@ -175,10 +175,7 @@ def _decoys(
     rows: NDArray[np.int64],
     found: Mapping[int, frozenset[int] | None] | None,
 ) -> Decoys:
-    """The decoys of some rows, with what a model has ``found`` by row and what WordNet finds.
-
-    Without a model, WordNet is the judge.
-    """
+    """The decoys of some rows, with what a model has ``found`` by row and what WordNet finds."""
     split = benchmark.test
     some = split.rows.take(rows)
     numbered = number_rows({"test": some})["test"]

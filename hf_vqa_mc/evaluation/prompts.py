@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS, Input, Shown
 from hf_vqa_mc.evaluation.language_model import Prompt
 from hf_vqa_mc.evaluation.methods import Method
-from hf_vqa_mc.io.pictures import BrokenImage, portable_picture
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
 
 GRAY = (128, 128, 128)
 FORMATS = {"JPEG": "jpeg", "PNG": "png", "GIF": "gif", "WEBP": "webp"}
@@ -65,7 +65,9 @@ class Prompts:
                         f"{questions.where(row)}: {len(texts)} choices, but there are {len(LETTERS)} letters; use "
                         "--method likelihood"
                     )
-        self._other = _other_images(questions, seed)
+        order = np.random.default_rng(seed).permutation(len(questions.image_rows)).tolist()
+        self._other = dict(zip(order, [*order[1:], *order[:1]], strict=True))
+        """each image to another one: the next in a random order of all"""
         self._image = lru_cache(IMAGES_KEPT)(self._read)
 
     def prompt(self, job: Job) -> Prompt:
@@ -120,6 +122,8 @@ class Prompts:
         return digest.hexdigest()
 
     def _read(self, image: int, gray: bool) -> bytes:
+        from PIL import Image
+
         row = self.questions.image_rows[image]
         source = self.questions.source
         try:
@@ -128,25 +132,10 @@ class Prompts:
                 raise InputError("there is no image")
             if not gray:
                 return portable_picture(content, FORMATS)[0]
-            return _gray(content)
+            with opened_picture(content) as opened:
+                size = opened.size
         except (BrokenImage, InputError) as error:
             raise InputError(f"{self.questions.where(row)}: the image cannot be read ({error})") from error
-
-
-def _gray(content: bytes) -> bytes:
-    """A gray image of the same size."""
-    from PIL import Image
-
-    from hf_vqa_mc.io.pictures import opened_picture
-
-    with opened_picture(content) as opened:
-        size = opened.size
-    file = io.BytesIO()
-    Image.new("RGB", size, GRAY).save(file, "PNG")
-    return file.getvalue()
-
-
-def _other_images(questions: Questions, seed: int) -> Mapping[int, int]:
-    """Each image to another one: the next in a random order of all."""
-    order = np.random.default_rng(seed).permutation(len(questions.image_rows)).tolist()
-    return dict(zip(order, [*order[1:], *order[:1]], strict=True))
+        file = io.BytesIO()
+        Image.new("RGB", size, GRAY).save(file, "PNG")
+        return file.getvalue()

@@ -58,8 +58,10 @@ class RunFolder:
         """Store replies; with a folder they are written before this returns."""
         self.replies |= replies
         if self._file is not None:
-            lines = [json.dumps(_record(job, reply), allow_nan=False) + "\n" for job, reply in replies.items()]
-            self._file.write("".join(lines).encode())
+            for job, reply in replies.items():
+                given = {name: value for name, value in asdict(reply).items() if value not in (None, "", False)}
+                record = {**asdict(job), **given} | ({"text": reply.text} if reply.text == "" else {})
+                self._file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
             self._file.flush()
 
     def _read(self, path: Path) -> int:
@@ -137,8 +139,3 @@ class RunFolder:
                     f"--output {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
                     "choose another folder, or the same settings to resume it"
                 )
-
-
-def _record(job: Job, reply: Reply) -> dict[str, Any]:
-    given = {name: value for name, value in asdict(reply).items() if value not in (None, "", False)}
-    return {**asdict(job), **given} | ({"text": reply.text} if reply.text == "" else {})

@@ -148,11 +148,7 @@ class ServedModel:
         return Reply(scores=letter_scores(tokens, len(prompt.choices)), tokens=_usage(answer))
 
     def _check_served(self) -> None:
-        """Raise InputError unless the server serves the model.
-
-        Lists of models may lack some, such as folders that `transformers serve` has loaded, so a short request decides
-        for those, unless the server answers to any name.
-        """
+        """Raise InputError unless the server serves the model."""
         served = self._listed()
         if self.name in served:
             return

@@ -107,7 +107,8 @@ class TransformersModel:
             self._model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         pad = self._tokenizer.pad_token_id
         self._continuations = Continuations(self._model, self.sees_images, pad, self.batch_size)
-        self.longest = _longest(self._model.config)
+        longest = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        self.longest = int(longest) if longest else None
         end = self._model.generation_config.eos_token_id
         self._ends = [] if end is None else [end] if isinstance(end, int) else list(end)
 
@@ -236,10 +237,3 @@ class TransformersModel:
                 f"--model {self.name} has no single token for the letter {letter}; use --method likelihood or generate"
             )
         return sorted(found)
-
-
-def _longest(config: Any) -> int | None:  # noqa: ANN401  any configuration of transformers
-    """The maximum number of tokens of a model, if it is known."""
-    text = config.get_text_config()
-    found = getattr(text, "max_position_embeddings", None)
-    return int(found) if found else None

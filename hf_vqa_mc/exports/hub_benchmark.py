@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.questions import Questions, check_lettered, question_table
-from hf_vqa_mc.dataset.row_hashes import RowHashes, canary, row_hashes
+from hf_vqa_mc.dataset.row_hashes import canary, row_hashes
 from hf_vqa_mc.dataset.shards import write_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
@@ -38,7 +38,8 @@ def write_inspect(questions: Questions, output: Path, progress: Progress, overwr
         with base64_images(questions, tree, progress) as images:
             written = _write_rows(tree, table, questions, images, progress)
         (tree / "eval.yaml").write_text(safe_dump(_tasks(name, bool(images.spans)), sort_keys=False), "utf-8")
-        (tree / "README.md").write_text(_readme(name, hashes), "utf-8")
+        about = {"name": name, "data": DATA, "split": SPLIT, "canary": canary([hashes.content]), **vars(hashes)}
+        (tree / "README.md").write_text(harness_file("inspect_README.md").format(**about), "utf-8")
         write_json(tree / RECORD, {**record(HARNESS, len(questions), False), **vars(hashes)}, indent=1)
     how = [
         f"hf upload NAMESPACE/{name} {output / name} --repo-type dataset --exclude .vqa_mc.json",
@@ -103,11 +104,6 @@ def _tasks(name: str, with_images: bool) -> dict[str, Any]:
         "evaluation_framework": "inspect-ai",
         "tasks": [task],
     }
-
-
-def _readme(name: str, hashes: RowHashes) -> str:
-    about = {"data": DATA, "split": SPLIT, "canary": canary([hashes.content])}
-    return harness_file("inspect_README.md").format(name=name, **about, **vars(hashes))
 
 
 INSPECT = Harness(HARNESS, write_inspect)

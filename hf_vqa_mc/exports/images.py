@@ -33,7 +33,7 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
     for image, row in enumerate(questions.image_rows):
         try:
             content = questions.source.read(row) if questions.source else None
-            found = _exported(content) if content is not None else None
+            found = portable_picture(content, SUFFIXES, FEWEST_BYTES) if content is not None else None
         except (BrokenImage, InputError) as error:
             broken.append(f"question_id {shown(questions.question_ids[row])} ({error})")
             found = None
@@ -44,10 +44,6 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
             f"{questions.location}: {len(broken):,} of {total:,} images cannot be opened: "
             f"{listed(broken, NAMED, '; ')}; fix them or remove their rows"
         )
-
-
-def _exported(content: bytes) -> tuple[bytes, str]:
-    return portable_picture(content, SUFFIXES, FEWEST_BYTES)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,9 @@ class Detector(Backbone):
         """The regions of images of the same size, the highest score first."""
         found = []
         for hidden, logits, centres in zip(*self._queries(prepared), strict=True):
-            scores, labels = self._scores(logits).max(-1)
+            has_no_object = logits.shape[-1] > self._model.config.num_labels  # the last class, of DETR and others
+            probabilities = logits.softmax(-1)[:, :-1] if has_no_object else logits.sigmoid()
+            scores, labels = probabilities.max(-1)
             order = scores.argsort(descending=True, stable=True)[: self._limits.most]
             kept = order[: max(self._limits.fewest, int((scores >= self._limits.threshold).sum()))]
             middle, half = centres[kept, :2], centres[kept, 2:] / 2
@@ -63,15 +65,6 @@ class Detector(Backbone):
             boxes = torch.cat([edges, scores[kept, None], labels[kept, None]], 1)
             found.append(Regions(hidden[kept].numpy(), boxes.numpy()))
         return found
-
-    def _scores(self, logits: Tensor) -> Tensor:
-        """The probability of each label, (queries, labels).
-
-        Detectors trained with cross-entropy, such as DETR, have one more class, the last: no object.
-        """
-        if logits.shape[-1] > self._model.config.num_labels:
-            return logits.softmax(-1)[:, :-1]
-        return logits.sigmoid()
 
     def _queries(self, prepared: NDArray[np.float32]) -> tuple[Tensor, Tensor, Tensor]:
         """Of each query of each image: last hidden state, logits, and box (centre, width and height)."""

@@ -133,7 +133,9 @@ def _records(path: Path) -> dict[str, StoredRegions]:
             ({str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))}, file)
             for file in files
         )
-    files = [path] if path.is_file() else [file for file in sorted(path.iterdir()) if _is_one_of(file)]
+    files = [path]
+    if path.is_dir():  # of GQA's JSON files only the scene graphs
+        files = [file for file in sorted(path.iterdir()) if _layout(file) != ".json" or _GRAPHS in file.name]
     files = [file for file in files if _layout(file) in _READERS]
     if not files:
         raise InputError(
@@ -141,11 +143,6 @@ def _records(path: Path) -> dict[str, StoredRegions]:
             "graphs (.json)"
         )
     return _joined((_READERS[_layout(file)](file), file) for file in files)
-
-
-def _is_one_of(file: Path) -> bool:
-    """Whether a file of a folder may have regions: of GQA's JSON files only the scene graphs."""
-    return _layout(file) != ".json" or _GRAPHS in file.name
 
 
 def _layout(file: Path) -> str:

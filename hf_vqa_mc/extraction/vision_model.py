@@ -95,7 +95,8 @@ class VisionModel(Backbone):
                 self._scale = 2
                 dim, larger = self._sizes(grid) if grid == 2 * (side or 0) else (dim, None)
                 if larger != grid:
-                    raise InputError(_other_grids(name, grid, side))
+                    wrong = f"has grids of {side} and {2 * side} cells per side" if side else "has no square output"
+                    raise InputError(f"--grid {grid}: {name} {wrong}")
             self._seen, wide = (self._width_seen((width, 256)) for width in (256, 512))
         self._crops = wide < 0.75 * self._seen
         super().__init__(FeatureKind(files.name, files.revision, grid, dim, precision))
@@ -124,10 +125,7 @@ class VisionModel(Backbone):
         return centre(size, self._seen * size[0], self._seen * size[1])
 
     def _width_seen(self, size: tuple[int, int]) -> float:
-        """The fraction of the width that is left of an image of that size, measured on a ramp from black to white.
-
-        1 if black and white images are preprocessed to the same.
-        """
+        """The fraction of the width that is left of an image of that size, measured on a ramp from black to white."""
         ramp = Image.linear_gradient("L").transpose(Image.Transpose.ROTATE_90).resize(size)
         images = (Image.new("L", size, 0), Image.new("L", size, 255), ramp)
         black, white, row = (self.prepare(image)[0].mean(0) for image in images)
@@ -200,9 +198,3 @@ def middle(image: Image.Image, side: int, share: float, resample: Image.Resampli
 
 def _times(size: Mapping[str, int], scale: int) -> dict[str, int]:
     return {name: scale * length for name, length in dict(size).items() if length is not None}
-
-
-def _other_grids(name: str, grid: int, side: int | None) -> str:
-    if side is None:
-        return f"--grid {grid}: the output of {name} forms no square; remove --grid"
-    return f"--grid {grid}: {name} has grids of {side} and {2 * side} cells per side"

@@ -104,12 +104,12 @@ class RandomAnswerForOpenEndedVqa(FittedModel):
             ``logits`` (batch, answers), in [0, 1); with labels also ``loss``.
         """
         answers = len(self.answers)
-        logits = [torch.rand(answers, generator=self._generator(one)) for one in question_indices.tolist()]
+        logits = []
+        for indices in question_indices.tolist():
+            words = [index for index in indices if index != PADDING]
+            seed = int(purpose_hash(self.config.seed, f"answer to {words}")) >> 1
+            logits.append(torch.rand(answers, generator=torch.Generator().manual_seed(seed)))
         return answer_output(torch.stack(logits).to(self.answers.device), labels)
-
-    def _generator(self, indices: list[int]) -> torch.Generator:
-        words = [index for index in indices if index != PADDING]
-        return torch.Generator().manual_seed(int(purpose_hash(self.config.seed, f"answer to {words}")) >> 1)
 
 
 def _popular(name: str, title: str, description: str, source: str, group: str | None) -> Model:

@@ -130,7 +130,8 @@ class CounterExampleForOpenEndedVqa(VqaModel):
             raise InputError(
                 f"candidate_features has {candidate_features.shape[1]} candidates, expected {self.config.candidates}"
             )
-        explained = _answers(logits if labels is None else labels)
+        explained = logits if labels is None else labels
+        explained = explained.argmax(1) if explained.is_floating_point() else explained  # indices of answers
         joints = question[:, None] * self._seen(candidate_features)
         products = (self.common(joints) * self.answer(explained)[:, None]).sum(-1)
         output.candidate_scores = self.ranking(products)
@@ -158,11 +159,6 @@ def ranking_loss(scores: Tensor, picked: Tensor, margin: float) -> Tensor:
     best = scores.gather(1, picked.clamp(min=0)[:, None])
     losses = (margin - best + scores).clamp(min=0).sum(1) - margin  # the picked one's own is the margin
     return torch.where(picked == NO_PICK, 0, losses).mean()
-
-
-def _answers(scores: Tensor) -> Tensor:
-    """Indices of answers: as they are, or of the highest score."""
-    return scores.argmax(1) if scores.is_floating_point() else scores
 
 
 COUNTER_EXAMPLE = Model(

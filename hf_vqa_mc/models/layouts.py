@@ -106,7 +106,11 @@ def program_layout(program: str) -> Layout:
         try:
             results.append(_step(step["operation"], step["argument"], [results[one] for one in inputs], nodes))
         except (InputError, IndexError, KeyError) as error:
-            raise InputError(f"program {shown(program)}: {_fault(step['operation'], inputs, error)}") from error
+            known = (
+                f"no operation {step['operation']!r} on {len(inputs)} inputs; known: {', '.join(rules().operations)}"
+            )
+            fault = f"{step['operation']}: {error}" if isinstance(error, InputError) else known
+            raise InputError(f"program {shown(program)}: {fault}") from error
     if nodes[results[-1]].module in ATTENDING:
         raise InputError(f"program {shown(program)} ends with an attention; expected an operation with an answer")
     return _used(nodes, results[-1])
@@ -243,12 +247,6 @@ def _step(operation: str, argument: str, inputs: Sequence[int], nodes: _Nodes) -
         return nodes.add(template.module, template.word.format_map(words).strip(), *of_node)
 
     return built(known[name])
-
-
-def _fault(operation: str, inputs: Sequence[int], error: Exception) -> str:
-    if isinstance(error, InputError):
-        return f"{operation}: {error}"
-    return f"no operation {operation!r} on {len(inputs)} inputs; known: {', '.join(rules().operations)}"
 
 
 def _used(nodes: Sequence[Node], root: int) -> Layout:

@@ -144,10 +144,7 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
         return answer_output(self.classifier(self.dropout(joint.relu())), labels, (attention,))
 
     def _run(self, layouts: Tensor, cells: Tensor, placed: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The result of each layout's root (batch, size), and its last attention (batch, cells).
-
-        All nodes of a batch that have the same depth and type of module run together.
-        """
+        """The result of each layout's root (batch, size), and its last attention (batch, cells)."""
         batch, nodes = layouts.shape[:2]
         module, words, first, second, depth = layouts.flatten(0, 1).unbind(1)
         question = torch.arange(batch, device=cells.device).repeat_interleave(nodes)

@@ -107,10 +107,6 @@ class OpenEndedVqaPipeline(VqaPipeline):
         value = question.get(name)
         return value.get(member) if member and isinstance(value, Mapping) else value
 
-    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
-        choices = input_tensors.pop("choices")
-        return {"logits": self._logits(input_tensors), "choices": choices}
-
     def postprocess(self, model_outputs: dict[str, Any], top_k: int = TOP_K) -> Any:  # type: ignore[override]  # noqa: ANN401
         """The answers to one question."""
         choices, answers = model_outputs["choices"], answers_of(self.model)

@@ -107,22 +107,10 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
     return texts
 
 
-def _vectors(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:
-    if of.vectors is None:
-        raise InputError("the processor has no vectors of questions; use that of the same checkpoint")
-    return torch.from_numpy(of.vectors.encode(questions))
-
-
-def _layouts(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:
-    if of.layouts is None:
-        raise InputError("the processor has no layouts of questions; use that of the same checkpoint")
-    return torch.from_numpy(of.layouts.tensor(questions)).long()
-
-
-def _captions(of: OpenEndedTexts, captions: Sequence[str]) -> Tensor:
-    if of.captions is None:
-        raise InputError("the processor has no words of captions; use that of the same checkpoint")
-    return torch.from_numpy(of.captions.bags(captions))
+def _known(part: Any, what: str) -> Any:  # noqa: ANN401  a part of `OpenEndedTexts`
+    if part is None:
+        raise InputError(f"the processor has no {what}; use that of the same checkpoint")
+    return part
 
 
 def _groups(of: OpenEndedTexts, groups: Sequence[str]) -> Tensor:
@@ -133,8 +121,10 @@ def _groups(of: OpenEndedTexts, groups: Sequence[str]) -> Tensor:
 _CONVERTED: Mapping[str, Callable[[OpenEndedTexts, Sequence[str]], Tensor]] = {
     "question_indices": lambda of, questions: torch.from_numpy(of.words.indices(questions)),
     "question_bags": lambda of, questions: torch.from_numpy(of.words.bags(questions)),
-    "question_vectors": _vectors,
-    "question_layouts": _layouts,
-    "caption_bags": _captions,
+    "question_vectors": lambda of, texts: torch.from_numpy(_known(of.vectors, "vectors of questions").encode(texts)),
+    "question_layouts": lambda of, texts: torch.from_numpy(
+        _known(of.layouts, "layouts of questions").tensor(texts)
+    ).long(),
+    "caption_bags": lambda of, texts: torch.from_numpy(_known(of.captions, "words of captions").bags(texts)),
     "question_groups": _groups,
 }

@@ -106,9 +106,9 @@ class VqaPipeline(Pipeline):
         }
         return self.model(**of_model)
 
-    def _logits(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        logits: Tensor = self._output(tensors).logits
-        return logits.float()
+    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        choices = input_tensors.pop("choices")
+        return {"logits": self._output(input_tensors).logits.float(), "choices": choices}
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Write model and processor: a checkpoint."""
@@ -189,10 +189,6 @@ class MultipleChoiceVqaPipeline(VqaPipeline):
         features = self.processor(["" if question is None else question], [choices], images)
         features.setdefault("choice_mask", torch.ones(1, len(choices), dtype=torch.bool))
         return {**features, "choices": list(choices)}
-
-    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
-        choices = input_tensors.pop("choices")
-        return {"logits": self._logits(input_tensors), "choices": choices}
 
     def postprocess(self, model_outputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """The answer to one question."""

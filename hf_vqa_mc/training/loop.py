@@ -159,7 +159,9 @@ class _Run:
         every = self.steps_per_epoch  # steps between validations
         started = since = time.perf_counter()
         losses, summed, waited = self._zero(), 0, 0.0
-        with contextlib.closing(ahead(self._part, range(self.state.step, self.steps), AHEAD)) as batches:
+        process, processes = self.accelerator.process_index, self.accelerator.num_processes
+        parts = ahead(lambda step: self._batches(step, process, processes), range(self.state.step, self.steps), AHEAD)
+        with contextlib.closing(parts) as batches:
             for number in range(self.state.step, self.steps):
                 before = time.perf_counter()
                 made = next(batches)
@@ -178,9 +180,6 @@ class _Run:
                     losses, summed, waited, started = self._zero(), 0, 0.0, time.perf_counter()
                     if self.state.finished:
                         return
-
-    def _part(self, number: int) -> Part:
-        return self._batches(number, self.accelerator.process_index, self.accelerator.num_processes)
 
     def _step(self, number: int, part: Part) -> "Tensor":
         """Run a step; return this process's part of its loss."""
@@ -236,7 +235,9 @@ class _Run:
         if self.folder is not None:
             if better:
                 self.folder.replace(BEST, lambda folder: self._save(folder, found))
-            self.folder.write(state, self._tensors())
+            weights = {f"model.{name}": tensor for name, tensor in self._plain_model().state_dict().items()}
+            tensors = weights | optimizer_tensors(self.optimizer) | self.averages.tensors()
+            self.folder.write(state, {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
             logger.info(
                 f"fitted: validation {found.score:.1%}"
                 if loss is None
@@ -256,11 +257,6 @@ class _Run:
             self._plain_model().save_pretrained(folder)
         self.material.processor.save_pretrained(folder)
         write_json(folder / RECORD, self._record({self.material.validated_on: found.results()}), indent=1)
-
-    def _tensors(self) -> dict[str, "Tensor"]:
-        weights = {f"model.{name}": tensor for name, tensor in self._plain_model().state_dict().items()}
-        both = weights | optimizer_tensors(self.optimizer) | self.averages.tensors()
-        return {name: tensor.detach().cpu().contiguous() for name, tensor in both.items()}
 
     def _tested(self) -> dict[str, Any]:
         """Score the test split with the best checkpoint, once; return the final training.json."""

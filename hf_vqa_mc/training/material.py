@@ -182,10 +182,7 @@ _PER_IMAGE = dict(zip(IMAGE_INPUTS, ("one vector", "a grid", "regions"), strict=
 
 
 def _divided(data: Splits[OfSplit], settings: TrainingSettings) -> tuple[OfSplit, OfSplit, str]:
-    """Training questions, validation questions, and the name of the latter.
-
-    Without a test split, the validation split is reported (as for VQA) and training images are held out instead.
-    """
+    """Training questions, validation questions, and the name of the latter."""
     location = f"{settings.dataset}, {settings.config}"
     if "train" not in data.splits:
         raise InputError(f"{location} has no split train; it has {', '.join(data.splits)}")
