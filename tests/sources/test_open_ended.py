@@ -549,7 +549,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("vqa_open", VQA_TRAIN, lambda content: content["annotations"][2]["answers"].pop(), r"annotations\[2\], field 'answers': expected 10 items, found 9"),
     ("vqa_open", VQA_TEST, lambda content: content["questions"][1].update({"question": ""}), r"test2015_questions\.json, questions\[1\], field 'question': expected text, found ''"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252, 7), r"pairs\.json, pair 1: question_id 7 is not among the questions of .*v2_OpenEnded"),
-    ("vqa2_pairs", PAIRS, _other_pair(1, 252), r"pair 1: expected two question ids .*, found \[252\]"),
+    ("vqa2_pairs", PAIRS, _other_pair(1, 252), r"pair 1: expected two question ids, found \[252\]"),
     ("vqa2_pairs", PAIRS, lambda content: content.clear(), r"expected pairs of question ids, found none"),
 ]  # fmt: skip
 

@@ -56,8 +56,8 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
         objects |= {image_id: set() for image_id in sorted(listed - objects.keys())}
         if unlisted := {image_id for image_id, _ in annotated} - listed:
             raise InputError(
-                f"{path}: image {min(unlisted)} is annotated, but not in the list 'images': the file is truncated; use "
-                "the whole file"
+                f"{path}: image {min(unlisted)} is annotated, but not in the list 'images': the file is truncated; "
+                "use the whole file"
             )
         for image_id, category in annotated:
             objects[image_id].add(names[category])

@@ -231,16 +231,7 @@ def _broken(name: str, change: Callable[[dict[str, Any]], object]) -> Any:
     ("change", "message"),
     [
         (lambda c: c["annotations"][0].pop("area"), r"annotations\[0\], field 'area': it is missing"),
-        (lambda c: c["annotations"][1].update(area=-1), r"annotations\[1\], field 'area': expected pixels"),
-        (lambda c: c["annotations"][1].update(area=float("nan")), "field 'area'"),
         (lambda c: c["annotations"][0].update(bbox=[1, 2, 3]), "field 'bbox': expected 4 items"),
-        (lambda c: c["annotations"][0].update(bbox=[1, 2, 3, "4"]), "field 'bbox'"),
-        (lambda c: c["annotations"][0].update(iscrowd=2), "field 'iscrowd': expected 0 or 1"),
-        (lambda c: c["annotations"][0].update(category_id=999), "999 is not in the list 'categories'"),
-        (lambda c: c["annotations"][0].update(image_id=999), r"image 999 is not in the list 'images' \(1 of"),
-        (lambda c: c["annotations"].append({**c["annotations"][0], "area": 1}), "differs between two files"),
-        (lambda c: c["images"].append(c["images"][0]), "a unique id"),
-        (lambda c: c["images"][0].update(width=0), "field 'width': expected pixels"),
         (lambda c: c["categories"][0].update(name="persn"), "unknown category 'persn': did you mean 'person'"),
         (lambda c: c.pop("categories"), "expected a field 'categories'"),
         (lambda c: c.update(images={}), "field 'images': expected a list"),
@@ -279,12 +270,8 @@ def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None
     ("name", "change", "message"),
     [
         ("objects", lambda c: c[0]["objects"][0].pop("object_id"), "field 'object_id': it is missing"),
-        ("objects", lambda c: c[0]["objects"][0].update(x=None), "field 'x': expected pixels"),
-        ("objects", lambda c: c.append(c[0]), "a unique id"),
         ("objects", lambda c: c[0].update(image_id=77), "image 77 is not in image_data.json"),
-        ("relationships", lambda c: c[0]["relationships"][0].update(subject=[]), "expected an object with names"),
         ("question_answers", lambda c: c[0]["qas"][0].update(answer=2), "field 'answer': expected text"),
-        ("image_data", lambda c: c[0].update(coco_id="x"), "field 'coco_id': expected COCO's id or null"),
     ],
 )
 def test_a_broken_visual_genome_is_named_with_its_record(
