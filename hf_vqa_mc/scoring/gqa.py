@@ -66,6 +66,7 @@ def gqa_score(
     attentions: ById | None = None,
     scene_graphs: Mapping[str, Mapping[str, Any]] | None = None,
     consistency: bool | None = None,
+    ignore_case: bool = False,
     per_question: bool = False,
 ) -> GqaScore:
     """The scores of Hudson and Manning 2019 (arXiv 1902.09506) as their evaluation program computes them.
@@ -81,6 +82,7 @@ def gqa_score(
         scene_graphs: image id -> scene graph, as in GQA's files; attentions and scene graphs need each other.
         consistency: True requires that every entailed question has record and prediction; False skips
             consistency; None computes it if all have both, and otherwise counts those that lack one.
+        ignore_case: compare answers in lower case, which is not the official score.
         per_question: also give each balanced question's score.
 
     Raises:
@@ -99,13 +101,16 @@ def gqa_score(
         raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     columns = _balanced(records, answers)
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
+    form = str.lower if ignore_case else None
+    if form is not None:
+        golds, predicted = list(map(form, golds)), list(map(form, predicted))
     scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
     types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
     halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
     consistent = Consistency(None, 0)
     if consistency is not False:
-        consistent = consistency_score(columns, scores.tolist(), records, answers, bool(consistency))
-    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices)
+        consistent = consistency_score(columns, scores.tolist(), records, answers, bool(consistency), form)
+    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, form)
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("imageId")),
@@ -194,6 +199,7 @@ def _plausible(
     columns: Questions,
     detailed: Sequence[str],
     choices: Mapping[Any, Any] | None,
+    form: Callable[[str], str] | None,
 ) -> tuple[float, float]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:

@@ -1,6 +1,6 @@
 """Values of GQA's files by question id, and the consistency of answers to questions that entail others."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hf_vqa_mc.errors import InputError, shown
@@ -89,15 +89,16 @@ def consistency_score(
     records: Mapping[str, Any],
     answers: Mapping[str, Any],
     demanded: bool,
+    form: Callable[[str], str] | None = None,
 ) -> Consistency:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
     Entailed questions need not be balanced, and one that is listed twice counts twice. ``right`` is 1 for correct
-    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id.
-    An entailed question that cannot be scored is an error if ``demanded``; otherwise it is counted.
+    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. Answers are compared in
+    a ``form``. An entailed question that cannot be scored is an error if ``demanded``; otherwise it is counted.
     """
     known = dict(zip(columns["question_ids"], right, strict=True))
-    known |= _others(known, records, answers)
+    known |= _others(known, records, answers, form)
     means: list[float] = []
     missing: set[str] = set()
     for row, (question_id, listed) in enumerate(zip(columns["question_ids"], columns["entailed"], strict=True)):
@@ -122,14 +123,16 @@ def consistency_score(
     return Consistency(sum(means) / len(means) if means and not missing else None, len(missing))
 
 
-def _others(known: Collection[str], records: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, float]:
+def _others(
+    known: Collection[str], records: Mapping[str, Any], answers: Mapping[str, Any], form: Callable[[str], str] | None
+) -> dict[str, float]:
     """1 for each question whose answer is correct, 0 for others, of those that are not known yet and can be scored."""
     found = {}
     for question_id in records:
         if question_id not in known and question_id in answers:
             gold, predicted = records[question_id].get("answer"), answers[question_id]
             if isinstance(gold, str) and isinstance(predicted, str):
-                found[question_id] = float(gold == predicted)
+                found[question_id] = float(gold == predicted if form is None else form(gold) == form(predicted))
     return found
 
 

@@ -270,6 +270,6 @@ def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:
     if count:
         text = (
             f"{count:,} predictions differ from the correct answer in letter case only and count as wrong, as in the "
-            "official program"
+            "official program; the metric's ignore_case=True counts them as correct"
         )
         warnings.warn(LetterCase(text), stacklevel=3)

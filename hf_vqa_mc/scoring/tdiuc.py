@@ -60,6 +60,7 @@ def tdiuc_mpt(
     absurd_questions: Column | None = None,
     image_ids: Column | None = None,
     question_ids: Column | None = None,
+    ignore_case: bool = False,
     per_question: bool = False,
 ) -> TdiucMpt:
     """Accuracy by question type, and its arithmetic and harmonic means over types, plain and normalised by answer.
@@ -79,6 +80,7 @@ def tdiuc_mpt(
             image, as computed by ``also_absurd``.
         image_ids: clusters for the standard error.
         question_ids: names of the questions in errors.
+        ignore_case: compare answers in lower case, which is not the official score.
         per_question: also give each question's score.
 
     Raises:
@@ -91,7 +93,9 @@ def tdiuc_mpt(
     needed = {"predictions": predictions, "references": references, "question_types": question_types}
     columns = Questions(needed, question_ids, absurd_questions=absurd_questions, image_ids=image_ids)
     answers, correct = columns.texts("predictions"), columns.texts("references")
-    golds = _known_golds(columns, answers, correct, answer_vocabulary, unknown_gold)
+    if ignore_case:
+        answers, correct = [text.lower() for text in answers], [text.lower() for text in correct]
+    golds = _known_golds(columns, answers, correct, answer_vocabulary, unknown_gold, ignore_case)
     scores = np.array([answer == gold for answer, gold in zip(answers, golds, strict=True)], np.float64)
     names, types = numbered(columns.groups("question_types") or [])
     counts = np.bincount(types)
@@ -151,6 +155,7 @@ def _known_golds(
     golds: Sequence[str],
     answer_vocabulary: Collection[str] | None,
     unknown_gold: UnknownGold,
+    ignore_case: bool,
 ) -> Sequence[Gold]:
     """The gold answers, with those outside the vocabulary replaced by one or by distinct placeholders."""
     if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
@@ -162,7 +167,7 @@ def _known_golds(
     for answer in listed:
         if not isinstance(answer, str):
             raise InputError(f"answer_vocabulary: {shown(answer)}, expected text")
-    known = frozenset(listed)
+    known = frozenset(map(str.lower, listed) if ignore_case else listed)
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
     return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in golds]
