@@ -1,7 +1,6 @@
 """Vocabularies and templates of the engines: YAML files, each with a dataclass as its schema."""
 
 from dataclasses import is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -29,14 +28,12 @@ def vocabulary(name: str, schema: type[T]) -> T:
     return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
 
 
-@cache
 def read_vocabulary(path: Path, schema: type[T]) -> T:
     """Read a vocabulary by its path, as `vocabulary`."""
     try:
         made: T = _converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"{path}: {type(error).__name__}: {error}; expected {schema.__name__}") from error
-    return made
 
 
 def _converted(value: Any, kind: Any) -> Any:  # noqa: ANN401  a YAML value, a type
