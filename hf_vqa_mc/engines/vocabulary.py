@@ -1,6 +1,7 @@
 """Vocabularies and templates of the engines: YAML files, each with a dataclass as its schema."""
 
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -30,8 +31,14 @@ def vocabulary(name: str, schema: type[T]) -> T:
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
     """Read a vocabulary by its path, as `vocabulary`."""
+    made: T = _read(path, schema)
+    return made
+
+
+@cache
+def _read(path: Path, schema: Any) -> Any:  # noqa: ANN401  a type and its instance
     try:
-        made: T = _converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
+        return _converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"{path}: {type(error).__name__}: {error}; expected {schema.__name__}") from error
 
