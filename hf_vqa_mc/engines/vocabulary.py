@@ -31,7 +31,7 @@ def vocabulary(name: str, schema: type[T]) -> T:
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
     """Read a vocabulary by its path, as `vocabulary`."""
-    made: T = _read(path, schema)
+    made: T = _read(path, schema)  # type: ignore[arg-type]  # a type is hashable
     return made
 
 

@@ -128,7 +128,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"cannot write .*: no space left on device; nothing there was changed"):
+    with pytest.raises(OSError, match="No space left on device"):
         filled(tmp_path, POOLED, 3, first=3)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.safetensors")} == before
     assert not list(tmp_path.glob(".*.partial"))
