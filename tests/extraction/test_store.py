@@ -109,9 +109,7 @@ def test_features_of_another_kind_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("change", [lambda whole: whole[:-1], lambda whole: whole + b"0", lambda whole: b"",
-                                    lambda whole: whole[:20], lambda whole: b"\xff" * 8 + whole[8:],
-                                    lambda whole: whole.replace(b'"F32"', b'"F16"'),
-                                    lambda whole: whole.replace(b"sha256", b"sha512")])  # fmt: skip
+                                    lambda whole: whole[:20], lambda whole: b"\xff" * 8 + whole[8:]])  # fmt: skip
 def test_a_damaged_file_is_named(tmp_path, change):
     filled(tmp_path, POOLED, 3)
     (path,) = tmp_path.glob("*.safetensors")
