@@ -132,13 +132,6 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
     assert not list(tmp_path.glob(".*.partial"))
 
 
-def test_a_file_where_the_folder_should_be_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    for folder in (tmp_path / "file", tmp_path / "file" / "store"):
-        with pytest.raises(InputError, match=r"choose another"):
-            filled(folder, POOLED, 1)
-
-
 def test_what_a_killed_process_left_is_removed(tmp_path):
     (tmp_path / ".features-00000.safetensors.abcdefgh.partial").write_bytes(b"half of")
     filled(tmp_path, POOLED, 1)
