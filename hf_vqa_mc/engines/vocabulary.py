@@ -29,14 +29,18 @@ def vocabulary(name: str, schema: type[T]) -> T:
     return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
 
 
-@cache
 def read_vocabulary(path: Path, schema: type[T]) -> T:
     """Read a vocabulary by its path, as `vocabulary`."""
+    made: T = _read(path, schema)  # type: ignore[arg-type]  # a type is hashable
+    return made
+
+
+@cache
+def _read(path: Path, schema: Any) -> Any:  # noqa: ANN401  a type and its instance
     try:
-        made: T = _converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
+        return _converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"{path}: {type(error).__name__}: {error}; expected {schema.__name__}") from error
-    return made
 
 
 def _converted(value: Any, kind: Any) -> Any:  # noqa: ANN401  a YAML value, a type

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from torch.nn import functional
 
@@ -203,9 +203,12 @@ class TextFeatures:
         path = folder / WORDS_FILE
         if not path.is_file():
             raise InputError(f"{folder} has no {WORDS_FILE}; expected a checkpoint as vqa-mc train writes it")
-        with safe_open(path, "np") as file:
-            about = json.loads(file.metadata()[_ABOUT])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        try:
+            with safe_open(path, "np") as file:
+                about = json.loads(file.metadata()[_ABOUT])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}
+        except SafetensorError as error:
+            raise InputError(f"{path} is damaged; copy or download the checkpoint again") from error
         texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
         words, without = (text.split("\n") if text else [] for text in texts)
         of_words = tuple(words), tensors["vectors"], frozenset(without)

@@ -309,16 +309,6 @@ def test_the_accuracy_of_random_guessing_and_other_numbers_of_rotations_are_repo
     assert "--rotations" not in repr(vm.compare([runs / "weak", runs / "strong"]))
 
 
-def test_damaged_fields_of_a_run_that_are_not_needed_are_taken_as_unknown(tmp_path):
-    for name in "ab":
-        folder = write_run(tmp_path / name, numbered([1, 0]), range(2), name, rotations=[name])
-        label = ["9" * 5000, "x"]
-        columns = {"question_id": ["q0", "q1"], "full_score": [1.0, 0.0], "label": label, "choices": ["a", "b"]}
-        pq.write_table(pa.table(columns), folder / "rows.parquet")
-    result = vm.compare([tmp_path / "a", tmp_path / "b"], by="label")
-    assert result.to_dict()["chance"] is None and "--rotations" not in repr(result) and "(Z)" not in repr(result)
-
-
 def test_labels_are_in_order_and_named_by_letter_other_groups_by_frequency(runs):
     labels = vm.compare([runs / "weak", runs / "strong"], by="label")
     assert labels.to_pandas().label.tolist()[2::2] == ["0", "1", "2", "3"] and "0 (A)" in repr(labels)

@@ -6,7 +6,6 @@ import torch
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind
 from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone, middle
 from tests.extraction import tiny_models
 from tests.extraction.tiny_models import noise
@@ -252,11 +251,3 @@ def test_a_model_in_the_hub_s_cache_goes_by_its_name_and_commit(monkeypatch, tmp
     assert (backbone.kind.backbone, backbone.kind.revision) == ("someone/tiny-resnet", commit)
     assert backbone.kind.folder_name == "someone--tiny-resnet-0123456789ab"
     np.testing.assert_array_equal(backbone.encode(IMAGES), find_backbone(str(folder)).encode(IMAGES))
-
-
-@pytest.mark.parametrize("fields", [None, {}, {"backbone": "pixels"}, [1]])
-def test_a_kind_that_is_none_is_refused(fields):
-    with pytest.raises(InputError, match=r"here: not a kind of features"):
-        FeatureKind.from_json(fields, "here")
-    kind = find_backbone("pixels", 3).kind
-    assert FeatureKind.from_json(kind.as_json(), "here") == kind

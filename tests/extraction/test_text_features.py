@@ -1,14 +1,11 @@
 """Average word vectors: equal to the plain formulation, whatever comes with a text, saved and loaded."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors import safe_open
-from safetensors.numpy import load_file, save_file
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import TextFeatures
@@ -153,32 +150,3 @@ def test_what_is_missing_or_broken_is_named(vectors, tmp_path):
         path.write_bytes(content[:cut])
         with pytest.raises(InputError, match=r"words\.safetensors is damaged"):
             TextFeatures.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"vectors": np.zeros((3, 4), np.float32)},
-        {"vectors": np.zeros((2, 5), np.float32)},
-        {"vectors": np.zeros((2, 4), np.float64)},
-        {"vectors": np.full((2, 4), np.nan, np.float32)},
-        {"words": np.frombuffer(b"red\nred", np.uint8)},
-        {"words": np.frombuffer(b"r\xff\nred", np.uint8)},
-        {"mean": np.zeros(3, np.float32)},
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(vectors, tmp_path, changed):
-    path = tmp_path / "words.safetensors"
-    TextFeatures.of(vectors, ["red cat qux"]).save(tmp_path)
-    with safe_open(path, "np") as file:
-        about = file.metadata()
-    save_file({**load_file(path), **changed}, path, about)
-    with pytest.raises(InputError):
-        TextFeatures.load(tmp_path)
-
-
-@pytest.mark.parametrize("about", [None, {}, {"text_features": "[]"}, {"text_features": json.dumps({"name": "f"})}])
-def test_another_programs_safetensors_is_refused(tmp_path, about):
-    save_file({"vectors": np.zeros((2, 4), np.float32)}, tmp_path / "words.safetensors", about)
-    with pytest.raises(InputError, match=r"words\.safetensors is damaged"):
-        TextFeatures.load(tmp_path)

@@ -357,7 +357,7 @@ def test_other_folders_damaged_results_and_a_second_process_are_rejected(recipe,
     done = transfer(args, fine_tuning, targets=TARGETS[:1])
     damaged = args.output / "results" / "as_is-visual7w_orig.json"
     damaged.write_text("{")
-    with pytest.raises(InputError, match=r"as_is-visual7w_orig.json is damaged; remove it to repeat its step"):
+    with pytest.raises(InputError, match=r"as_is-visual7w_orig.json: not JSON"):
         transfer(args, fine_tuning, targets=TARGETS[:1])
     damaged.unlink()
     (args.output / "results" / "pretrained-qavg_iou_qou.json").unlink()  # as a kill after training leaves it
