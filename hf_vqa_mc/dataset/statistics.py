@@ -89,7 +89,8 @@ def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | Non
 
     Returns:
         ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows``, ``gain``
-        (mean estimated accuracy of question and choices minus chance) and ``max_leak`` (of the last set). ``kept``: coverage and gain of the sets that are kept. None unless some set can leak.
+        (mean estimated accuracy of question and choices minus chance) and ``max_leak`` (of the last set). ``kept``:
+        coverage and gain of the sets that are kept. None unless some set can leak.
     """
     formed = np.flatnonzero(own & ~np.isnan(sets.leak))
     if not sets.leak[formed].any():

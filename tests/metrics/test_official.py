@@ -136,13 +136,11 @@ def test_files_of_models_that_differ_after_a_dot_lie_side_by_side(tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 10
 
 
-@pytest.mark.parametrize("read", ["predictions", "annotations", "another output"])
+@pytest.mark.parametrize("read", ["annotations", "another output"])
 def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
     predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
     target = tmp_path / "p_predictions.json"
-    if read == "predictions":
-        predictions = predictions.rename(target)
-    elif read == "annotations":
+    if read == "annotations":
         annotations = annotations.rename(target)
     output = {"output": target} if read == "another output" else {}
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
@@ -162,10 +160,11 @@ def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
 
 
 def test_a_name_that_no_file_can_have_is_rejected_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
-    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
-    with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; rename the predictions file"):
-        score(path, annotations_path, name="x" * 300, official=tmp_path / "out")
+    path, annotations_path = files.write(tmp_path / f"{'x' * 240}.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
     scored = score(path, annotations_path)
+    with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; rename the predictions file"):
+        scored.save_official(tmp_path / "out")
+    scored = score(path.rename(tmp_path / "p.json"), annotations_path)
     monkeypatch.setattr("hf_vqa_mc.io.atomic.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="no space left"):
         scored.save_official(tmp_path / "out")

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -30,12 +31,13 @@ def picked(graph: SceneGraph, key: str, hidden: set[Fact] = frozenset(), **optio
     return [reference for reference in found if reference is not None]
 
 
-def test_the_only_one_of_its_name_is_referred_to_directly() -> None:
-    assert texts(picked(KITCHEN, "9", indirect=0.0, by_category=0.0)) == {"the dog"}
-
-
-def test_the_only_one_of_its_category_may_be_called_by_it() -> None:
-    assert texts(picked(KITCHEN, "9", indirect=0.0, by_category=1.0)) == {"the animal"}
+@pytest.mark.parametrize(("by_category", "expected"), [(0.0, "the dog"), (1.0, "the animal")])
+def test_the_only_one_of_its_name_or_category_is_referred_to_by_it(
+    by_category: float, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hf_vqa_mc.engines.gqa.references.INDIRECT", 0.0)
+    monkeypatch.setattr("hf_vqa_mc.engines.gqa.references.BY_CATEGORY", by_category)
+    assert texts(picked(KITCHEN, "9")) == {expected}
 
 
 def test_one_of_two_objects_is_identified_by_what_only_it_has() -> None:
@@ -108,7 +110,7 @@ def test_every_reference_finds_its_object_and_no_other_possible_one(graph: Scene
 @examples(max_examples=60, deadline=None)
 @given(graphs(), st.integers(0, 99))
 def test_no_reference_mentions_an_object_twice(graph: SceneGraph, seed: int) -> None:
-    by = references(graph, indirect=1.0)
+    by = references(graph)
     for key in graph.objects:
         reference = by.pick(key, SeededRng(seed, key))
         if reference is not None:
