@@ -111,16 +111,20 @@ def extract_features(
     workers: int | None = None,
     progress: Progress = silent,
     rows: "DatasetDict | None" = None,
+    share: tuple[int, int] | None = None,
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
     Computed features are kept if a run fails or is killed. ``rows`` are the splits of the config if they were read
-    already. Other arguments and errors are those of ``hf_vqa_mc.features``.
+    already; ``share`` is the number of a share and the number of shares, to encode only these images and write no
+    index. Other arguments and errors are those of ``hf_vqa_mc.features``.
     """
     check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
     found = find_images(dataset, config, images, rows)
     progress("reading the dataset", 1, 1)
-    if found.missing and not skip_missing:
+    if share:
+        found = replace(found, image_ids=found.image_ids[share[0] :: share[1]])
+    elif found.missing and not skip_missing:
         raise unusable(found.location, len(found.image_ids), found.missing, {})
     model = _model(backbone, grid, detector)
     progress(f"loading {model.kind.backbone}", 1, 1)
@@ -128,6 +132,8 @@ def extract_features(
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
     _encode(found, model, store, done, workers or os.cpu_count() or 1, progress)
+    if share:
+        return done
     if done.broken and not skip_missing:
         raise unusable(found.location, len(found.image_ids), [], done.broken)
     if not done.images:
@@ -137,25 +143,6 @@ def extract_features(
     write_index(done.folder, model.kind, done.images, about)
     done.count_regions(store)
     return done
-
-
-def encode_share(
-    found: DatasetImages,
-    share: int,
-    shares: int,
-    *,
-    backbone: str | Backbone,
-    grid: int | None,
-    detector: str | None,
-    output: Path,
-    workers: int | None,
-) -> None:
-    """Put the features of one of ``shares`` parts of a dataset's images into the store; see `extract_features`."""
-    model = _model(backbone, grid, detector)
-    store = FeatureStore(output / model.kind.folder_name, model.kind)
-    done = FeaturesResult(store.folder, model.kind)
-    own = replace(found, image_ids=found.image_ids[share::shares])
-    _encode(own, model, store, done, workers or os.cpu_count() or 1, silent)
 
 
 def _model(backbone: str | Backbone, grid: int | None, detector: str | None) -> Backbone:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import cluster
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, ExecutorOptions, option, settings, verb
 
 if TYPE_CHECKING:
@@ -102,45 +102,44 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
 
     config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
     if settings.executor != "local":
-        _encode_on_cluster(settings, config, rows, progress)
-    given = {**vars(settings), "config": config, "rows": rows, "progress": progress}
-    for name in ("executor", "address"):
-        given.pop(name)
-    if (path := given.pop("regions")) is None:
-        from hf_vqa_mc.extraction.extraction import extract_features
+        from hf_vqa_mc.extraction.dataset_images import find_images
 
-        return extract_features(**given)
+        found = find_images(settings.dataset, config, settings.images, rows)
+        shares = -(-len(found.image_ids) // SHARE_IMAGES)
+        calls = {
+            f"share {number} of {shares} of the images in {found.location}": (settings, (number, shares))
+            for number in range(shares)
+        }
+        with cluster.connected(settings.address):
+            step = "encoding images on the cluster"
+            cluster.map(encode_share, calls, step, progress, workers=settings.workers, gpu=True)
+    # what is left is to read the images and write the index
+    if settings.regions is None:
+        return _extracted(settings, config, rows, progress)
     from hf_vqa_mc.extraction.region_import import import_regions
 
-    used = ("dataset", "config", "output", "skip_missing", "rows", "progress")
-    return import_regions(path=path, **{name: given[name] for name in used})
+    used = {name: getattr(settings, name) for name in ("dataset", "output", "skip_missing")}
+    return import_regions(path=settings.regions, **used, config=config, rows=rows, progress=progress)
 
 
-def _encode_on_cluster(
-    settings: FeaturesSettings, config: str, rows: "DatasetDict | None", progress: Progress
-) -> None:
-    """Put the features of all images into the store; what is left is to read the images and write the index."""
-    from hf_vqa_mc.extraction.dataset_images import find_images
-
-    found = find_images(settings.dataset, config, settings.images, rows)
-    shares = -(-len(found.image_ids) // SHARE_IMAGES)
-    calls = {
-        f"share {share} of {shares} of the images in {found.location}": (settings, share, shares)
-        for share in range(shares)
-    }
-    with cluster.connected(settings.address):
-        cluster.map(
-            encode_share, calls, "encoding images on the cluster", progress, workers=settings.workers, gpu=True
-        )
-
-
-def encode_share(settings: FeaturesSettings, share: int, shares: int) -> None:
-    """Put the features of one of ``shares`` parts of a dataset's images into the store."""
+def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
+    """Put the features of a share of a dataset's images into the store, on a worker."""
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
-    from hf_vqa_mc.extraction import extraction
-    from hf_vqa_mc.extraction.dataset_images import find_images
 
     config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
-    found = find_images(settings.dataset, config, settings.images, rows)
-    names = ("backbone", "grid", "detector", "output", "workers")
-    extraction.encode_share(found, share, shares, **{name: getattr(settings, name) for name in names})
+    _extracted(settings, config, rows, silent, share)
+
+
+def _extracted(
+    settings: FeaturesSettings,
+    config: str,
+    rows: "DatasetDict | None",
+    progress: Progress,
+    share: tuple[int, int] | None = None,
+) -> "FeaturesResult":
+    from hf_vqa_mc.extraction.extraction import extract_features
+
+    given = {**vars(settings), "config": config, "rows": rows, "progress": progress, "share": share}
+    for name in ("executor", "address", "regions"):
+        given.pop(name)
+    return extract_features(**given)

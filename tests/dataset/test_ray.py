@@ -83,7 +83,7 @@ def test_a_part_that_fails_is_named_and_the_finished_ones_are_kept(inputs, built
 
     with monkeypatch.context() as patch:
         patch.setattr("hf_vqa_mc.dataset.build.build_parts", damaged)
-        with pytest.raises(InputError, match=r"part-00001 \([\d,]+ triplets\) failed: Parquet magic bytes not found"):
+        with pytest.raises(InputError, match=r"part-00001 \([\d,]+ triplets\) failed: .*Parquet magic bytes not"):
             vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=7, **inputs)
     assert (tmp_path / "vqa_mc.work" / "part-00000" / "built.json").exists()
     assert not (tmp_path / "vqa_mc").exists()
