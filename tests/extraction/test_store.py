@@ -133,6 +133,6 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
-    (tmp_path / ".features-00000.safetensors.abcdefgh.partial").write_bytes(b"half of")
+    (tmp_path / ".features-00000.safetensors.abcdefgh.partial").mkdir()
     filled(tmp_path, POOLED, 1)
     assert not list(tmp_path.glob(".*.partial"))
