@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.gains import ALARM_LEVEL, Gain, holm
@@ -127,7 +127,7 @@ def gain_changes(old: Audit, new: Audit) -> list[GainChange]:
     pairs = [(before[gain.shortcut.name], gain) for gain in new.gains if gain.shortcut.name in before]
     found = [_difference(was, now, old, new) for was, now in pairs]
     adjusted = holm([p for _, _, p in found])
-    quantile = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    quantile = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
     changes = [
         GainChange(
             now.shortcut.name, now.shortcut.sees.value, was.estimate.gain, now.estimate.gain,
@@ -150,7 +150,7 @@ def _difference(was: Gain, now: Gain, old: Audit, new: Audit) -> tuple[float, fl
     change = now.estimate.gain - was.estimate.gain
     if error < TIED:
         return change, 0.0, 0.0 if change > TIED else 1.0
-    return change, error, float(stats.norm.sf(change / error))
+    return change, error, float(scipy.stats.norm.sf(change / error))
 
 
 def _influence(gain: Gain, done: Audit) -> tuple[NDArray[np.float64], NDArray[np.str_]]:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel
 
 MODEL = "Model"
+EVALUATIONS = Path("vqa_mc_evaluations")
+"""The folder of the command's runs, which is created."""
 
 
 @settings

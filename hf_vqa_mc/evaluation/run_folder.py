@@ -24,13 +24,12 @@ from filelock import FileLock, Timeout
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Reply
+from hf_vqa_mc.evaluation.model_options import EVALUATIONS
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.json_stream import read_json
 
-EVALUATIONS = Path("vqa_mc_evaluations")
-"""The folder of the command's runs, which is created."""
 SETTINGS, ANSWERS, SHARES = "run.json", "answers.jsonl", "shares"
 RESULTS, ROWS = "results.json", "rows.parquet"
 _JOB = ("row", "input", "rotation")

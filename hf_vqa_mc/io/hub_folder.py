@@ -7,6 +7,9 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.redaction import redacted
 
+FILES = (".parquet", ".pq", ".jsonl", ".jsonlines", ".ndjson", ".json", ".csv", ".tsv", ".gz", ".xz")
+"""Suffixes of data files."""
+
 
 def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_hub: Any) -> Path:  # noqa: ANN401
     """Download files of a model repository unless they are in the cache.
@@ -22,6 +25,8 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
         InputError: there is no such repository.
         ConnectionError: the Hub cannot be reached, and the files are not in the cache.
     """
+    if is_path(name):
+        raise InputError(f"{what} {name}: no such folder; {expected}")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
@@ -35,6 +40,28 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
         raise InputError(f"{what} {name} is neither a local folder nor a valid Hub name; {expected}") from error
     except HfHubHTTPError as error:
         raise InputError(f"{what} {name}: {first_line(error)}; {expected}") from None
+
+
+def file_name(name: str) -> str:
+    """A file name for a model or dataset.
+
+    >>> file_name("microsoft/resnet-152")
+    'microsoft--resnet-152'
+    """
+    safe = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name.strip("/").replace("/", "--"))
+    return safe.lstrip(".") or "_"
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is a path, also of nothing, and never asked of the Hub.
+
+    >>> is_path("rows.csv.gz"), is_path("./rows"), is_path("a/b/c"), is_path("NAMESPACE/NAME@refs/pr/1")
+    (True, True, True, False)
+    """
+    named = name.partition("@")[0]
+    return (
+        Path(name).exists() or name.startswith((".", "/", "~")) or named.count("/") > 1 or name.lower().endswith(FILES)
+    )
 
 
 def first_line(error: BaseException) -> str:

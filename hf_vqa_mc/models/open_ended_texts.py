@@ -16,6 +16,7 @@ from hf_vqa_mc.models.model import GIVEN
 from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.models.sentence_encoder import SentenceEncoder
 from hf_vqa_mc.recipe import QuestionForm
+from hf_vqa_mc.text.normalisation import is_unicode
 
 OTHER_GROUP = 0
 """Index of questions whose group does not occur in training; the groups follow."""
@@ -117,11 +118,6 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
         if not is_unicode(text):
             raise InputError(f"{what.removesuffix('s')} {number} has half a surrogate pair: {shown(text)}; correct it")
     return texts
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text is valid Unicode, without halves of surrogate pairs."""
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _vectors(of: OpenEndedTexts, questions: Sequence[str]) -> Tensor:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items
-from hf_vqa_mc.models.open_ended_texts import is_unicode
+from hf_vqa_mc.text.normalisation import is_unicode
 
 
 def captions_in(path: Path) -> Iterator[tuple[str, str]]:

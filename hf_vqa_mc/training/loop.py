@@ -14,9 +14,9 @@ from accelerate.utils import broadcast
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.extraction.model_files import quiet
 from hf_vqa_mc.io.atomic_file import check_outside, write_json
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent

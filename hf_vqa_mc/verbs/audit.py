@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.audits.settings import AUDITS, ProbeSettings
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.options import (
@@ -34,8 +34,6 @@ RELEASES = "Two releases"
 
 def default_folder(given: Mapping[str, Any]) -> Path:
     """The output folder of the command: ``vqa_mc_audit/NAME``."""
-    from hf_vqa_mc.report.audit_folder import AUDITS, folder_name
-
     return AUDITS / folder_name(given["dataset"], given.get("config"), given.get("split"))
 
 
@@ -202,9 +200,6 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
-    from hf_vqa_mc.audits.parts import audit_in_parts
-    from hf_vqa_mc.audits.releases import releases
-    from hf_vqa_mc.io.executors import open_executor
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
@@ -213,6 +208,10 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     probes = subset(settings, ProbeSettings)
     named = [("", settings)] if settings.earlier is None else [("before", settings.earlier), ("after", settings)]
     benchmarks = [options.read(progress) for _, options in named]  # before anything is trained
+    from hf_vqa_mc.audits.parts import audit_in_parts
+    from hf_vqa_mc.audits.releases import releases
+    from hf_vqa_mc.io.executors import open_executor
+
     with open_executor(settings.executor, settings.address, settings.workers) as executor:
         audits = [
             audit_in_parts(benchmarks.pop(0), probes, prefixed(progress, name) if name else progress, executor)
