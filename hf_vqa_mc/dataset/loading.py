@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.hub_folder import first_line, is_path
+from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
 from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
@@ -200,7 +200,8 @@ def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> 
 def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     """Turn errors of ``load_dataset`` into one-line InputErrors and ConnectionErrors."""
     try:
-        yield
+        with contextlib.nullcontext() if Path(dataset).is_dir() else offline_noticed_once():
+            yield
     except (InputError, MemoryError):
         raise
     except ConnectionError as error:

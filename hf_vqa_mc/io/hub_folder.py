@@ -1,6 +1,8 @@
 """Files of Hub repositories in the local cache."""
 
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,8 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:  # errors are raised without their cause: the Hub's answer may repeat the token
-        return Path(snapshot_download(name, allow_patterns=list(files), **of_hub))
+        with offline_noticed_once():
+            return Path(snapshot_download(name, allow_patterns=list(files), **of_hub))
     except LocalEntryNotFoundError:
         raise ConnectionError(
             f"{what} {name} is not a local folder, not in the cache, and the Hub cannot be reached; {expected}"
@@ -50,6 +53,28 @@ def file_name(name: str) -> str:
     """
     safe = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name.strip("/").replace("/", "--"))
     return safe.lstrip(".") or "_"
+
+
+@contextlib.contextmanager
+def offline_noticed_once() -> Iterator[None]:
+    """Read from the cache alone, as with HF_HUB_OFFLINE=1, if one request does not reach the Hub.
+
+    Otherwise each file would be asked for six times, for 23 seconds.
+    """
+    from huggingface_hub import constants, get_session
+
+    modules = [constants, *([sys.modules["datasets"].config] if "datasets" in sys.modules else [])]
+    before = [module.HF_HUB_OFFLINE for module in modules]
+    try:
+        get_session().head(constants.ENDPOINT, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+    except Exception:  # of the network, or as HF_HUB_OFFLINE is set
+        for module in modules:
+            module.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for module, offline in zip(modules, before, strict=True):
+            module.HF_HUB_OFFLINE = offline
 
 
 def is_path(name: str) -> bool:
