@@ -1,11 +1,24 @@
 """The models of ``vqa-mc train``, one line each; their declarations in ``models`` are imported when needed."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.listing import Listing
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
+
+CHECKPOINT_FILES = (
+    "config.json",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+    "processor_config.json",
+    "words.safetensors",
+    "training.json",
+)
+"""Files read of a checkpoint; no pickles, no code."""
 
 
 class ModelListing(Listing["Model"]):
@@ -61,3 +74,15 @@ MODELS = ModelListing(
         "cnn-lstm": "hf_vqa_mc.models.question_lstm:CNN_LSTM",
     },
 )
+
+
+def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
+    """The folder with a checkpoint's files, a folder or a name on the Hub; options of ``snapshot_download``.
+
+    Raises InputError if there is no such checkpoint, ConnectionError if the Hub cannot be reached.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_file():
+        raise InputError(f"checkpoint {name} is a file; give its folder")
+    expected = "expected a folder written by vqa-mc train, or a name on the Hub"
+    return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)

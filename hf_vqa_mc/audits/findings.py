@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse, stats
 
 from hf_vqa_mc.audits.gains import ALARM_LEVEL
 from hf_vqa_mc.audits.rows import Rows
@@ -227,12 +227,14 @@ def predictive_texts(
     images = np.arange(len(rows)) if clusters is None else clusters
     worded, n_keys = rows.vocabulary.worded, len(rows.vocabulary.key_texts)
     tokens, starts = np.array(worded.tokens[: worded.starts[n_keys]]), worded.starts[: n_keys + 1]
-    has_word = sparse.csr_matrix((np.ones(len(tokens)), tokens, starts), shape=(n_keys, len(worded.words)))
+    has_word = scipy.sparse.csr_matrix((np.ones(len(tokens)), tokens, starts), shape=(n_keys, len(worded.words)))
     has_word.sum_duplicates()
     has_word.data[:] = 1
     return {
         "words": _significant(rows, has_word, texts_of(worded.words), images, most),
-        "choices": _significant(rows, sparse.eye_array(n_keys, format="csr"), rows.vocabulary.key_texts, images, most),
+        "choices": _significant(
+            rows, scipy.sparse.eye_array(n_keys, format="csr"), rows.vocabulary.key_texts, images, most
+        ),
     }
 
 
@@ -246,11 +248,11 @@ def _significant(
     """The significant names; ``has`` (keys, names) is 1 where a comparable text has a name, such as a word."""
     row, number = rows.valid.nonzero()[0], rows.keys[rows.valid]
     often = np.flatnonzero(np.bincount(number, minlength=has.shape[0]) @ has >= MIN_ROWS)
-    has, names = sparse.csr_matrix(has)[:, often], [names[name] for name in often.tolist()]
-    member = sparse.csr_matrix((rows.chance[row], (row, np.arange(len(row)))))
-    share = sparse.csr_matrix(member @ has[number])  # of the row's choices, (rows, names)
+    has, names = scipy.sparse.csr_matrix(has)[:, often], [names[name] for name in often.tolist()]
+    member = scipy.sparse.csr_matrix((rows.chance[row], (row, np.arange(len(row)))))
+    share = scipy.sparse.csr_matrix(member @ has[number])  # of the row's choices, (rows, names)
     first = np.flatnonzero(np.diff(row, prepend=-1))  # the target is the first of each row
-    target = sparse.csr_matrix(has[number[first]])
+    target = scipy.sparse.csr_matrix(has[number[first]])
     presented = np.bincount(share.indices, minlength=len(names))
     expected, right = share.sum(axis=0).A1, target.sum(axis=0).A1
     variance = expected - share.multiply(share).sum(axis=0).A1
@@ -261,7 +263,7 @@ def _significant(
     if not len(compared):
         return []
     z = (right - expected)[compared] / np.sqrt(variance[compared])
-    significant = np.abs(z) > stats.norm.isf(ALARM_LEVEL / len(compared))
+    significant = np.abs(z) > -scipy.special.ndtri(ALARM_LEVEL / len(compared))
     z_of = dict(zip(compared[significant].tolist(), z[significant].tolist(), strict=True))
     order = sorted(z_of, key=lambda name: (-abs(z_of[name]), names[name]))
     return [
@@ -286,8 +288,11 @@ def _variance_by_image(
 
     ``beyond`` (rows, names) is target minus expected; ``share`` (rows, names) is above 0 where a row has a name.
     """
-    of_image = sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
-    sums, rows = sparse.csr_matrix(of_image @ beyond), sparse.csr_matrix(of_image @ (share > 0).astype(np.float64))
+    of_image = scipy.sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
+    sums, rows = (
+        scipy.sparse.csr_matrix(of_image @ beyond),
+        scipy.sparse.csr_matrix(of_image @ (share > 0).astype(np.float64)),
+    )
     n_rows = rows.sum(axis=0).A1
     mean = sums.sum(axis=0).A1 / np.maximum(n_rows, 1)
     squares = sums.multiply(sums).sum(axis=0).A1 - 2 * mean * sums.multiply(rows).sum(axis=0).A1

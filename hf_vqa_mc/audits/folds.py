@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
@@ -61,16 +62,15 @@ def sets_of(split: Split) -> list[str] | None:
 
 def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: int) -> NDArray[np.int64]:
     """The group of each image; images whose rows share choices are connected."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     shared = np.bincount(choices)[choices]
     most = max(LARGEST * len(image) / FOLDS, float(np.bincount(image).max()), SHARED_BY[-1])
     for limit in SHARED_BY:
         some = np.flatnonzero((shared > 1) & (shared <= limit))
         size = n_images + len(np.bincount(choices))
-        links = coo_array((np.ones(len(some), np.int8), (image[some], n_images + choices[some])), shape=(size, size))
-        group: NDArray[np.int64] = connected_components(links, directed=False)[1][:n_images]
+        links = scipy.sparse.coo_array(
+            (np.ones(len(some), np.int8), (image[some], n_images + choices[some])), shape=(size, size)
+        )
+        group: NDArray[np.int64] = scipy.sparse.csgraph.connected_components(links, directed=False)[1][:n_images]
         if np.bincount(group[image]).max() <= most:
             return group
     return np.arange(n_images)

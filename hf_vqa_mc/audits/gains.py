@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from hf_vqa_mc.audits.shortcut import TIED, Sees, Shortcut
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
@@ -63,8 +63,8 @@ def estimate(
     spread = np.sqrt(expected * (1 - expected) / rows)
     p = 1.0
     if spread > 0 and hits > 0:
-        by_chance = float(stats.beta.cdf(expected, hits, misses + 1))  # binomial: at least as many hits
-        p = max(float(stats.t.sf((accuracy - expected) / spread, freedom)), by_chance)
+        by_chance = float(scipy.special.betainc(hits, misses + 1, expected))  # binomial: at least as many hits
+        p = max(float(scipy.special.stdtr(freedom, (expected - accuracy) / spread)), by_chance)
     return Estimate(accuracy, accuracy - expected, low - expected, high - expected, p, len(scores))
 
 

@@ -5,6 +5,9 @@ from pathlib import Path
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
 
+AUDITS = Path("vqa_mc_audit")
+"""Default folder of the folders of audits."""
+
 
 @settings
 class ProbesOption:

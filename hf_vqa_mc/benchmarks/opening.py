@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.benchmarks.files import EXPECTED, file_form, frame_table, read_file, split_of, splits_of
+from hf_vqa_mc.benchmarks.files import EXPECTED, frame_table, read_file, split_of, splits_of
 from hf_vqa_mc.dataset.loading import check_has_choices, load_splits, revision_of
 from hf_vqa_mc.errors import InputError
 
@@ -57,8 +57,6 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         if config is not None:
             raise InputError(f"{dataset} is a file, which has no configs; remove {config!r}")
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
-    if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
-        raise InputError(f"{dataset}: no such file or folder; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
     folder = path.absolute() if path.is_dir() else None
     revision = None if folder else revision_of(splits)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, settings
 
@@ -98,3 +99,15 @@ class BenchmarkOptions:
             raise InputError(
                 f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several distinct columns"
             )
+
+
+def folder_name(dataset: str, config: str | None, split: str | None) -> str:
+    """The name of the folder of an audit or evaluation.
+
+    >>> folder_name("vqa_mc", "cocoqa_iou", None), folder_name("data/mine.tsv", None, "dev")
+    ('vqa_mc-cocoqa_iou', 'mine-dev')
+    """
+    path = Path(dataset)
+    is_local = path.exists() or (path.suffix and "@" not in dataset)  # otherwise it is a name on the Hub
+    local = path.resolve().name.split(".")[0] if is_local else dataset
+    return file_name("-".join(part for part in (local or dataset, config, split) if part))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from datasets import Features
 from pyarrow.parquet import ParquetFile
 
 from hf_vqa_mc.dataset.card import CARD, card
@@ -196,6 +195,8 @@ def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress)
 
 def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:
     """Write a config; features and example row are JSON text in its entry, as the inventory sorts its own keys."""
+    from datasets import Features
+
     config = reading.config
     features = Features.from_arrow_schema(config.schema)
     step, done = f"writing {config.name}", 0

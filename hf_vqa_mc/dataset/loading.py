@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
 from hf_vqa_mc.io.inside import Inside
 from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
@@ -30,9 +30,9 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
         InputError: there is no such dataset or config, or it cannot be read.
         ConnectionError: the Hub cannot be reached.
     """
+    config = _config(dataset, config, config_names(dataset, expected))
     from datasets import load_dataset_builder
 
-    config = _config(dataset, config, config_names(dataset, expected))
     dataset, revision = at_revision(dataset)
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         builder = load_dataset_builder(dataset, config, revision=revision)
@@ -45,15 +45,22 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
 
 def config_names(dataset: str, expected: str = BUILT) -> list[str]:
     """The names of a dataset's configs; raises as `load_splits`."""
-    from datasets import get_dataset_config_names
-
+    check_dataset(dataset, expected)
     dataset, revision = at_revision(dataset)
     if Path(dataset, "audit.json").is_file() and Path(dataset, "report.html").is_file():
         raise InputError(f"{dataset} is the folder of an audit; give the dataset")
-    if "/" not in dataset and not Path(dataset).is_dir():
-        raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
+    from datasets import get_dataset_config_names
+
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         return [str(name) for name in get_dataset_config_names(dataset, revision=revision)]
+
+
+def check_dataset(dataset: str, expected: str = BUILT) -> None:
+    """Raise InputError if a name is neither a folder nor one of the Hub."""
+    if is_path(dataset) and not Path(dataset).is_dir():
+        raise InputError(f"{dataset}: no such file or folder; expected {expected}")
+    if "/" not in dataset and not Path(dataset).is_dir():
+        raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
 
 
 def at_revision(dataset: str) -> tuple[str, str | None]:
@@ -140,7 +147,8 @@ def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> 
 def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     """Turn errors of ``load_dataset`` into one-line InputErrors and ConnectionErrors."""
     try:
-        yield
+        with contextlib.nullcontext() if Path(dataset).is_dir() else offline_noticed_once():
+            yield
     except (InputError, MemoryError):
         raise
     except ConnectionError as error:

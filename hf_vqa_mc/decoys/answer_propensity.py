@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numba import get_num_threads
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.decoys.rng import purpose_hash
 
 FOLDS = 5
@@ -137,7 +137,7 @@ def answer_propensities(
             bias[fold] += found.bias.detach().numpy() / MODELS
             vectors[own, first : first + SIZE] = found.encode(bags, distinct)[back]
 
-    with one_thread(), ThreadPoolExecutor(get_num_threads()) as pool:
+    with one_thread(), ThreadPoolExecutor(n_threads()) as pool:
         for done, _ in enumerate(pool.map(fit, range(FOLDS)), 1):
             report(done)
     return Propensities(vectors, answers, bias, folds, classes)

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.normalisation import YES_NO
@@ -45,7 +45,7 @@ def answer_types(texts: list[str], answers: NDArray[np.integer], beginnings: NDA
     """
     senses = _probabilities(texts)
     shape = (int(beginnings.max(initial=0)) + 1, len(texts))
-    counts = sparse.coo_matrix((np.ones(len(answers)), (beginnings, answers)), shape).tocsr()
+    counts = scipy.sparse.coo_matrix((np.ones(len(answers)), (beginnings, answers)), shape).tocsr()
     of_answers = np.bincount(answers, minlength=len(texts))[:, None]
     found = senses
     for _ in range(_ROUNDS):

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import uintp
+from numpy import uintp
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from hf_vqa_mc.audits.gains import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
@@ -70,12 +70,14 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     gained, lost = int((changes > 0).sum()), int((changes < 0).sum())
     mcnemar = None
     if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
-        mcnemar = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+        mcnemar = float(scipy.stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
     error, units = standard_error(changes, clusters), len(np.unique(clusters))
     clustered, detectable = 1.0, None
     if error is not None and error > SMALLEST_ERROR:
-        clustered = float(2 * stats.t.sf(abs(changes.mean()) / error, units - 1))
-        detectable = float(stats.t.ppf((1 + CONFIDENCE) / 2, units - 1) + stats.t.ppf(POWER, units - 1)) * error
+        clustered = float(2 * scipy.stats.t.sf(abs(changes.mean()) / error, units - 1))
+        detectable = (
+            float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, units - 1) + scipy.stats.t.ppf(POWER, units - 1)) * error
+        )
     elif gained + lost:
         clustered = 0.5 ** (units - 1)
     p = clustered if mcnemar is None else max(clustered, mcnemar)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.benchmarks.questions import Questions, letter
@@ -56,7 +56,7 @@ def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
     error, mean = standard_error(found, clusters), float(found.mean())
     if error is None or error < SMALLEST_ERROR:
         return Share(mean, None, None, len(found))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(np.unique(clusters)) - 1)) * error
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(np.unique(clusters)) - 1)) * error
     return Share(mean, max(mean - half, -1.0), min(mean + half, 1.0), len(found))
 
 

@@ -8,6 +8,9 @@ from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, option, settings
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel
 
+EVALUATIONS = Path("vqa_mc_evaluations")
+"""The folder of the command's runs, which is created."""
+
 
 @settings
 class ModelOptions:

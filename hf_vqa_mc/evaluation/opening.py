@@ -61,11 +61,7 @@ def find_method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a Lang
 
 def _is_ours(name: str) -> bool:
     """Whether a model's config is one of this package's."""
-    from hf_vqa_mc.models import MODELS
-
     local = Path(name).expanduser()
-    if not local.is_dir() and (local.exists() or local.is_absolute() or name.startswith((".", "~"))):
-        raise InputError(f"--model {name}: no such folder; expected a folder, or a name on the Hub")
     expected = "expected a folder, or a name on the Hub; for a server's model, give --base-url"
     folder = local if local.is_dir() else hub_folder("--model", name, ["config.json"], expected)
     path = folder / "config.json"
@@ -73,4 +69,6 @@ def _is_ours(name: str) -> bool:
         raise InputError(
             f"--model {name} has no config.json; expected a folder written by save_pretrained or vqa-mc train"
         )
+    from hf_vqa_mc.models import MODELS
+
     return read_json(path).get("model_type") in {one.config_class.model_type for one in MODELS.values()}

@@ -13,6 +13,7 @@ from PIL import Image
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.regions import Regions
+from hf_vqa_mc.io.hub_folder import file_name
 
 Precision = Literal["float32", "bfloat16"]
 """Precision of a model's computation and of its stored features."""
@@ -176,13 +177,3 @@ def centre(size: tuple[int, int], width: float, height: float) -> Box:
     """The view of a centre crop of an image, from their sizes in the same unit."""
     across, down = width / size[0] / 2, height / size[1] / 2
     return (0.5 - across, 0.5 - down, 0.5 + across, 0.5 + down)
-
-
-def file_name(name: str) -> str:
-    """A file name for a model or dataset.
-
-    >>> file_name("microsoft/resnet-152")
-    'microsoft--resnet-152'
-    """
-    safe = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name.strip("/").replace("/", "--"))
-    return safe.lstrip(".") or "_"

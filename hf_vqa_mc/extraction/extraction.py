@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.backbones import WHOLE, Backbone, Box, FeatureKind, RegionKind, file_name
+from hf_vqa_mc.extraction.backbones import WHOLE, Backbone, Box, FeatureKind, RegionKind
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.regions import FEWEST, MOST, THRESHOLD, Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.prefetch import ahead

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import IMPORTED, FeatureKind, RegionKind, file_name
+from hf_vqa_mc.extraction.backbones import IMPORTED, FeatureKind, RegionKind
 from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
 from hf_vqa_mc.extraction.extraction import FeaturesResult, unusable
 from hf_vqa_mc.extraction.region_files import stored_regions
 from hf_vqa_mc.extraction.store import FeatureStore, write_index
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 

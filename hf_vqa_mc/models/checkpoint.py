@@ -11,8 +11,9 @@ from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.model_files import quiet
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.vqa_processor import VqaProcessor, checkpoint_folder
+from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 NAMED = 3

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
@@ -107,11 +107,11 @@ class QuestionWords:
         return cls(tuple(given["words"]), tuple(map(tuple, given["starts"])))
 
 
-def sparse_bags(words: QuestionWords, questions: Sequence[str]) -> sparse.csr_array:
+def sparse_bags(words: QuestionWords, questions: Sequence[str]) -> scipy.sparse.csr_array:
     """`QuestionWords.bags` of many questions, of which most counts are 0."""
     rows, columns = words.bag_positions(questions)
     shape = (len(questions), words.bag_size)
-    return sparse.coo_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape).tocsr()
+    return scipy.sparse.coo_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape).tocsr()
 
 
 def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:

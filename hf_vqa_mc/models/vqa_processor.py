@@ -19,20 +19,11 @@ from hf_vqa_mc.extraction.regions import Regions
 from hf_vqa_mc.extraction.store import image_tensors
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic import write_json
-from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.text.word_changes import WordChanges
 
 PROCESSOR_CONFIG = "processor_config.json"
-CHECKPOINT_FILES = (
-    "config.json",
-    "model*.safetensors",
-    "model.safetensors.index.json",
-    PROCESSOR_CONFIG,
-    "words.safetensors",
-    "training.json",
-)
-"""Files read of a checkpoint; no pickles, no code."""
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
 _OF_OTHERS = frozenset(
@@ -219,15 +210,3 @@ class VqaProcessor(ProcessorMixin):
         made = cls.stored(folder, about, kind, about["inputs"])
         made.word_changes = WordChanges.from_json(about.get("word_changes"))
         return made
-
-
-def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
-    """The folder with a checkpoint's files, a folder or a name on the Hub; options of ``snapshot_download``.
-
-    Raises InputError if there is no such checkpoint, ConnectionError if the Hub cannot be reached.
-    """
-    folder = Path(name).expanduser()
-    if folder.is_file():
-        raise InputError(f"checkpoint {name} is a file; give its folder")
-    expected = "expected a folder written by vqa-mc train, or a name on the Hub"
-    return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)

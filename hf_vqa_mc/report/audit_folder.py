@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
+from hf_vqa_mc.audits.settings import AUDITS
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
@@ -28,7 +28,6 @@ from hf_vqa_mc.report.report import report_html
 
 MOST_BYTES = 255
 """Maximum length of a file name."""
-AUDITS = Path("vqa_mc_audit")
 AUDITED = FolderKind("vqa-mc audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
@@ -36,18 +35,6 @@ OF_EACH = 20
 BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
-
-
-def folder_name(dataset: str, config: str | None, split: str | None) -> str:
-    """The name of an audit's folder.
-
-    >>> folder_name("vqa_mc", "cocoqa_iou", None), folder_name("data/mine.tsv", None, "dev")
-    ('vqa_mc-cocoqa_iou', 'mine-dev')
-    """
-    path = Path(dataset)
-    is_local = path.exists() or (path.suffix and "@" not in dataset)  # otherwise it is a name on the Hub
-    local = path.resolve().name.split(".")[0] if is_local else dataset
-    return file_name("-".join(part for part in (local or dataset, config, split) if part))
 
 
 def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str) -> str:

@@ -15,7 +15,6 @@ from hf_vqa_mc.text.wordnet import starts_of
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 _BUFFER = 1 << 20
 """Minimum number of near words found per call of the kernel."""
-_NO_REFERENCES: dict[str, Any] = {"_nrt": False}
 
 
 def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:
@@ -23,8 +22,7 @@ def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:
 
     Counting the references to WordScores' arrays at each call would take nine tenths of the time.
     """
-    compiled: Kernel = njit(cache=True, forceinline=forceinline, **_NO_REFERENCES)(kernel)
-    return compiled
+    return njit(cache=True, forceinline=forceinline, _nrt=False)(kernel)
 
 
 def reading_inline(kernel: Kernel) -> Kernel:

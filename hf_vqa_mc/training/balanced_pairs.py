@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 PAIR = "pair"
 """Column with the number of a question's pair, the same in all pairs that share a question."""
@@ -30,7 +29,8 @@ def questions_of_pairs(rows: Any) -> Any:  # noqa: ANN401  a Dataset
     both = pa.concat_tables(ends)
     ids, number = np.unique(both["question_id"].to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
     first, other = np.split(number, 2)
-    _, pair = connected_components(coo_array((np.ones(len(first)), (first, other)), (len(ids), len(ids))), False)
+    linked = scipy.sparse.coo_array((np.ones(len(first)), (first, other)), (len(ids), len(ids)))
+    _, pair = scipy.sparse.csgraph.connected_components(linked, False)
     both = both.append_column(PAIR, pa.array(pair[number].astype(str).tolist()))
     once = np.sort(np.unique(number, return_index=True)[1])
     return Dataset(both.take(once))

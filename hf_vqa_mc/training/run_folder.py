@@ -29,7 +29,7 @@ from hf_vqa_mc.io.atomic import locked, new_folder, remove_leftovers, write_byte
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.redaction import public_name
-from hf_vqa_mc.models.vqa_processor import checkpoint_folder
+from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.word_vectors import made_with
 from hf_vqa_mc.version import __version__

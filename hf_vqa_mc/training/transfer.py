@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic import write_json
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import check_folder
 from hf_vqa_mc.io.progress import Progress, silent

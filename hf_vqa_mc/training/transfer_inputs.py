@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.loading import chosen_split, config_names, load_splits
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, file_name
+from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.extraction.dataset_images import image_ids_of
 from hf_vqa_mc.extraction.store import INDEX, ImageFeatures
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.model_listing import MODELS, checkpoint_folder
 from hf_vqa_mc.models.checkpoint import WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.vqa_processor import checkpoint_folder
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
 from hf_vqa_mc.training.image_overlap import QuestionImages

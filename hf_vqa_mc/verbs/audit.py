@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import ProbeOptions, ProbeSettings
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.audits.settings import AUDITS, ProbeOptions, ProbeSettings
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 def default_folder(given: Mapping[str, Any]) -> Path:
     """The output folder of the command: ``vqa_mc_audit/NAME``."""
-    from hf_vqa_mc.report.audit_folder import AUDITS, folder_name
-
     return AUDITS / folder_name(given["dataset"], given.get("config"), given.get("split"))
 
 
@@ -181,15 +179,17 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
-    from hf_vqa_mc.audits import auditing
-    from hf_vqa_mc.audits.comparison import read_audit
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
         others = [settings.against] if settings.against else []
         check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
+    from hf_vqa_mc.audits.comparison import read_audit
+
     earlier = read_audit(settings.against) if settings.against else None
     probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), settings.read(progress)
+    from hf_vqa_mc.audits import auditing
+
     done = AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier=earlier)
     if settings.output is None:
         return done

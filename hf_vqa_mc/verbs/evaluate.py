@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS
 from hf_vqa_mc.evaluation.methods import METHODS
-from hf_vqa_mc.evaluation.model_options import ModelOptions
+from hf_vqa_mc.evaluation.model_options import EVALUATIONS, ModelOptions
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
@@ -26,10 +27,6 @@ ALL = "all"
 
 def default_folder(given: Mapping[str, Any]) -> Path:
     """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL``."""
-    from hf_vqa_mc.evaluation.run_folder import EVALUATIONS
-    from hf_vqa_mc.extraction.backbones import file_name
-    from hf_vqa_mc.report.audit_folder import folder_name
-
     name = folder_name(given["dataset"], given.get("config"), given.get("split"))
     return EVALUATIONS / file_name(f"{name}-{str(given['model']).strip('./')}")
 

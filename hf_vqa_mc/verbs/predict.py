@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 def default_output(given: Mapping[str, Any]) -> Path:
     """The command's file: ``CONFIG-predictions.json``, or ``DATASET-predictions.json``."""
-    from hf_vqa_mc.extraction.backbones import file_name
-
     return Path(f"{file_name(given.get('config') or Path(given['dataset']).stem)}-predictions.json")
 
 
@@ -69,7 +68,10 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
         ConnectionError: the Hub cannot be reached.
     """
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
+    from hf_vqa_mc.model_listing import checkpoint_folder
+
+    checkpoint_folder(settings.checkpoint)
+    config, rows = readable_rows(settings.dataset, settings.config)
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
-    config, rows = readable_rows(settings.dataset, settings.config)
     return predict_split(**{**vars(settings), "config": config}, progress=progress, rows=rows)

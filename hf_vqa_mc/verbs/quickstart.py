@@ -157,8 +157,9 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         InputError: an output folder exists and was written by another program.
         OSError: the disk is full or read-only.
     """
+    from hf_vqa_mc.audits.settings import AUDITS
     from hf_vqa_mc.dataset.settings import BuildSettings
-    from hf_vqa_mc.report.audit_folder import AUDITS, check_audit_folder
+    from hf_vqa_mc.report.audit_folder import check_audit_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
 
     to_build = BuildSettings(

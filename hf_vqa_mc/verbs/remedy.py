@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hf_vqa_mc.audits.settings import ProbesOption
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.audits.settings import AUDITS, ProbesOption
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Preset, SetSettings, preset_option
 from hf_vqa_mc.errors import InputError
@@ -40,8 +40,6 @@ def _no_output(given: Mapping[str, Any]) -> Path:
 
 def _report_folder(given: Mapping[str, Any]) -> Path:
     """Named after the output, its config and decoys, so that a report is replaced only together with its output."""
-    from hf_vqa_mc.report.audit_folder import AUDITS, folder_name
-
     made = "pruned" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
     output = Path(given["output"]).name.split(".")[0]
     return AUDITS / f"{folder_name(output, given.get('config'), made)}-before-after"

@@ -33,11 +33,12 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
         OSError: the disk is full or read-only; earlier checkpoints are kept.
     """
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
-    from hf_vqa_mc.training.loop import train as train_model
-    from hf_vqa_mc.training.result import draw_curve
 
     try:
         config, rows = readable_rows(settings.dataset, settings.config)
+        from hf_vqa_mc.training.loop import train as train_model
+        from hf_vqa_mc.training.result import draw_curve
+
         done = train_model(replace(settings, config=config), progress, rows)
     except KeyboardInterrupt:
         logger.info("stopped; the same call resumes from the last validation")

@@ -175,6 +175,15 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; finished steps are kept.
     """
+    from hf_vqa_mc.dataset.loading import check_dataset
+    from hf_vqa_mc.model_listing import checkpoint_folder
+
+    check_dataset(settings.dataset)
+    for name, file in (("--recipe", settings.recipe), ("--fine-tuning-recipe", settings.fine_tuning_recipe)):
+        if isinstance(file, Path):
+            read_settings_file(file, TrainingSettings, name)
+    if settings.init_from:
+        checkpoint_folder(settings.init_from)
     from hf_vqa_mc.training.run_folder import config_of
     from hf_vqa_mc.training.transfer import PRETRAINED_ON, TARGETS
     from hf_vqa_mc.training.transfer import transfer as transfer_model

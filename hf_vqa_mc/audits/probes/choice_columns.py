@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.compiled import njit
@@ -186,7 +186,7 @@ def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRo
     for part in _blocks(row):
         choices, of_row = matrix[number[part]], row[part] - row[part.start]
         ones = np.ones(len(of_row), np.float32)
-        members = sparse.csr_matrix((ones, (of_row, np.arange(len(of_row)))))
+        members = scipy.sparse.csr_matrix((ones, (of_row, np.arange(len(of_row)))))
         own = choices.sum(axis=1).A1
         total = choices.multiply((members @ choices)[of_row]).sum(axis=1).A1 - own
         shared[part] = total / np.maximum(own * (rows.sizes[row[part]] - 1), 1)

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.audits.folds import Part, used_rows
 from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
@@ -175,7 +175,7 @@ class Features:
         found = [crosses.matrix(np.searchsorted(self._modelled, rows)) for rows in (part.train, part.test)]
         often = np.flatnonzero(np.bincount(found[0].indices, minlength=found[0].shape[1]) >= SEEN_IN)
         train, test = (
-            sparse.hstack([sparse.csr_matrix(one[:, kept] / spread[kept]), words[:, often]], format="csr")
+            scipy.sparse.hstack([scipy.sparse.csr_matrix(one[:, kept] / spread[kept]), words[:, often]], format="csr")
             for one, words in zip(dense, found, strict=True)
         )
         return train, test

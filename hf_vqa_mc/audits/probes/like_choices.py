@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.audits.probes.heuristics import Folds, Values, prior_probe
 from hf_vqa_mc.audits.rows import Rows
@@ -105,12 +105,12 @@ def _one_hot(categories: NDArray[np.integer], size: int | None = None) -> Catego
     """One category of each text, or MISSING."""
     (texts,) = (categories != MISSING).nonzero()
     shape = (len(categories), int(categories.max(initial=0)) + 1 if size is None else size)
-    return sparse.csr_matrix((np.ones(len(texts), np.bool_), (texts, categories[texts])), shape=shape)
+    return scipy.sparse.csr_matrix((np.ones(len(texts), np.bool_), (texts, categories[texts])), shape=shape)
 
 
 def _lists(numbers: NDArray[np.integer], first: NDArray[np.integer], size: int) -> Categories:
     """The categories of all texts, concatenated, with the start of each text's and the end."""
-    return sparse.csr_matrix((np.ones(len(numbers), np.bool_), numbers, first), shape=(len(first) - 1, size))
+    return scipy.sparse.csr_matrix((np.ones(len(numbers), np.bool_), numbers, first), shape=(len(first) - 1, size))
 
 
 @njit(cache=True)

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, Probe
@@ -51,9 +51,9 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
     row, column = (rows.valid & ~rows.is_target).nonzero()
     if len(row) < 2:  # the model needs both classes
         return np.zeros(test.shape[0])
-    difference = sparse.csr_matrix(train[number[row, rows.target[row]]] - train[number[row, column]])
+    difference = scipy.sparse.csr_matrix(train[number[row, rows.target[row]]] - train[number[row, column]])
     sign = np.where(np.arange(len(row)) % 2, 1, -1)
-    difference = sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
+    difference = scipy.sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
     model = LogisticRegression(C=STRENGTH, fit_intercept=False, max_iter=STEPS, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

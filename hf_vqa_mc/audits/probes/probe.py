@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of, used_rows
@@ -22,6 +21,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
 from hf_vqa_mc.audits.similar_choices import Letters, trigram_similarity
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
+from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.io.progress import Progress, silent
 
 LEAST_COUNTED = 20
@@ -244,7 +244,7 @@ def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Futur
     _ = context.shuffled  # is computed once, before the threads start
     own = copy(context)
     own.progress = silent
-    with one_thread(), ThreadPoolExecutor(get_num_threads()) as pool:
+    with one_thread(), ThreadPoolExecutor(n_threads()) as pool:
         try:
             yield {one.name: pool.submit(one.run, own) for one in probes}
         finally:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.similar_choices import Letters, trigram_codes
@@ -34,12 +34,12 @@ def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
         least: minimum number of training choices with a text, below which the text itself is no feature.
     """
     counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
-    itself = sparse.eye_array(len(used), dtype=np.float32, format="csr")
+    itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
     trigrams = _trigrams([train.vocabulary.key_texts[key] for key in used.tolist()])
     kinds = ((_words(train, used), MOST_TEXTS), (trigrams, TRIGRAMS))
     parts = [_unit_length(_frequent(one, counts, most)) for one, most in kinds]
     itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
-    return sparse.hstack([itself, *parts], format="csr")
+    return scipy.sparse.hstack([itself, *parts], format="csr")
 
 
 def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
@@ -53,7 +53,7 @@ def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
     beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
     row, length = (beginnings != MISSING).nonzero()
     begun = _bags(row, beginnings[row, length], len(used))
-    bags = _frequent(sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
+    bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
     bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
     return bags
 
@@ -65,7 +65,7 @@ def _words(rows: ShuffledRows, texts: Numbers) -> Bags:
     ends = np.cumsum(counts)
     tokens = worded.tokens[np.arange(counts.sum()) + np.repeat(worded.starts[texts] - ends + counts, counts)]
     ones = np.ones(len(tokens), np.float32)
-    return sparse.csr_matrix((ones, tokens, np.append(0, ends)), shape=(len(texts), max(len(worded.words), 1)))
+    return scipy.sparse.csr_matrix((ones, tokens, np.append(0, ends)), shape=(len(texts), max(len(worded.words), 1)))
 
 
 def _trigrams(texts: list[str]) -> Bags:
@@ -77,7 +77,7 @@ def _trigrams(texts: list[str]) -> Bags:
 
 def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = None) -> Bags:
     size = int(feature.max(initial=0)) + 1 if features is None else features
-    return sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
+    return scipy.sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
 
 
 def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
@@ -86,7 +86,7 @@ def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = S
     bags.data[:] = 1
     frequency = counts @ bags
     kept = np.argsort(-frequency, kind="stable")[:most]
-    return sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
+    return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
 
 
 def _unit_length(bags: Bags) -> Bags:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hf_vqa_mc.audits.probes.choice_columns import POSITIONS, READ
 from hf_vqa_mc.audits.rows import ShuffledRows
@@ -118,7 +118,7 @@ class TextCrosses:
             names = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
             parts.append(_crosses(choice, 6, names, directions))
             parts += self._with_position(names, some, 7, directions)
-        return sparse.csr_matrix(sum(parts[1:], parts[0]))
+        return scipy.sparse.csr_matrix(sum(parts[1:], parts[0]))
 
     def _with_position(
         self, tokens: Tokens, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
@@ -146,7 +146,7 @@ def _crosses(
     weight = np.concatenate(weights).astype(np.float32)
     # Normalise by the number of crosses, so that long and short texts have the same weight.
     weight /= np.sqrt(np.bincount(cell, minlength=len(own)).astype(np.float32))[cell]
-    return sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
+    return scipy.sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
 
 
 def _tokens(

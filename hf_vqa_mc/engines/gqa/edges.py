@@ -8,8 +8,7 @@ from itertools import chain, combinations
 from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from hf_vqa_mc.engines.gqa.cleaning import folded
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
@@ -183,8 +182,8 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
         return set()
     index = {end: node for node, end in enumerate(dict.fromkeys(chain(*ends.values())))}
     ones, others = ([index[pair[side]] for pair in ends.values()] for side in (0, 1))
-    graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(len(index), len(index)))
-    _, part = connected_components(graph, connection="strong")
+    graph = scipy.sparse.coo_array((np.ones(len(ones)), (ones, others)), shape=(len(index), len(index)))
+    _, part = scipy.sparse.csgraph.connected_components(graph, connection="strong")
     return {edge for edge, one, other in zip(ends, ones, others, strict=True) if part[one] == part[other]}
 
 

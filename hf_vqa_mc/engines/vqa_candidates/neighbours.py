@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import uintp
+from numpy import uintp
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges

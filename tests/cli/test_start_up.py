@@ -1,0 +1,86 @@
+"""Wrong options, files and columns are reported before anything slow is imported."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SLOW = ("torch", "datasets", "transformers", "sklearn", "numba", "scipy.stats", "scipy.sparse")
+MISTAKES = """\
+audit nofile.csv
+audit a/b/c
+audit ~/nofile
+audit rows.docx
+audit rows.csv --seed -1
+audit rows.csv --question nothing
+audit rows.csv --output rows.csv
+describe nofile.csv
+describe rows.csv --figures nothing
+describe rows.csv --captions nofile.json
+lint nofile.csv
+lint rows.csv --question nothing
+verify nofile.json rows.csv
+evaluate nofile.csv --model ./nofolder
+evaluate rows.csv --model ./nofolder
+evaluate rows.csv --question nothing --model ./nofolder
+evaluate rows.csv --model ./nofolder --method nothing
+judge nofile.csv --model wordnet
+judge rows.csv --model wordnet --question nothing
+preview nofile.csv
+preview rows.csv --question nothing
+export lm-eval nofile.csv --output out
+export lm-eval rows.csv --question nothing --output out
+score nofile.json rows.csv
+features nofile.csv
+train nofile.csv --output run
+train rows.csv --output run --model nothing
+predict ./nofolder rows.csv
+transfer nofile.csv --output run
+transfer rows.csv --output run --recipe nofile.yaml
+generate gqa nofile.json --output out --grid 3
+""".splitlines()
+RUN = """
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+from hf_vqa_mc.cli import main
+
+slow, mistakes, found = *json.loads(sys.argv[1]), {}
+for mistake in mistakes:  # each in a process of its own, without starting Python again
+    reading, writing = os.pipe()
+    if not os.fork():
+        sys.argv, text = ["vqa-mc", *mistake.split()], io.StringIO()
+        try:
+            with redirect_stderr(text), redirect_stdout(text):
+                main()
+        except SystemExit as end:
+            loaded = [name for name in slow if name in sys.modules]
+            os.write(writing, json.dumps([end.code, loaded, text.getvalue()[-4000:]]).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        found[mistake] = json.loads(stream.read() or "[null, [], null]")
+    os.wait()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    """Exit code, slow packages that were imported, and output for each mistake."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    row = "What is it?,cat,dog,A\n"
+    (folder / "rows.csv").write_text("question,A,B,answer\n" + row * 4)
+    (folder / "rows.docx").write_text("rows")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, json.dumps([SLOW, MISTAKES])], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_reported_before_anything_slow_is_imported(ends, mistake):
+    code, loaded, output = ends[mistake]
+    assert (code, loaded) == (2, []), output
+    assert output.splitlines()[-1].startswith("vqa-mc: ")
