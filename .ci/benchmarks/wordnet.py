@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unittest.mock import patch
 
 import numpy as np
-from numba import njit
+from hf_vqa_mc.compiled import njit
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -56,8 +56,3 @@ def squeezed(text: str) -> str:
     """
     comparable_text = comparable(text)
     return _JOINT.sub("", comparable_text) or comparable_text
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text is valid Unicode, without halves of surrogate pairs."""
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
