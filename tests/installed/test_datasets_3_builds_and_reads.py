@@ -23,11 +23,12 @@ print(json.dumps({"version": datasets.__version__, "columns": ds["train"].column
 
 
 @pytest.fixture
-def load(run, datasets3):
+def load(run, datasets3, tmp_path):
     """What a call of ``load_dataset`` in a folder gives, under datasets 3 or the newer one."""
 
     def load(folder, old=True, **options):
         environment = {"PYTHONPATH": str(datasets3)} if old else {}
+        environment["HF_HOME"] = str(tmp_path / ("home of 3" if old else "home"))  # neither reads the other's cache
         loaded = json.loads(run("python", "-c", CODE, json.dumps(options), cwd=folder, **environment))
         assert loaded.pop("version").startswith("3.") == old
         return loaded
