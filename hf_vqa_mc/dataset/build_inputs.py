@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from filelock import FileLock, Timeout
-
 from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
 from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, VECTORS, Plan, divide, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
@@ -22,6 +20,7 @@ from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.atomic import locked
 from hf_vqa_mc.io.cluster import Storage, check_url, contains, is_url
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.progress import Progress
@@ -171,19 +170,14 @@ def _locked(work: Storage) -> Iterator[None]:
     if is_url(work.location):
         yield
         return
-    lock = Path(work.location, ".lock")
+    busy = f"{work.path()}: another build uses this folder; wait for it, or give another --work"
+    Path(work.location).mkdir(exist_ok=True)
     try:
-        with FileLock(lock, timeout=0):
-            try:
-                yield
-            finally:
-                if not work.exists(STATE):
-                    lock.unlink(missing_ok=True)
-                    work.remove_if_empty()
-    except Timeout:
-        raise InputError(
-            f"{work.path()}: another build uses this folder; wait for it, or give another --work"
-        ) from None
+        with locked(Path(work.location, ".lock"), busy):
+            yield
+    finally:
+        if not work.exists(STATE):
+            work.remove_if_empty()
 
 
 def _remove(work: Storage) -> None:

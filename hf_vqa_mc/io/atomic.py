@@ -9,6 +9,7 @@ killed between them leaves no folder, and the next one restores the old one.
 import contextlib
 import ctypes
 import errno
+import fcntl
 import functools
 import glob
 import json
@@ -33,17 +34,23 @@ _SYNCED_AT_ONCE = 8
 
 @contextlib.contextmanager
 def locked(lock: Path, busy: str = "") -> Iterator[None]:
-    """Hold a lock file, removed at the end. If another process holds it, wait, or with ``busy`` raise InputError."""
-    held = FileLock(lock)
-    try:
-        held.acquire(timeout=0 if busy else -1)
-    except Timeout:
-        raise InputError(busy) from None
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)
-        held.release()
+    """Hold a lock file, removed at the end. If another process holds it, wait, or with ``busy`` raise InputError.
+
+    filelock leaves its files in place: it does not notice that the file was removed while it waited.
+    """
+    while True:
+        with lock.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+            except BlockingIOError:
+                raise InputError(busy) from None
+            if os.fstat(file.fileno()).st_nlink == 0:
+                continue  # its last holder removed it
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
 
 
 class Staged:
