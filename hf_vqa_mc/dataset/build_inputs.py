@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
 from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
 from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, VECTORS, Plan, divide, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings

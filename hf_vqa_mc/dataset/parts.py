@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.croissant import CROISSANT
 from hf_vqa_mc.dataset.folder import write_variant
-from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory
+from hf_vqa_mc.dataset.inventory import INVENTORY, Inventory
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
 from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys.candidates import MISSING, starts
@@ -380,7 +380,7 @@ def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, 
 PROBE = ".vqa-mc"
 """A file that is written and removed to see whether a location is writable."""
 _OWN = re.compile(
-    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, PREVIEW, CROISSANT, PROBE)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
+    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, CROISSANT, PROBE)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
 )
 """Names of the files of a dataset folder."""
 
