@@ -3,7 +3,6 @@
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models import candidate_kernels  # noqa: F401  makes training on CPUs faster
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaConfig
 from hf_vqa_mc.models.counter_example_pipeline import CounterExampleVqaPipeline
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig

@@ -4,18 +4,12 @@ A candidate's hidden units are W_i·I + W_q·Q + W_a·A; the first two terms are
 once per answer. The rest (batch normalisation, ReLU, dropout, output unit) is below.
 """
 
-from collections.abc import Callable
-from typing import ClassVar
-
 from torch import Tensor, nn
 from torch.nn import functional
 
 
 class CandidateHead(nn.Module):
     """Batch normalisation, ReLU, dropout and one output unit on the sum of a question's part and an answer's."""
-
-    compiled: ClassVar[Callable[..., Tensor | None] | None] = None
-    """a faster forward pass in training, which returns None where it does not apply; set by `candidate_kernels`"""
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__()
@@ -35,9 +29,6 @@ class CandidateHead(nn.Module):
         Returns:
             (candidates,)
         """
-        compiled = self.compiled(shared, own, question, answer) if self.training and self.compiled else None
-        if compiled is not None:
-            return compiled
         hidden = functional.relu(self.norm(shared[question] + (own if answer is None else own[answer])))
         scores: Tensor = self.output(functional.dropout(hidden, self.dropout, self.training)).squeeze(-1)
         return scores

@@ -15,8 +15,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.models.candidate_kernels import in_threads
-from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
+from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores, in_threads
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy

@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_head import CandidateHead
-from hf_vqa_mc.models.candidate_kernels import UNITS, _Blocks, _dropout_mask
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
 from tests.models import plain_mlp
 from tests.models.checkpoints import AUTO_CLASS, REGISTRATION, assert_loaded_in_a_new_process
@@ -40,7 +38,7 @@ def drawn(model, questions=5, choices=4, seed=1):
 
 
 @pytest.mark.parametrize("inputs", SUBSETS)
-@pytest.mark.parametrize("hidden", [64, 100, UNITS + 44])
+@pytest.mark.parametrize("hidden", [64, 100, 300])
 @pytest.mark.parametrize("masked", [False, True])
 def test_equals_the_plain_formulation_in_training_and_evaluation(inputs, hidden, masked):
     model, plain = made(inputs, hidden), made(inputs, hidden)
@@ -66,12 +64,9 @@ def test_a_model_that_sees_less_has_no_weights_for_the_rest():
 
 
 @pytest.mark.parametrize("inputs", SUBSETS)
-@pytest.mark.parametrize("hidden", [64, UNITS + 44])
+@pytest.mark.parametrize("hidden", [64, 300])
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("kernels", [False, True])
-def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, kernels, monkeypatch):
-    if not kernels:
-        monkeypatch.setattr("hf_vqa_mc.models.candidate_kernels._fits_kernels", lambda *_: False)
+def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked):
     model, plain = made(inputs, hidden), made(inputs, hidden)
     given, mask, labels = drawn(model)
     different, row_indices = given.pop("choice_vectors").flatten(0, 1)[:6], indices_for(6)
@@ -129,54 +124,6 @@ def test_indices_out_of_range_are_rejected(rows, row_indices, message):
         model(torch.randn(6, 7))
 
 
-@given(
-    st.integers(0, 2**32),
-    st.sampled_from([0.0, 0.5]),
-    st.integers(4, 40),
-    st.sampled_from([70, UNITS, UNITS + 70]),
-    st.booleans(),
-)
-@settings(deadline=None)
-def test_blocks_of_units_give_the_result_of_torch_with_the_same_dropout_mask(seed, dropout, count, hidden, repeated):
-    torch.manual_seed(seed)
-    head = CandidateHead(hidden, dropout)
-    torch.nn.init.uniform_(head.norm.weight, 0.5, 1.5)
-    torch.nn.init.uniform_(head.norm.bias, -0.5, 0.5)
-    question = torch.randint(3, (count,)).sort().values
-    answer = torch.randint(count, (count,)) if repeated else torch.arange(count)
-    shared, own = torch.randn(3, hidden, requires_grad=True), torch.randn(count, hidden, requires_grad=True)
-    random_seed = int(torch.randint(2**62, ()))
-    # where all candidates are nearly alike, normalising leaves few of float32's digits, in torch as here
-    assume((shared[question] + own[answer]).std(0).min() > 0.1)
-    inputs = (shared, own, question, answer, head.norm.weight, head.norm.bias, head.output.weight[0])
-    found, mean, variance = _Blocks.apply(head.norm.eps, random_seed if dropout else None, *inputs)
-    d_scores = torch.randn(count)
-    parameters = [shared, own, head.norm.weight, head.norm.bias, head.output.weight]
-    gradients = torch.autograd.grad((found * d_scores).sum(), parameters)
-
-    kept = (
-        torch.from_numpy(_dropout_mask(count, hidden, random_seed)) / dropout if dropout else torch.ones(count, hidden)
-    )
-
-    exactly = [tensor.detach().double().requires_grad_() for tensor in parameters]
-    total = exactly[0][question] + exactly[1][answer]
-    normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, exactly[2], exactly[3], True))
-    expected = (normal * kept) @ exactly[4][0]
-    torch.testing.assert_close(found.double(), expected, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(mean.double(), total.mean(0), atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(variance.double(), total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
-    for ours, truth in zip(gradients, torch.autograd.grad((expected * d_scores).sum(), exactly), strict=True):
-        assert (ours - truth).abs().max() <= 1e-5 * max(1.0, truth.abs().max().item())
-
-
-def test_dropout_masks_are_balanced_independent_and_depend_on_the_seed():
-    mask = _dropout_mask(400, 1000, 7).astype(float)
-    assert abs(mask.mean() - 0.5) < 0.004
-    assert np.abs(np.corrcoef(mask[:, :50].T) - np.eye(50)).max() < 0.25
-    assert not np.array_equal(mask, _dropout_mask(400, 1000, 8))
-    assert np.array_equal(mask, _dropout_mask(400, 1000, 7))
-
-
 def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
     model = made(hidden=2048, dropout=0.5).train()
     given, _, _ = drawn(model)
@@ -212,7 +159,7 @@ def test_bfloat16_comes_near_float32():
 
 def test_a_single_candidate_cannot_be_normalised():
     model = made(("answer",)).train()
-    with pytest.raises(ValueError, match="batch normalisation needs at least two candidates, found 1"):
+    with pytest.raises(ValueError, match="more than 1 value per channel"):
         model(choice_vectors=torch.randn(1, 1, 7))
 
 
