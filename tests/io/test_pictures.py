@@ -12,7 +12,7 @@ from PIL import Image
 
 import hf_vqa_mc
 from hf_vqa_mc.io import pictures
-from hf_vqa_mc.io.pictures import BrokenImage, HugeImage, UnknownFormat, is_picture, opened_picture, read_picture
+from hf_vqa_mc.io.pictures import BrokenImage, HugeImage, UnknownFormat, is_picture, opened_picture
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 99 99\n%%EndComments\nshowpage\n%%EOF\n"
 
@@ -68,16 +68,6 @@ def test_of_several_frames_the_first_is_decoded():
         content = written(frames[0], form, save_all=True, append_images=frames[1:])
         with opened_picture(content) as image:
             assert image.convert("RGB").getpixel((4, 4))[0] > 200
-
-
-def test_only_regular_files_within_a_limit_are_read(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "pipe.png")
-    with pytest.raises(OSError, match="not a regular file"):
-        read_picture(tmp_path / "pipe.png")
-    (tmp_path / "large.png").write_bytes(bytes(100))
-    monkeypatch.setattr(pictures, "MOST_BYTES", 99)
-    with pytest.raises(OSError, match="larger than 99 bytes"):
-        read_picture(tmp_path / "large.png")
 
 
 def test_warnings_are_hidden_in_threads_and_come_back_afterwards():
