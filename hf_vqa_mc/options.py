@@ -228,7 +228,7 @@ class ExecutorOptions:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        super().__post_init__()  # type: ignore[misc]
+        check_options(self)
         if self.address is not None and self.executor != "ray":
             raise InputError("--address is used only with --executor ray; add it")
 

@@ -94,7 +94,8 @@ class BuildSettings(ExecutorOptions, DecoySettings):
 
     def __post_init__(self) -> None:
         """Convert and validate."""
-        super().__post_init__()
+        ExecutorOptions.__post_init__(self)
+        DecoySettings.__post_init__(self)
         if self.embed_images and self.images is None:
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
         if self.work is not None and self.largest_part is None:
