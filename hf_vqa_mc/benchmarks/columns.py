@@ -172,7 +172,7 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
 
 
 def question_ids(
-    table: pa.Table, location: str, rows: NDArray[np.integer]
+    table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
 ) -> tuple[pa.Array, str | None, tuple[str, ...]]:
     """The question ids: the first column of unique ones, else the first column of ids, else row numbers.
 
@@ -180,14 +180,19 @@ def question_ids(
 
     Args:
         table: some rows of a split.
+        options: may name the column.
         location: of the split, for messages.
         rows: number of each row in the split, for messages.
 
     Returns:
         (rows,) unique ids as text; their column, if there is one; a sentence if a column of ids has others.
+
+    Raises:
+        InputError: the column named by the user has an id twice, or is empty in a row.
     """
     problem, numbered = "", None
-    for name in named(table.column_names, QUESTION_ID):
+    given = options.columns.get("question_id")
+    for name in [given] if given else named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
             ids = as_text(table[name])
@@ -196,6 +201,10 @@ def question_ids(
                 return ids, name, (used,) if problem else ()
             problem = problem or f"{location}: column {name} {why}"
             numbered = numbered or (name, _numbered(ids, rows))
+        elif given:
+            problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
+    if given:
+        raise InputError(f"{problem}; make the ids unique")
     if numbered and len(numbered[1].unique()) == len(rows):
         return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
     return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
@@ -233,7 +242,9 @@ def repeats(ids: pa.Array) -> NDArray[np.int64]:
 def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]) -> str | None:
     """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
     names = [name for name in named(table.column_names, QUESTION_TYPE) if name not in other]
-    return options.question_type or next((name for name in names if is_text(table.schema.field(name).type)), None)
+    return options.columns.get("question_type") or next(
+        (name for name in names if is_text(table.schema.field(name).type)), None
+    )
 
 
 def human_answers(table: pa.Table) -> pa.Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
 """Remedy if columns are not recognised, for messages."""
+OTHER_COLUMNS = ("question_type", "image_id", "question_id")
+"""Names in ``columns``."""
 
 
 @settings
@@ -49,13 +51,26 @@ class BenchmarkOptions:
         panel=COLUMNS,
     )
     label: str | None = option("Column of the correct choice: index, letter or text.", default=None, panel=COLUMNS)
+    label_from: int | None = option(
+        "Index of the first choice in integer labels: 0 or 1.",
+        default=None,
+        check=("0 or 1, the first choice's number", lambda value: value in (0, 1)),
+        panel=COLUMNS,
+    )
     image: str | None = option("Column of the image: image data, base64 text or path.", default=None, panel=COLUMNS)
-    question_type: str | None = option(
-        "Column of the question type or category.", default=None, flag="--type", panel=COLUMNS
+    columns: Mapping[str, str] = option(
+        "Other columns: question_type=COLUMN, image_id=COLUMN (the same for rows with the same image), "
+        "question_id=COLUMN (unique).",
+        factory=dict,
+        separator=",",
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name in self.columns:
+            if name not in OTHER_COLUMNS:
+                raise unknown_name("name in --columns", name, OTHER_COLUMNS)
 
     def read(self, progress: Progress) -> "Benchmark":
         """Read the benchmark.
@@ -91,7 +106,7 @@ class BenchmarkOptions:
 
     def check_columns(self, names: Sequence[str], location: str) -> None:
         """Raise InputError unless all columns named by the user are among ``names``."""
-        singles = (self.question, self.label, self.image, self.question_type)
+        singles = (self.question, self.label, self.image, *self.columns.values())
         for name in (*(self.choices or ()), *filter(None, singles)):
             if name not in names:
                 raise unknown_name(f"column of {location}", name, names)

@@ -203,7 +203,7 @@ def _split(
         if questions is None:
             question = question_column(table, options, location)
             questions = as_text(table[question])
-        ids, question_id, notes = question_ids(table, location, kept if numbers is None else numbers[kept])
+        ids, question_id, notes = question_ids(table, options, location, kept if numbers is None else numbers[kept])
         question_type = type_column(table, options, layout.columns)
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {

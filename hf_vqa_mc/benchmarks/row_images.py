@@ -114,7 +114,7 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         for some in (names, paths)
         if some
     }
-    id_column = _id_column(table)
+    id_column = _id_column(table, columns)
     if id_column is None and not cells:
         return None
     present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
@@ -151,12 +151,15 @@ def _may_hold(kind: pa.DataType) -> bool:
     return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
 
 
-def _id_column(table: pa.Table) -> str | None:
+def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
     """The column of image ids, or None."""
-    for name in named(table.column_names, IMAGE_ID):
+    given = columns.columns.get("image_id")
+    for name in [given] if given else named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
             return name
+        if given:
+            raise InputError(f"--columns image_id={name}: holds {kind}, expected text or integers")
     return None
 
 

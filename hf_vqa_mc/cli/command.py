@@ -149,7 +149,7 @@ def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:
     for pair in given:
         name, equals, text = pair.partition("=")
         try:
-            value = yaml.safe_load(text)
+            value = text if get_args(inner_type(one))[1] is str else yaml.safe_load(text)
         except yaml.YAMLError:
             equals = ""
         if not equals or not name:

@@ -55,7 +55,9 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
         value = getattr(settings, one.name)
         if value is True:
             parts.append(flag_of(one))
-        elif value is not None and value is not False and spec_of(one).cli:
+        elif value is not None and value is not False and value != {} and spec_of(one).cli:
+            if isinstance(value, dict):
+                value = tuple(f"{name_of}={column}" for name_of, column in value.items())
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             flags = [flag_of(one)] if one.kw_only else []
             parts += [*flags, name(text) if one.name in ("dataset", "images") else text]

@@ -1,4 +1,4 @@
-"""Integer labels start from 0 or 1 according to rows or column name; otherwise they are ambiguous."""
+"""Integer labels start from 0 or 1 according to rows, column name or user; otherwise they are ambiguous."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +30,7 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
         read(tmp_path, UNTOLD)
     assert str(error.value).endswith(
         "rows.parquet: label: labels are 1 to 3 of 4 choices, which may start from 0 or 1; "
-        "write letters instead, or name the column answer_index if they start from 0"
+        "choose with --label-from 0 (or 1)"
     )
     with pytest.raises(InputError, match="labels are 1 of 2 choices"):
         read(tmp_path, [1] * 20, choices=["x", "y"])
@@ -44,6 +44,8 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
 @pytest.mark.parametrize("column", ["correct_choice_idx", "answer_idx", "answerIndex", "gold_index"])
 def test_an_index_counts_from_0_by_its_name(column, tmp_path):
     assert labels_of(tmp_path, UNTOLD, column) == UNTOLD
+    one = [label - 1 for label in UNTOLD]
+    assert labels_of(tmp_path, UNTOLD, column, columns={"label_from": 1}) == one
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -65,12 +67,36 @@ def test_another_label_column_decides(first, tmp_path):
     assert written["answer"].to_pylist() == ["new"] * 20
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_user_overrides_detection(first, tmp_path):
+    columns = {"label_from": first}
+    assert labels_of(tmp_path, UNTOLD, columns=columns) == [label - first for label in UNTOLD]
+    names = ["3", "2", "1", "0"]  # texts of choices that the labels could name as well
+    assert labels_of(tmp_path, UNTOLD, choices=names, columns=columns) == [label - first for label in UNTOLD]
+    against = [0, 1] if first else [3, 4]
+    with pytest.raises(InputError, match=f"row {1 - first}: label is {3 * (1 - first) + 1 - first}|row 0: label is 0"):
+        read(tmp_path, against, columns=columns)
+
+
+def test_a_number_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="--label-from 2: expected 0 or 1"):
+        read_benchmark("a.parquet", label_from=2)
+    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, not integers; remove it"):
+        read(tmp_path, ["A", "B"], columns={"label_from": 1})
+    distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
+    pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="correct_answer holds texts, not integers"):
+        read_benchmark(str(tmp_path / "a.parquet"), label_from=0)
+
+
 def test_numbers_that_are_no_indices_are_not_taken_for_right_answers(tmp_path):
     columns = {"choices": ["choices"], "label": "label"}
     with pytest.raises(InputError, match="which may start from 0 or 1"):
         read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
     with pytest.raises(InputError, match="row 1: label is '7', expected the index of a choice, from 0"):
         read(tmp_path, ["0", "7"], columns=columns)
+    with pytest.raises(InputError, match="row 1: label is '4', expected the index of a choice, from 0"):
+        read(tmp_path, ["3", "4"], columns={"choices": ["choices"], "label": "label", "label_from": 0})
     numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
     pq.write_table(pa.table(numbers), tmp_path / "a.parquet")
     assert not read_benchmark(str(tmp_path / "a.parquet")).test.ordered
@@ -97,6 +123,7 @@ def test_no_label_is_read_one_off_in_20_rows_or_more(tmp_path, zero_based, first
     else:
         sure = len(zero_based) >= 20 or {0, 4} & set(labels)
         assert found == (zero_based if sure else labels)
+    assert labels_of(tmp_path, labels, columns={"label_from": first}) == zero_based
 
 
 def test_how_the_columns_were_read_is_described(tmp_path):
@@ -104,13 +131,14 @@ def test_how_the_columns_were_read_is_described(tmp_path):
     more = {"bild": [b"1", b"2"], "thema": ["t", "t"], "nr": [7, 8], "foto": ["p", "q"]}
     pq.write_table(pa.table({**rows, **more}), tmp_path / "a.parquet")
     alts = tuple(f"alt{n}" for n in range(1, 5))
-    columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "question_type": "thema"}
+    columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "label_from": 1}
+    columns["columns"] = {"question_type": "thema"}
     read_as = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
     assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, type=thema"
-    pq.write_table(pa.table({**rows, **more, "qid": [7, 8], "img_id": ["p", "q"]}), tmp_path / "a.parquet")
+    columns["columns"] |= {"image_id": "foto", "question_id": "nr"}
     assert (
         read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as
-        == f"{read_as}, image_id=img_id, question_id=qid, type=thema"
+        == f"{read_as}, image_id=foto, question_id=nr, type=thema"
     )
     pq.write_table(
         pa.table({"question": ["a"], "distractor1": ["up"], "distractor2": ["on"], "answer": ["in"]}),

@@ -79,7 +79,7 @@ def test_rows_that_cannot_be_read_do_not_hide_others():
 
 
 def test_a_label_below_the_first_number_is_invalid():
-    frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1))
+    frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1), label_from=1)
     found = frame.to_pandas()
     assert found.loc[found["check"].isin(["invalid_label", "missing_target"]), "row"].tolist() == [3]
 

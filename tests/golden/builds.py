@@ -27,7 +27,7 @@ TRAIN, TEST = 600, 200
 PLAIN = ("iou", "qou", "iou_qou", "random_uniform", "random_frequency")
 PUBLISHED = ("orig", "all", "orig_random_uniform", "orig_random_frequency")
 CLOSED = ("sets", "sets_same_question", "sets_same_image", "sets_similar_question", "sets_grid", "sets_latin")
-OTHER_OPTIONS = {"wup_boundary": "accept", "decoys_from": "split", "combine": "paper", "ties": "position", "seed": 1}
+OTHER_OPTIONS = {"wup_boundary": "accept", "decoys_from": "split", "combine": "paper", "seed": 1}
 
 
 def word_vectors(folder: Path, *sources: Path) -> str:

@@ -162,7 +162,6 @@ CHOICE_FORMS: dict[str, Columns] = {
     "conversations with images and ids": {
         "id": list("abcd"), "image": [f"coco/{name}.jpg" for name in "xxyz"],
         "conversations": llava(LETTERS, "<image>\n{}\nChoices:\n{}")},
-    "conversations as JSON text": {"conversations": list(map(json.dumps, llava(LETTERS)))},
     "conversations with an open question among them": {
         "conversations": [*llava(LETTERS), conversation("Why?", "Because.")]},
     "target and distractor1 to distractor3 (SciQ)": {
@@ -322,7 +321,6 @@ NAMED_COLUMNS: dict[str, tuple[Columns, dict[str, Any]]] = {
     "label of unknown name": ({**LIST, "key": LABELS}, {"label": "key"}),
     "target and decoys": (
         {"question": QUESTIONS, "gut": TARGETS, "schlecht": DECOYS}, {"label": "gut", "choices": ("schlecht",)}),
-    "the first rows": (LABELLED, {"limit": 2}),
     "an unknown column": (LABELLED, {"question": "frag"}),
 }  # fmt: skip
 

@@ -6,13 +6,19 @@ from typing import Any
 import hf_vqa_mc as vm
 
 
+def _spelled(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the reader as it takes them now."""
+    others = {name: options[name] for name in ("question_type", "image_id", "question_id") if name in options}
+    return {name: value for name, value in options.items() if name not in others} | {"columns": others}
+
+
 def read(source: object, **options: Any) -> dict[str, Any]:
     """A benchmark as the reader sees it: the evaluated split, and of each split's rows
 
     question_id, image_id, cluster (equal numbers for rows that are no independent samples), question, choices, label,
     question_type, answers and choice_kinds.
     """
-    benchmark = vm.read_benchmark(source, **options)
+    benchmark = vm.read_benchmark(source, **_spelled(options))
     splits = {}
     for name, split in benchmark.splits.items():
         rows = split.rows.to_pylist()
@@ -27,7 +33,7 @@ def read(source: object, **options: Any) -> dict[str, Any]:
 
 def image_bytes(source: object, **options: Any) -> list[bytes | None]:
     """The image file of each row of the evaluated split."""
-    split = vm.read_benchmark(source, **options).test
+    split = vm.read_benchmark(source, **_spelled(options)).test
     return [split.images.read(row) if split.images else None for row in range(split.rows.num_rows)]
 
 

@@ -74,7 +74,7 @@ class ChoicesAndLabel(Layout):
         failures: list[InputError] = []
         for name in names:
             try:
-                fitting.append(readings(tables, split, name, cells, location))
+                fitting.append(readings(tables, split, name, cells, options.label_from, location))
             except InputError as error:
                 failures.append(error)
         if not fitting:
@@ -82,6 +82,11 @@ class ChoicesAndLabel(Layout):
         found = decided(fitting, tables, cells, location)
         check_agreement(found, f"{location}: {names}", "choose one with --label")
         first, *more = found
+        if options.label_from is not None and all(one.form.first is None for one in found):
+            raise InputError(
+                f"--label-from {options.label_from}: in {location}, {first.label} holds {first.form.short}, not "
+                "integers; remove it"
+            )
         return cls(form, first.label, first.form, tuple((one.label, one.form) for one in more))
 
     def questions(self, table: pa.Table, location: str) -> pa.Array | None:

@@ -20,6 +20,7 @@ from hf_vqa_mc.benchmarks.layouts.label_forms import (
     by_index,
     hidden,
     integers,
+    integers_only,
 )
 from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, HiddenLabels, Tables
 from hf_vqa_mc.benchmarks.options import OPTIONS
@@ -79,7 +80,9 @@ def checked_labels(
     return found
 
 
-def readings(tables: Tables, split: str, name: str, cells: Cells, location: str) -> list[Reading]:
+def readings(
+    tables: Tables, split: str, name: str, cells: Cells, label_from: int | None, location: str
+) -> list[Reading]:
     """Interpretations of a split's label column; forms that fit all rows must agree on every row.
 
     Args:
@@ -87,6 +90,7 @@ def readings(tables: Tables, split: str, name: str, cells: Cells, location: str)
         split: the one that must be readable.
         name: the column.
         cells: choices of the splits with such columns.
+        label_from: index of the first choice, if given.
         location: for messages.
 
     Returns:
@@ -97,9 +101,12 @@ def readings(tables: Tables, split: str, name: str, cells: Cells, location: str)
     """
     table, choices = tables[split], cells[split]
     column, valid = as_text(table[name]), choices.counts > 0
-    first = first_index(name, known_labels(tables, name, cells), cells, tables)
+    first = (
+        label_from if label_from is not None else first_index(name, known_labels(tables, name, cells), cells, tables)
+    )
     forms: list[LabelForm] = [by_index(number) for number in ((0, 1) if first is None else (first,))]
-    forms += [BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT]
+    if label_from is None or not integers_only(column):
+        forms += [BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT]
     found = [Reading(name, form, choices.labels(form.read(column, choices))) for form in forms]
     fitting = [one for one in found if valid.any() and (one.labels[valid] != UNKNOWN).all()]
     if not fitting:
@@ -134,7 +141,7 @@ def decided(fitting: Sequence[list[Reading]], tables: Tables, cells: Cells, loca
         if len(numbers) >= ENOUGH:
             raise AmbiguousLabels(
                 f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may start from "
-                "0 or 1; write letters instead, or name the column answer_index if they start from 0"
+                "0 or 1; choose with --label-from 0 (or 1)"
             )
     return [found[0] for found in fitting]
 

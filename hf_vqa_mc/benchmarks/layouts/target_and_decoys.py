@@ -40,6 +40,11 @@ class TargetAndDecoys(Layout):
         for form in forms_of(table, options, DECOYS, decoy_columns):
             for target in targets:
                 if target not in form.columns and _are_disjoint(table, form, target):
+                    if options.label_from is not None:
+                        raise InputError(
+                            f"--label-from {options.label_from}: in {location}, {target} holds texts, not integers; "
+                            "remove it"
+                        )
                     return cls(target, form)
         return None
 

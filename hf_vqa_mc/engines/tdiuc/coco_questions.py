@@ -14,6 +14,7 @@ from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, CocoObject, r
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Made
 from hf_vqa_mc.engines.tdiuc.settings import (
     HORIZONTAL_THRESHOLD,
+    MIN_AREA,
     OVERLAP_THRESHOLD,
     VERTICAL_THRESHOLD,
     TdiucSettings,
@@ -92,8 +93,8 @@ def ask_coco(image: CocoImage, mentioned: frozenset[str], settings: TdiucSetting
 def ask_presence(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
     """Add questions about the presence of each category with a large enough object, and of as many absent ones."""
     rng = SeededRng(settings.seed, "tdiuc", PRESENCE, str(image.image_id))
-    large = sorted({one.name for one in image.instances if one.area >= settings.min_area})
-    made.leave_out(PRESENCE, f"all smaller than {settings.min_area:g} pixels", len(image.present) - len(large))
+    large = sorted({one.name for one in image.instances if one.area >= MIN_AREA})
+    made.leave_out(PRESENCE, f"all smaller than {MIN_AREA} pixels", len(image.present) - len(large))
     of_no = _negatives(large, image.present, absent_objects(image, mentioned), rng)
     made.leave_out(PRESENCE, "no absent object left to ask about", len(large) - len(of_no))
     for names, answer in ((large, YES), (of_no, NO)):
@@ -138,13 +139,13 @@ def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     """Ask for the number of objects of a category, if all are large enough and none is part of a crowd."""
     rng = SeededRng(settings.seed, "tdiuc", COUNTING, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
-    small = {one.name for one in image.instances if one.area < settings.min_area}
+    small = {one.name for one in image.instances if one.area < MIN_AREA}
     crowds = {one.name for one in image.instances if one.crowd}
     for name in sorted(counts):
         if name in crowds:
             made.leave_out(COUNTING, "a crowd among them")
         elif name in small:
-            made.leave_out(COUNTING, f"some smaller than {settings.min_area:g} pixels")
+            made.leave_out(COUNTING, f"some smaller than {MIN_AREA} pixels")
         elif counts[name] > len(COUNTABLE):
             made.leave_out(COUNTING, f"more than {len(COUNTABLE)}")
         elif related(name) & (image.present - {name}):
@@ -170,8 +171,8 @@ def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
             made.leave_out(SUBORDINATE, f"{present[0]} is not called {nouns[0]}")
         elif image.present & SCENES.confusable.get(group, frozenset()):
             made.leave_out(SUBORDINATE, "a likeness of its kind next to it")
-        elif not any(one.name == present[0] and one.area >= settings.min_area for one in image.instances):
-            made.leave_out(SUBORDINATE, f"all smaller than {settings.min_area:g} pixels")
+        elif not any(one.name == present[0] and one.area >= MIN_AREA for one in image.instances):
+            made.leave_out(SUBORDINATE, f"all smaller than {MIN_AREA} pixels")
         else:
             single = sum(one.name == present[0] for one in image.instances) == 1
             template = rng.pick(TEMPLATES.kinds_of_one if single else TEMPLATES.kinds)
@@ -232,7 +233,7 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
     rng = SeededRng(settings.seed, "tdiuc", POSITION, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
     for one in image.instances:
-        if counts[one.name] > 1 or one.crowd or one.area < settings.min_area:
+        if counts[one.name] > 1 or one.crowd or one.area < MIN_AREA:
             made.leave_out(POSITION, "not the only one of its kind, or too small", len(SIDES))
             continue
         for side in SIDES:
@@ -243,7 +244,7 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
                 made.leave_out(POSITION, "nothing next to it")
             elif len(near) > 1 or near[0].crowd:
                 made.leave_out(POSITION, "several objects next to it")
-            elif near[0].area < settings.min_area or not _is_next_to(near[0], one, side, image):
+            elif near[0].area < MIN_AREA or not _is_next_to(near[0], one, side, image):
                 made.leave_out(POSITION, "the object next to it is too small or too far")
             else:
                 question = template.format(side=side, object=COCO_OBJECTS[one.name].wording)

@@ -25,7 +25,7 @@ from hf_vqa_mc.engines.tdiuc.imported import import_genome, import_vqa, read_ann
 from hf_vqa_mc.engines.tdiuc.objects import objects_named
 from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions, settled, without_duplicates
 from hf_vqa_mc.engines.tdiuc.question import DOES_NOT_APPLY, NO, ORIGINS, SPLITS, Images, Made, Question
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside
@@ -88,7 +88,7 @@ def generate(
     absent = _ask_of_coco(coco, mentioned, settings, made, progress)
     questions = without_duplicates(made.questions, made.left_out)
     made.questions.clear()
-    questions = settled(questions, settings.min_answers, images, settings.seed, made.left_out)
+    questions = settled(questions, images, settings.seed, made.left_out)
     questions = _with_absurd(questions, absent, settings, made.left_out, progress)
     if not questions:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
@@ -157,8 +157,8 @@ def _with_absurd(
         left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)
         if number % 1000 == 0 or number == len(absent):
             progress("absurd questions", number, len(absent))
-    if len(absurd) < settings.min_answers:
-        left_out[f"{ABSURD}: its answer occurs fewer than {settings.min_answers} times"] += len(absurd)
+    if len(absurd) < MIN_ANSWERS:
+        left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
         absurd = []
     return sorted(questions + absurd, key=lambda one: one.image_id)
 

@@ -13,6 +13,7 @@ from itertools import accumulate, chain
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.objects import objects_asked_of, related
 from hf_vqa_mc.engines.tdiuc.question import NO, ORIGINS, YES, Images, Question
+from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE
 
 
@@ -44,9 +45,7 @@ def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) ->
     return [one for at, one in enumerate(kept) if at not in ambiguous]
 
 
-def settled(
-    questions: list[Question], min_answers: int, images: Images, seed: int, left_out: Counter[str]
-) -> list[Question]:
+def settled(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
     """Drop questions until every answer occurs often enough and object presence is exactly half yes in each split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
@@ -55,10 +54,10 @@ def settled(
     questions = _without_mode(questions, seed, left_out)
     while True:
         counts = Counter(one.answer for one in questions)
-        often = [one for one in questions if counts[one.answer] >= min_answers]
+        often = [one for one in questions if counts[one.answer] >= MIN_ANSWERS]
         for one in questions:
-            if counts[one.answer] < min_answers:
-                left_out[f"{one.question_type}: its answer occurs fewer than {min_answers} times"] += 1
+            if counts[one.answer] < MIN_ANSWERS:
+                left_out[f"{one.question_type}: its answer occurs fewer than {MIN_ANSWERS} times"] += 1
         balanced = _balanced(often, images, seed, left_out)
         if len(balanced) == len(questions):
             return balanced

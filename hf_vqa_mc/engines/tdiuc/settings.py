@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, Check, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, SEED, Check, check_options, option, settings
 
 VERTICAL_THRESHOLD = 0.1
 """Left of: maximum vertical distance, as a fraction of the image height; ours, the paper says "a small threshold"."""
@@ -15,7 +15,10 @@ DUPLICATE_OVERLAP = 0.5
 """Minimum intersection over union of two Visual Genome boxes that may be one object; ours."""
 AGREEMENT = 5
 """Minimum number of annotators who agree on an imported answer ("Importing Questions")."""
-_AREA: Check = ("pixels, 0 or more", lambda value: 0 <= value < float("inf"))
+MIN_AREA = 2000
+"""Minimum area in pixels of an object in a question ("Generating Questions")."""
+MIN_ANSWERS = 2
+"""Minimum number of questions per answer; rarer answers are dropped ("Post Processing")."""
 _COUNT: Check = ("0 or more", lambda value: value >= 0)
 
 
@@ -52,18 +55,7 @@ class TdiucSettings:
     """Options of the generation (Kafle and Kanan 2017)."""
 
     # "Generating Questions"
-    min_area: float = option(
-        "Minimum area in pixels of an object in a question.", default=2000.0, check=_AREA, panel=ADVANCED
-    )
-    # "Generating Questions"
     absurd: int = option("Absurd questions per image.", default=3, check=_COUNT, panel=ADVANCED)
-    # "Post Processing"
-    min_answers: int = option(
-        "Minimum number of questions per answer; rarer answers are dropped.",
-        default=2,
-        check=AT_LEAST_ONE,
-        panel=ADVANCED,
-    )
     seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,14 @@ from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import draw_images
 from tests.engines.tdiuc import made_annotations as made
 
-SETTINGS = TdiucSettings(min_answers=1)
+SETTINGS = TdiucSettings()
+
+
+@pytest.fixture(autouse=True)
+def _rare_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made-up files are too few for two questions of each answer."""
+    for module in ("generate", "post_processing"):
+        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
 
 
 def image_files(folder: Path) -> dict[int, set[str]]:

@@ -158,12 +158,17 @@ def test_the_checker_detects_an_engine_that(
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
-    [({"min_area": 0}, "ambiguous"), ({"min_answers": 1}, "occurs once")],
+    [
+        (((coco_questions, "MIN_AREA", 0),), "ambiguous"),
+        (((post_processing, "MIN_ANSWERS", 1), (engine, "MIN_ANSWERS", 1)), "occurs once"),
+    ],
 )
 def test_other_thresholds_make_other_questions(
-    changed: dict[str, Any], expected: str, inputs: TdiucInputs, tmp_path: Path
+    changed: tuple[Any, ...], expected: str, inputs: TdiucInputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generate(inputs, tmp_path / "out", TdiucSettings(**changed))
+    for one in changed:
+        monkeypatch.setattr(*one)
+    generate(inputs, tmp_path / "out")
     assert any(expected in one for one in judged(tmp_path / "out", inputs))
 
 
@@ -188,8 +193,9 @@ def test_whatever_is_annotated_the_questions_are_right(
         for one in content["annotations"]:
             one["id"] += 100 * number
         files.append(made.write(folder / f"{number}.json", content))
-    generated = TdiucSettings(seed=seed, min_area=0)
-    figures = generate(TdiucInputs(coco=files), folder / "out", generated)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coco_questions, "MIN_AREA", 0)
+        figures = generate(TdiucInputs(coco=files), folder / "out", TdiucSettings(seed=seed))
     assert faults(folder / "out", files, min_area=0) == []
     assert figures["questions"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs
 from hf_vqa_mc.errors import InputError
 from tests.engines.tdiuc import made_annotations as made
 
@@ -112,7 +112,9 @@ def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) 
         generate(TdiucInputs(visual_genome=tmp_path / "genome"), tmp_path / "out")
 
 
-def test_gray_has_one_spelling_whoever_answers(tmp_path: Path) -> None:
+def test_gray_has_one_spelling_whoever_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("generate", "post_processing"):
+        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
     folder = made.write_genome(tmp_path / "genome", 9)
     spelled = ["Grey.", "gray", "grey", "Gray"]
     rows = [
@@ -124,7 +126,7 @@ def test_gray_has_one_spelling_whoever_answers(tmp_path: Path) -> None:
     for subset in ("train2014", "val2014"):
         path = vqa / f"mscoco_{subset}_annotations.json"
         path.write_text(path.read_text().replace('"brown"', '"grey"').replace('"green"', '"gray"'))
-    generate(TdiucInputs(visual_genome=folder, vqa=vqa), tmp_path / "out", TdiucSettings(min_answers=1))
+    generate(TdiucInputs(visual_genome=folder, vqa=vqa), tmp_path / "out")
     answers = {
         one["answers"][0]["answer"]: one["ans_source"]
         for subset in ("train2014", "val2014")

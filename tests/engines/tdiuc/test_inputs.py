@@ -79,7 +79,9 @@ def test_a_small_cat_makes_the_kind_of_animal_doubtful(tmp_path: Path) -> None:
     assert answers(of_image(tmp_path, ("dog", LARGE), ("cat", SMALL)), "object_recognition") == []
 
 
-def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path) -> None:
+def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("generate", "post_processing"):
+        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
     content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
     path = made.write(tmp_path / "one.json", content)
     coco = CocoAnnotations(Images(0))
@@ -89,7 +91,7 @@ def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path) -> None:
     assert {"bear", "teddy bear"}.isdisjoint(absent)
     assert "horse" in absent
     for seed in range(5):
-        generate(TdiucInputs(coco=[path]), tmp_path / "out", TdiucSettings(seed=seed, min_answers=1))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out", TdiucSettings(seed=seed))
         assert not any(
             " bear" in question.replace("teddy bear", "") for question, _, _ in questions_in(tmp_path / "out")
         )
