@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import check_unpacked
-from hf_vqa_mc.sources.files import PublishedFile, RemoteFile, check_members, member_names, members_named
+from hf_vqa_mc.sources.files import PublishedFile, RemoteFile, member_names, members_named
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig
@@ -45,9 +45,7 @@ class Downloads:
         path = self._paths[remote]
         if not zipfile.is_zipfile(path):
             return PublishedFile(name, path)
-        members = member_names(path)
-        check_members(path, members)
-        found = members_named(members, name)
+        found = members_named(member_names(path), name)
         if len(found) != 1:
             raise InputError(f"{path} ({remote.name}): expected one {name} in it, found {len(found)}")
         return PublishedFile(name, path, found[0])

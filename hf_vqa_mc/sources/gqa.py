@@ -68,11 +68,6 @@ def _counted(table: pa.Table) -> pa.Table:
     return pa.table({name: pc.fill_null(column, "") for name, column in columns.items()})
 
 
-def _images(table: pa.Table) -> pa.Table:
-    names = pc.binary_join_element_wise(table["image_id"], ".jpg", "")
-    return pa.table({"image_id": table["image_id"], "image_file": names})
-
-
 def statistics(counts: Counts) -> dict[str, Any]:
     """Questions per type, answers, and the entropy of answers: overall, per type, and per global group.
 
@@ -130,7 +125,9 @@ def _config(kind: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of Op
         counted=_counted,
         together=TOGETHER,
         statistics=statistics,
-        images=_images,
+        images=lambda table: pa.table(
+            [table["image_id"], pc.binary_join_element_wise(table["image_id"], ".jpg", "")], ["image_id", "image_file"]
+        ),
         scored_as="gqa",
         **about,
     )

@@ -1,17 +1,16 @@
 """GQA's question records as columns, without loss."""
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
-from hf_vqa_mc.io.records import Records, check_texts
+from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.scoring.gqa_types import SEMANTIC_TYPES, STRUCTURAL_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.table import lists_of
@@ -93,7 +92,8 @@ def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]
     """Iterate over the ids and records of a file, in batches; raises InputError if it is not an object of records."""
     for items in object_items(file):
         ids = [question_id for question_id, _ in items]
-        yield ids, Records([record for _, record in items], partial(_location, file.location, ids))
+        location = partial(lambda ids, at: f"{file.location}, question {ids[at]!r}", ids)
+        yield ids, Records([record for _, record in items], location)
 
 
 def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa.Table:
@@ -153,8 +153,6 @@ def _annotations(records: Records) -> pa.Array:
         links = records.inner(name).rows
         spans = [span for link in links for span in link]
         objects = [value for link in links for value in link.values()]
-        for texts in (spans, objects):
-            check_texts(texts, _owner(records, name, links))
         both = [pa.array(spans, pa.string()), pa.array(objects, pa.string())]
         columns.append(lists_of(links, pa.StructArray.from_arrays(both, fields=list(_LINKS.value_type))))
     return _struct("annotations", columns)
@@ -162,24 +160,11 @@ def _annotations(records: Records) -> pa.Array:
 
 def _ids(records: Records, field: str) -> pa.Array:
     lists = records.lists(field)
-    flat = list(chain.from_iterable(lists))
-    check_texts(flat, _owner(records, field, lists))
-    return lists_of(lists, pa.array(flat, pa.string()))
-
-
-def _owner(records: Records, field: str, lists: Sequence[Sized]) -> Callable[[int], str]:
-    """The location of a value of one of the lists, by its position among the values of all."""
-    return lambda position: (
-        f"{records.location(bisect_right(list(accumulate(map(len, lists))), position))}, field {field!r}"
-    )
+    return lists_of(lists, pa.array(list(chain.from_iterable(lists)), pa.string()))
 
 
 def _struct(name: str, columns: list[pa.Array]) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=list(SCHEMA.field(name).type))
-
-
-def _location(file: str, ids: list[str], position: int) -> str:
-    return f"{file}, question {ids[position]!r}"
 
 
 def _parts(files: Files, stem: str) -> list[PublishedFile]:

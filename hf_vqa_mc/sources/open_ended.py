@@ -18,7 +18,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, warn_about_counts
-from hf_vqa_mc.sources.table import regrouped
+from hf_vqa_mc.sources.table import plain_errors, regrouped
 
 MOST_FREQUENT = 20
 """Number of most frequent answers that are listed."""
@@ -63,10 +63,11 @@ class Reading:
         Raises:
             InputError: a file is malformed.
         """
-        for table in regrouped(self.config.read(self._files, split, self._left_out)):
-            count(self._counts, self.config.counted(table))
-            self.rows[split] += table.num_rows
-            yield table
+        with plain_errors(f"{self.config.name}, {split}"):
+            for table in regrouped(self.config.read(self._files, split, self._left_out)):
+                count(self._counts, self.config.counted(table))
+                self.rows[split] += table.num_rows
+                yield table
 
     def statistics(self) -> dict[str, Any]:
         """Counts and statistics of all splits for JSON, after all were read.

@@ -24,7 +24,8 @@ def stream(files: Files) -> Stream:
     Raises:
         InputError: there is no Parquet file, or one cannot be used; names file, column and row.
     """
-    paths = _paths(files.path) if isinstance(files, Folder) else []
+    found = files.path.rglob("*.parquet") if isinstance(files, Folder) else ()
+    paths = sorted(path for path in found if not path.is_dir())  # other programs write folders of that name
     if not paths:
         where = f"{files.path}: no Parquet file" if isinstance(files, Folder) else "triplets: no data folder"
         raise InputError(
@@ -43,11 +44,6 @@ def read(files: Files) -> pa.Table:
     if not tables:
         raise InputError("triplets: the Parquet files have no rows")
     return in_split_order(tables)
-
-
-def _paths(folder: Path) -> list[Path]:
-    """All Parquet files; other programs write folders of files that are named like one."""
-    return sorted(path for path in folder.rglob("*.parquet") if not path.is_dir())
 
 
 def _check_file(path: Path) -> None:

@@ -16,7 +16,7 @@ from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.download import Downloads
 from hf_vqa_mc.sources.files import Files, Folder, RemoteFile
-from hf_vqa_mc.sources.table import ROWS
+from hf_vqa_mc.sources.table import ROWS, plain_errors
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig
@@ -169,9 +169,10 @@ class OpenedSource:
         if released_decoys and source.read_released is None:
             having = ", ".join(other.name for other in SOURCES.values() if other.read_released)
             raise InputError(f"{source.name}: has no released decoys; expected one of: {having}")
-        triplets = source.read(self.files)
-        if released_decoys and source.read_released is not None:
-            triplets = source.read_released(self.files, triplets)
+        with plain_errors(self.location):
+            triplets = source.read(self.files)
+            if released_decoys and source.read_released is not None:
+                triplets = source.read_released(self.files, triplets)
         check_triplets(triplets, self.location)
         found = {split: pc.sum(pc.equal(triplets["split"], split)).as_py() or 0 for split in SPLITS}
         total = {} if source.expected_total is None else {"all": source.expected_total}

@@ -1,5 +1,6 @@
 """Triplet tables from columns."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -16,6 +17,15 @@ ROWS = 10_000
 """Maximum number of rows processed together."""
 
 Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
+
+
+@contextlib.contextmanager
+def plain_errors(location: str) -> Iterator[None]:
+    """Raise InputError with a location for values that are no valid texts or numbers, wherever they are found."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeError) as error:
+        raise InputError(f"{location}: a value has another type than the publisher's ({error})") from error
 
 
 def triplet_table(

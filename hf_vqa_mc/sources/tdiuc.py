@@ -18,7 +18,7 @@ from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, has_true_subsets, reference
 from hf_vqa_mc.sources.table import in_split_order, read_annotated, triplet_table
-from hf_vqa_mc.sources.vqa_files import ANSWER, COCO_IMAGES, V1, answer_lists, id_columns
+from hf_vqa_mc.sources.vqa_files import ANSWER, COCO_IMAGES, V1, answer_lists, id_columns, question_columns
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
 """Excluded from TDIUC-Tail (appendix), since all their answers are frequent; also excluded in small files."""
@@ -159,17 +159,13 @@ def _is_empty(files: Files, subset: str) -> bool:
 
 def _read_subset(files: Files, subset: str) -> pa.Table:
     questions, annotations = files.find(V1.questions_name(subset)), files.find(V1.annotations_name(subset))
-    rows = read_annotated(questions, annotations, _question_columns, _annotation_columns)
+    rows = read_annotated(questions, annotations, question_columns, _annotation_columns)
     release = f"COCO_{subset}_" if questions.member or has_true_subsets(questions.path.parent) else ""
     names = [  # since 2017 COCO's file names have no subset
         f"{image_id - GENOME_OFFSET}.jpg" if image_id >= GENOME_OFFSET else f"{release}{image_id:012d}.jpg"
         for image_id in rows["image_id"].to_pylist()
     ]
     return rows.append_column("image_file", pa.array(names, pa.string())).select(SCHEMA.names).cast(SCHEMA)
-
-
-def _question_columns(records: Records) -> pa.Table:
-    return pa.table(id_columns(records) | {"question": pa.array(records.filled_texts("question"), pa.string())})
 
 
 def _annotation_columns(records: Records) -> pa.Table:

@@ -1,18 +1,23 @@
 """VQA v1, on real images and abstract scenes, and the triplets of every release: ten answers, in v1 18 choices."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import Source, reference
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
 from hf_vqa_mc.sources.table import equal_lists, in_split_order, triplet_table
 from hf_vqa_mc.sources.vqa_files import (
     ABSTRACT,
+    ANSWER,
     ANSWERS,
     BASE,
     CHOICES,
@@ -23,8 +28,115 @@ from hf_vqa_mc.sources.vqa_files import (
     V1,
     Release,
 )
-from hf_vqa_mc.sources.vqa_open import open_config
 from hf_vqa_mc.text.normalisation import YES_NO
+
+SCHEMA = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("image_id", pa.string()),
+        ("question", pa.string()),
+        ("question_type", pa.string()),
+        ("answer_type", pa.string()),
+        ("answer", pa.string()),
+        ("answers", pa.list_(ANSWER)),
+        ("image_file", pa.string()),
+    ]
+)
+COLUMNS = {
+    "question_id, image_id, question": "as in the question file",
+    "question_type": 'first words of the question, as in the annotation file; "" in the test split',
+    "answer_type": 'yes/no, number or other; "" in the test split',
+    "answer": 'the most frequent of answers (multiple_choice_answer); "" in the test split, whose answers are not '
+    "published",
+    "answers": "all ten, as in the annotation file: answer, answer_id (1 to 10) and answer_confidence (yes, maybe or "
+    'no; "" where a record has none); empty in the test split',
+    "image_file": "the publisher's name for the image",
+}
+QUESTION_TYPES, ANSWER_TYPES, AGREEMENT = TOGETHER = (
+    ("question_type", "answer"),
+    ("answer_type", "answer"),
+    ("answer_type", "agreeing"),
+)
+
+
+def open_config(name: str, release: Release, expected_counts: Mapping[str, int]) -> OpenEnded:
+    """The open-ended config of a release; name: of the config."""
+    return OpenEnded(
+        name=name,
+        word="open",
+        description="All questions with all published fields. The test split has questions only: its answers are not "
+        "published.",
+        schema=SCHEMA,
+        columns=COLUMNS,
+        splits=lambda files, not_read: tuple(_subsets(release, files, not_read)),
+        needs=release.questions_name(next(iter(release.subsets))),
+        read=partial(_read, release=release),
+        together=TOGETHER,
+        statistics=statistics,
+        counted=_counted,
+        expected_counts=expected_counts,
+        scored_as="vqa",
+    )
+
+
+def _subsets(release: Release, files: Files, not_read: dict[str, str]) -> dict[str, str]:
+    """Split to the name of its subset; adds the files that repeat questions of the test subset to ``not_read``."""
+    found = {split: subset for subset, split in release.subsets.items() if release.available_task(files, subset)}
+    tests = [subset for subset in release.tests if release.available_task(files, subset)]
+    for part in tests[1:]:
+        whole, name = (release.questions_name(one, _task(release, files, one)) for one in (tests[0], part))
+        not_read[name] = f"its questions are in {whole}"
+    return found | ({"test": tests[0]} if tests else {})
+
+
+def _task(release: Release, files: Files, subset: str) -> str:
+    return release.available_task(files, subset) or OPEN_ENDED
+
+
+def _read(files: Files, split: str, left_out: Counter[str], release: Release) -> Iterator[pa.Table]:
+    subset = _subsets(release, files, {})[split]
+    yield release.read(files, subset, _task(release, files, subset)).select(SCHEMA.names).cast(SCHEMA)
+
+
+def _counted(table: pa.Table) -> pa.Table:
+    """The rows with answers, and the number of annotators who gave the most frequent answer, as text."""
+    table = table.filter(pc.greater(pc.list_value_length(table["answers"]), 0)).combine_chunks()
+    answers, rows = pc.list_flatten(table["answers"]), pc.list_parent_indices(table["answers"])
+    is_answer = pc.equal(pc.struct_field(answers, "answer"), table["answer"].take(rows))
+    agreeing = np.bincount(rows.to_numpy(), is_answer.to_numpy(), len(table)).astype(int)
+    counted = table.select(["question_type", "answer_type", "answer"])
+    return counted.append_column("agreeing", pa.array(map(str, agreeing.tolist()), pa.string()))
+
+
+def statistics(counts: Counts) -> dict[str, Any]:
+    """Answers and their entropy per question and answer type, and how many annotators agree on the most frequent."""
+    by_question, by_answer = (open_ended.grouped(counts[names]) for names in (QUESTION_TYPES, ANSWER_TYPES))
+    by = {"question type": by_question, "answer type": by_answer}
+    figures = open_ended.answer_figures(open_ended.by_value(counts[ANSWER_TYPES]), by)
+    open_ended.add_means(figures, by_question, "question types")
+    return {
+        **figures,
+        "tables": [
+            open_ended.type_table("Answers by answer type", "answer type", by_answer),
+            _agreement_table(counts[AGREEMENT]),
+            open_ended.type_table("Answers by question type", "question type", by_question),
+        ],
+    }
+
+
+def _agreement_table(sizes: Counter[tuple[str, ...]]) -> dict[str, Any]:
+    types = sorted({kind for kind, _ in sizes})
+    of_all = open_ended.by_value(sizes)
+    return {
+        "title": "Questions by number of annotators who gave the most frequent answer",
+        "columns": ["annotators", "questions", *types],
+        "rows": [
+            [number, of_all[str(number)], *(sizes[kind, str(number)] for kind in types)]
+            for number in range(ANSWERS, -1, -1)
+            if of_all[str(number)]
+        ],
+    }
+
 
 SAME = ("question_id", "image_id", "question", "question_type", "answer_type", "image_file")
 """Columns of a triplet table that are those of ``Release.read``."""
@@ -55,20 +167,16 @@ def read_subset(files: Files, subset: str, release: Release = V1, task: str = OP
     has_choices = task == MULTIPLE_CHOICE
     rows = release.read(files, subset, task, choices=has_choices)
     names = (release.questions_name(subset, task), release.annotations_name(subset))
+    answers = rows["answers"].combine_chunks().flatten()
+    texts, numbers = (pc.struct_field(answers, name) for name in ("answer", "answer_id"))
+    order = np.argsort(numbers.to_numpy().reshape(-1, ANSWERS), axis=1)  # answers in the order of their answer_id
     return triplet_table(
         split=[release.subsets[subset]] * len(rows),
         target=rows["answer"],
-        answers=_texts_by_id(rows["answers"].combine_chunks()),
+        answers=equal_lists(texts.take(pa.array((order + ANSWERS * np.arange(len(rows))[:, None]).ravel())), ANSWERS),
         orig_decoys=_decoys(rows, [files.find(name).location for name in names]) if has_choices else None,
         **{name: rows[name] for name in SAME},
     )
-
-
-def _texts_by_id(answers: pa.ListArray) -> pa.ListArray:
-    """The texts of each question's ten answers, in the order of their answer_id."""
-    texts, numbers = (pc.struct_field(answers.flatten(), name) for name in ("answer", "answer_id"))
-    order = np.argsort(numbers.to_numpy().reshape(-1, ANSWERS), axis=1)
-    return equal_lists(texts.take(pa.array((order + ANSWERS * np.arange(len(order))[:, None]).ravel())), ANSWERS)
 
 
 def _decoys(rows: pa.Table, locations: list[str]) -> pa.ListArray:

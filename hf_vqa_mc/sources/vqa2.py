@@ -4,7 +4,6 @@ The complementary pairs, one question about two images, are an open-ended config
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,8 +16,8 @@ from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.sources import open_ended, vqa
 from hf_vqa_mc.sources.files import Files, PublishedFile, RemoteFile
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
+from hf_vqa_mc.sources.vqa import open_config
 from hf_vqa_mc.sources.vqa_files import BASE, COCO_IMAGES, COCO_TEST_IMAGES, V2
-from hf_vqa_mc.sources.vqa_open import open_config
 
 ONE = ("question_id", "image_id", "answer", "answers", "answer_type", "image_file")
 """Columns of each of the two questions; the second's are named ``complementary_...``."""
@@ -90,10 +89,6 @@ def _found(questions: pa.Table, ids: list[str], location: str, questions_locatio
     return questions.take(rows)
 
 
-def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    yield read_pairs(files, next(subset for subset, name in V2.subsets.items() if name == split))
-
-
 def _images(table: pa.Table) -> pa.Table:
     names = ("image_id", "image_file")
     return pa.concat_tables(pa.table({name: table[prefix + name] for name in names}) for prefix in ("", OTHER))
@@ -140,7 +135,9 @@ VQA2_PAIRS = OpenEnded(
     columns=COLUMNS,
     splits=lambda files, _: tuple(split for name, split in V2.subsets.items() if files.has(pairs_name(name))),
     needs=pairs_name("train2014"),
-    read=_read,
+    read=lambda files, split, _: iter(
+        [read_pairs(files, next(subset for subset, name in V2.subsets.items() if name == split))]
+    ),
     together=(COUNTED,),
     statistics=statistics,
     images=_images,

@@ -83,12 +83,12 @@ class Release:
             InputError: a file is missing or malformed.
         """
         questions = files.find(self.questions_name(subset, task))
-        question_columns = partial(_question_columns, choices=choices)
+        columns = partial(question_columns, choices=choices)
         if subset in self.subsets:
             annotations = files.find(self.annotations_name(subset))
-            rows = read_annotated(questions, annotations, question_columns, _annotation_columns)
+            rows = read_annotated(questions, annotations, columns, _annotation_columns)
         else:
-            rows = pa.concat_tables(map(question_columns, read_records(questions, "questions"))).combine_chunks()
+            rows = pa.concat_tables(map(columns, read_records(questions, "questions"))).combine_chunks()
             for name in ("answer", "question_type", "answer_type"):
                 rows = rows.append_column(name, pa.repeat(pa.scalar("", pa.string()), len(rows)))
             rows = rows.append_column("answers", lists_of([()] * len(rows), pa.array([], ANSWER)))
@@ -138,7 +138,8 @@ def answer_lists(records: Records) -> pa.ListArray:
     return lists_of(records.lists("answers"), pa.StructArray.from_arrays(columns, fields=list(ANSWER)))
 
 
-def _question_columns(records: Records, choices: bool) -> pa.Table:
+def question_columns(records: Records, choices: bool = False) -> pa.Table:
+    """The ids, texts and, if wanted, choices of questions."""
     columns = id_columns(records) | {"question": pa.array(records.filled_texts("question"), pa.string())}
     if choices:
         columns["choices"] = text_lists(records.text_lists("multiple_choices", CHOICES))

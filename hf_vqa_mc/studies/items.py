@@ -89,7 +89,7 @@ def _conditions(kind: StudyKind, names: Sequence[str]) -> list[str]:
 
 def _captioned(items: list[Item], options: StudyOptions) -> list[Item]:
     """The items with the first caption of their image."""
-    from hf_vqa_mc.engines.complementary.given_files import read_captions
+    from hf_vqa_mc.engines.complementary.complementary import read_captions
 
     captions = read_captions(options.captions)
     for item in items:

@@ -58,7 +58,10 @@ def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[in
     found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
     if not k:
         return found
-    centre, scale = _centre_and_scale(features)
+    # centred, and scaled to a largest value of 1, against cancellation and overflow
+    blocks = [features[start : start + _IMAGES] for start in range(0, n, _IMAGES)]
+    centre = np.sum([block.sum(axis=0, dtype=np.float64) for block in blocks], axis=0) / n
+    scale = 1.0 / (max(float(np.abs(block - centre).max(initial=0.0)) for block in blocks) or 1.0)
     slack = (features.shape[1] + 16) * _ROUNDING
     for start in range(0, n, _QUERIES):
         queries = features[start : start + _QUERIES]
@@ -73,14 +76,6 @@ def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[in
         if progress:
             progress(min(start + _QUERIES, n))
     return found
-
-
-def _centre_and_scale(features: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
-    """The mean vector, and the factor that scales the largest value to 1, against cancellation and overflow."""
-    blocks = [features[start : start + _IMAGES] for start in range(0, len(features), _IMAGES)]
-    centre = np.sum([block.sum(axis=0, dtype=np.float64) for block in blocks], axis=0) / len(features)
-    largest = max(float(np.abs(block - centre).max(initial=0.0)) for block in blocks)
-    return centre, 1.0 / largest if largest else 1.0
 
 
 def _centred(

@@ -78,7 +78,10 @@ def crossed_questions(
     """
     words = ontology or own_ontology()
     distractors, splits = count_graphs(scene_graphs, words, settings, Counter(), progress)
-    sample = _sample(splits, settings.seed)
+    by_split: dict[str, list[str]] = defaultdict(list)
+    for image in sorted(splits, key=lambda image: (SeededRng(settings.seed, image, "sample").bits(), image)):
+        by_split[SPLITS[splits[image]]].append(image)
+    sample = {image: split for split, some in by_split.items() for image in some[:MOST_IMAGES]}
     graphs = [graph for _, graph in read_graphs(scene_graphs, words, Counter()) if graph.image_id in sample]
     shared = shared_questions(graphs, words, distractors, settings, progress)
     answers: dict[tuple[str, int], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -101,14 +104,6 @@ def crossed_questions(
             f"no question has different answers on several of the {len(graphs):,} images; use more scene graphs"
         )
     return _table(rows, [one.question for one in shared])
-
-
-def _sample(splits: dict[str, str], seed: int) -> dict[str, str]:
-    """At most MOST_IMAGES random images of each split, with their triplets' split."""
-    images: dict[str, list[str]] = defaultdict(list)
-    for image in sorted(splits, key=lambda image: (SeededRng(seed, image, "sample").bits(), image)):
-        images[SPLITS[splits[image]]].append(image)
-    return {image: split for split, some in images.items() for image in some[:MOST_IMAGES]}
 
 
 def shared_questions(
@@ -154,17 +149,14 @@ def settled(
     executor = Executor(graph, ontology)
     for number, one in enumerate(shared):
         program, run = one.question.program, executor.run(one.question.program)
-        if run.answer is None or not _agrees(one.plurals, _plurals(run.found, graph, ontology)):
+        numbers = zip(one.plurals, _plurals(run.found, graph, ontology), strict=True)
+        if run.answer is None or not all(None in pair or pair[0] == pair[1] for pair in numbers):
             continue
         if one.question.row.startswith(("query", "common")) and discloses(one.question.question.text, run.answer):
             continue
-        if all(_is_absent(name, graph, ontology, distractors) for name in _missing(program, run)):
+        missing = (name for name in _missing(program, run) if name not in (SCENE, ANYTHING))
+        if all(name in ontology.nouns and distractors.certainly_absent(graph, name) for name in missing):
             yield number, run.answer
-
-
-def _agrees(plurals: Plurals, others: Plurals) -> bool:
-    """Whether single objects have the grammatical number of the question's words."""
-    return all(None in pair or pair[0] == pair[1] for pair in zip(plurals, others, strict=True))
 
 
 def _missing(program: Program, run: Run) -> Iterator[str]:
@@ -174,13 +166,6 @@ def _missing(program: Program, run: Run) -> Iterator[str]:
             yield step.argument[0]
         elif step.argument[:1] == (PLACE,):
             yield from (value for value in step.argument[1:] if value != run.answer and run.answer != YES)
-
-
-def _is_absent(name: str, graph: SceneGraph, ontology: Ontology, distractors: Distractors) -> bool:
-    """Whether an image certainly has no object of a name; True for the scene as a whole."""
-    if name in (SCENE, ANYTHING):
-        return True
-    return name in ontology.nouns and distractors.certainly_absent(graph, name)
 
 
 def _table(rows: Sequence[tuple[str, int, str, str]], questions: Sequence[Question]) -> pa.Table:

@@ -11,8 +11,7 @@ import numpy as np
 import scipy
 
 from hf_vqa_mc.engines.gqa.cleaning import folded
-from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.relation_names import RELATIONS
+from hf_vqa_mc.engines.gqa.ontology import RELATIONS, Noun, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, is_left_of
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -195,9 +194,13 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
     >>> [sorted(pair) for pair in touching({("man", "riding", "horse"), ("dog", "near", "man")})]
     [['horse', 'man']]
     """
-    pairs = {frozenset((one, other)) for one, name, other in edges if _touches(name)}
+    pairs = set()
     carried: dict[str, set[str]] = defaultdict(set)
     for one, name, other in edges:
+        first, _, rest = name.partition(" ")
+        verb_touches = first in RULES.touching_verbs and not (first in RULES.postures and rest)
+        if verb_touches or name in RULES.touching or rest in RULES.touching:
+            pairs.add(frozenset((one, other)))
         if name in RULES.carries:
             carried[one].add(other)
     found = set(pairs)
@@ -205,13 +208,6 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
         near = {owner}.union(things, *(pair for pair in pairs if owner in pair))
         found |= {frozenset((thing, other)) for thing in things for other in near if thing != other}
     return found
-
-
-def _touches(name: str) -> bool:
-    first, _, rest = name.partition(" ")
-    if name in RULES.touching or rest in RULES.touching:
-        return True
-    return first in RULES.touching_verbs and not (first in RULES.postures and rest)
 
 
 _THIRD_PERSON = re.compile(r"^([a-z]+?)(?:(ie)s|(sse|she|che|xe|zze)s|s)$")

@@ -6,6 +6,7 @@ relation is annotated. Only the list of objects counts as complete: if no object
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
@@ -198,13 +199,12 @@ class Executor:
         (chosen, ids) = next((relation, ids) for answer, ids, relation in results if answer == YES)
         return SHORT.get(chosen, chosen), ids
 
-    def _same(self, inputs: Inputs, kind: str) -> Result:
+    def _same(self, inputs: Inputs, kind: str, opposite: bool = False) -> Result:
         keys = _compared(inputs)
-        return UNSETTLED if keys is None else (self._all_alike(keys, kind), keys)
-
-    def _different(self, inputs: Inputs, kind: str) -> Result:
-        value, keys = self._same(inputs, kind)
-        return (OPPOSITE[value] if isinstance(value, str) else None), keys
+        if keys is None:
+            return UNSETTLED
+        value = self._all_alike(keys, kind)
+        return (OPPOSITE[value] if opposite and value else value), keys
 
     def _all_alike(self, keys: tuple[str, ...], kind: str) -> str | None:
         """Whether all objects have the same value of a type; "no" only if two have dissimilar values."""
@@ -279,7 +279,7 @@ _RULES: dict[str, Callable[..., Result]] = {
     "and": lambda _, inputs: (NO if NO in inputs else YES if set(inputs) == {YES} else None, ()),
     "or": lambda _, inputs: (YES if YES in inputs else NO if set(inputs) == {NO} else None, ()),
     "same": Executor._same,
-    "different": Executor._different,
+    "different": partial(Executor._same, opposite=True),
     "common": Executor._common,
     "compare": Executor._compare,
 }

@@ -92,20 +92,16 @@ def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> 
     """
     statement = _Reader(question, graph, ontology).statement
     same: Fact = ("program", question.program, question.answer)
-    if not all(_is_one(statement, object_id, ontology) for _, object_id in statement.references):
-        return Statement(facts=[same], settled_by=[(same,)])
+    for object_id in {key for _, key in statement.references}:
+        ways = [described for described, key in statement.references if key == object_id]
+        if not any(
+            all(is_kind(ontology, one.kind, other.kind) and other.conditions <= one.conditions for other in ways)
+            for one in ways
+        ):
+            return Statement(facts=[same], settled_by=[(same,)])
     if not statement.facts:
         statement.facts, statement.settled_by = [same], [(same,)]
     return statement
-
-
-def _is_one(statement: Statement, object_id: str, ontology: Ontology) -> bool:
-    """Whether one description of an object implies all others, so that they mean the same object."""
-    ways = [described for described, key in statement.references if key == object_id]
-    return len(ways) == 1 or any(
-        all(is_kind(ontology, one.kind, other.kind) and other.conditions <= one.conditions for other in ways)
-        for one in ways
-    )
 
 
 class _Unknown(Exception):

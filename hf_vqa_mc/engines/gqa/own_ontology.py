@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, both_ways, similar_kinds
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_ways, similar_kinds
 from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of
-from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
 
@@ -217,7 +216,8 @@ def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Nou
     starts = wordnet.nouns.starts
     for lemma, index in wordnet.nouns.lemmas.items():
         name = lemma.replace("_", " ")
-        if name in taken or not _plain(name):
+        is_plain = 3 <= len(name) <= 24 and name.count(" ") < 2 and name.replace(" ", "").isalpha()
+        if name in taken or not is_plain:
             continue
         above = {codes[sense] for sense in wordnet.nouns.synsets[starts[index] : starts[index + 1]]}
         wholes = {_ABOVE[code][-1:] for code in above}
@@ -252,7 +252,3 @@ def _category_codes(wordnet: WordNet, anchors: Mapping[str, int]) -> list[int]:
         below = rows[wordnet.ancestors == anchors[category]]
         codes[below[below != anchors[category]]] = code
     return codes.tolist()
-
-
-def _plain(name: str) -> bool:
-    return 3 <= len(name) <= 24 and name.count(" ") < 2 and name.replace(" ", "").isalpha()

@@ -48,7 +48,13 @@ def joined(one: Program, other: Program, operation: str, *argument: str) -> Prog
 def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str, object]]:
     """The program as in GQA's files, field ``semantic``; ``found``: the object ids of each step."""
     return [
-        {"operation": _operation(step), "argument": _argument(step, ids), "dependencies": list(step.inputs)}
+        {
+            "operation": f"choose {step.argument[0]}"
+            if step.operation == "compare"
+            else f"{step.operation} {step.argument[0] if step.operation in _TYPED else ''}".strip(),
+            "argument": _argument(step, ids),
+            "dependencies": list(step.inputs),
+        }
         for step, ids in zip(program, found, strict=True)
     ]
 
@@ -59,12 +65,6 @@ def semantic_text(steps: Sequence[dict[str, object]]) -> str:
         f"{step['operation']}: {step['argument']}{' ' if step['dependencies'] else ''}{step['dependencies'] or ''}"
         for step in steps
     )
-
-
-def _operation(step: Step) -> str:
-    if step.operation == "compare":
-        return f"choose {step.argument[0]}"
-    return f"{step.operation} {step.argument[0]}".strip() if step.operation in _TYPED else step.operation
 
 
 def _argument(step: Step, ids: Sequence[str]) -> str:

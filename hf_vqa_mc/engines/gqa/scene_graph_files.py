@@ -5,14 +5,15 @@ that is not positive, an image that occurs twice. What annotators leave imperfec
 a missing object) is passed on; ``normalising`` leaves it out and counts it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
-from hf_vqa_mc.io.records import Records, check_texts, read_records
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Files, PublishedFile
 
 NO_BOX = (0, 0, 0, 0)
@@ -59,13 +60,6 @@ def _boxes(records: Records) -> list[Box]:
     return list(zip(*(_pixels(records, name) for name in "xywh"), strict=True))
 
 
-def _text_lists(records: Records, name: str) -> list[list[str]]:
-    lists = records.lists(name)
-    flat = [(text, position) for position, texts in enumerate(lists) for text in texts]
-    check_texts([text for text, _ in flat], lambda index: f"{records.location(flat[index][1])}, field {name!r}")
-    return lists
-
-
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one.
 
@@ -84,7 +78,7 @@ def _gqa_graph(image_id: str, value: Any, location: str) -> RawGraph:  # noqa: A
     things = Records(list(objects.values()), lambda position: f"{location}, object {keys[position]!r}")
     links = things.nested("relations")
     relations = zip(links.texts("name"), links.ids("object"), strict=True)
-    attributes, of_each = _text_lists(things, "attributes"), map(len, things.column("relations"))
+    attributes, of_each = things.lists("attributes"), map(len, things.column("relations"))
     rows = zip(keys, things.texts("name"), _boxes(things), attributes, of_each, strict=True)
     return RawGraph(
         image_id,
@@ -122,20 +116,15 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
             attributes, relationships = (other.of(image_id) for other in others)
             _put_objects(graph, attributes.nested("attributes"))
             relations = relationships.nested("relationships")
-            ends = _put_objects(graph, _ends(relations))
+            sides = [relations.inner(side) for side in ("subject", "object")]
+            rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
+            ends = _put_objects(graph, Records(rows, partial("{}.{}".format, record.location(0))))
             subjects, targets = ends[::2], ends[1::2]
         for subject, name, target in zip(subjects, relations.texts("predicate"), targets, strict=True):
             # a subject that has not come yet is one of the objects that another one was merged with
             known = graph.objects.setdefault(subject, RawObject(subject, "", NO_BOX))
             known.relations.append((name, target))
         yield _merged(graph)
-
-
-def _ends(relations: Records) -> Records:
-    """The subject and the object of each relation, alternating."""
-    sides = [relations.inner(side) for side in ("subject", "object")]
-    rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
-    return Records(rows, lambda position: sides[position % 2].location(position // 2))
 
 
 def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
@@ -181,7 +170,7 @@ def _put_objects(graph: RawGraph, given: Records) -> list[str]:
         attributes = [] if row.get("attributes") is None else row["attributes"]
         rows.append({**own, "also": row.get("merged_object_ids", []), **row, "attributes": attributes})
     full = Records(rows, given.location)
-    names, attributes, merged = (_text_lists(full, "names"), _text_lists(full, "attributes"), full.lists("also"))
+    names, attributes, merged = (full.lists(name) for name in ("names", "attributes", "also"))
     for key, name, box, values, also in zip(keys, names, _boxes(full), attributes, merged, strict=True):
         known = graph.objects.setdefault(key, RawObject(key, "", box))
         known.name = known.name or next(iter(name), "")
@@ -190,7 +179,7 @@ def _put_objects(graph: RawGraph, given: Records) -> list[str]:
     return keys
 
 
-def _extend(known: list[str], new: Iterator[str] | Sequence[str]) -> None:
+def _extend(known: list[str], new: Iterable[str]) -> None:
     known += [value for value in new if value not in known]
 
 

@@ -1,6 +1,5 @@
 """COCO's instance annotations: files that list their images and all annotated objects on them."""
 
-import re
 import zipfile
 from array import array
 from collections import Counter
@@ -10,15 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
 from hf_vqa_mc.engines.tdiuc.question import Images, subset_in
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
+from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.records import Records, read_lists
-from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
+from hf_vqa_mc.sources.files import PublishedFile, member_names
 
 NAMES = tuple(COCO_OBJECTS)
 _NUMBERS = {name: number for number, name in enumerate(NAMES)}
-_RELEASE = re.compile(r"^COCO_(train|val|test)20\d\d_")
 
 
 class Instance(NamedTuple):
@@ -55,7 +53,6 @@ class CocoAnnotations:
         self.left_out = Counter[str]()
         self._images = images
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
-        self._photographs: dict[int, tuple[str, str]] = {}
         self._numbers = array("q")  # annotation id, image id, category, crowd
         self._boxes = array("d")  # area, left, top, width, height
 
@@ -67,20 +64,14 @@ class CocoAnnotations:
         """Add a file's images and objects; count those that another file listed before.
 
         Raises:
-            InputError: the file is not as COCO's are, is truncated, or has another photograph under another file's id.
+            InputError: the file is not as COCO's are, or is truncated.
         """
         part = _FilePart(file)
         names = part.category_names()
         annotated = frozenset(names.values())
         for image_id, (width, height, name) in part.images.items():
             known = self._sizes.get(image_id)
-            other_name, other_file = self._photographs.setdefault(image_id, (name, file.location))
             self.left_out["images listed in another file too"] += known is not None
-            here = f"{file.location}: image {image_id} is"
-            one_photograph = f"in {other_file}; an id must be of one photograph in all files"
-            if _photograph(name) != _photograph(other_name):
-                both = f"{shown(name)} here and {shown(other_name)}"
-                raise InputError(f"{here} {both} {one_photograph}: renumber the images of one of them")
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         if unlisted := set(part.image_ids) - part.images.keys():
@@ -176,7 +167,6 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             found.append(PublishedFile(path.name, path))
             continue
         members = member_names(path)
-        check_members(path, members)
         wanted = sorted(
             one for one in members if PurePosixPath(one).match("instances*.json") and "__MACOSX" not in one
         )
@@ -184,12 +174,3 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
         found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
     return found
-
-
-def _photograph(name: str) -> str:
-    """A file name without its release and format: COCO renamed its images, and people convert them.
-
-    >>> _photograph("COCO_val2014_000000000042.jpg") == _photograph("000000000042.png")
-    True
-    """
-    return _RELEASE.sub("", PurePosixPath(name).stem)

@@ -8,9 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from hf_vqa_mc.engines.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.answers import COUNTABLE
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, CocoObject, related, with_article
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Made
 from hf_vqa_mc.engines.tdiuc.settings import (
     HORIZONTAL_THRESHOLD,
@@ -19,6 +17,7 @@ from hf_vqa_mc.engines.tdiuc.settings import (
     VERTICAL_THRESHOLD,
     TdiucSettings,
 )
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related, with_article
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
 

@@ -12,20 +12,12 @@ from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, coco_files
 from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects, ask_coco
-from hf_vqa_mc.engines.tdiuc.genome_files import (
-    ATTRIBUTES,
-    OBJECTS,
-    QUESTIONS,
-    RELATIONSHIPS,
-    read_genome,
-    read_image_ids,
-)
-from hf_vqa_mc.engines.tdiuc.genome_questions import ask_genome
+from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_genome, import_vqa, read_annotated
-from hf_vqa_mc.engines.tdiuc.objects import objects_named
 from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions, settled, without_duplicates
 from hf_vqa_mc.engines.tdiuc.question import DOES_NOT_APPLY, NO, ORIGINS, SPLITS, Images, Made, Question
 from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS, TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside
@@ -107,8 +99,8 @@ def generate(
 
 
 def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[int, set[str]], made: Made) -> None:
-    if not any(folder.has(name) for name in (OBJECTS, ATTRIBUTES, RELATIONSHIPS, QUESTIONS)):
-        folder.find(OBJECTS)  # raises, and names the files expected
+    if not any(folder.has(name) for name in (*LISTS, QUESTIONS)):
+        folder.find(next(iter(LISTS)))  # raises, and names the files expected
     left_out: Counter[str] = Counter()
     ids = read_image_ids(folder, images, left_out)
     for image in read_genome(folder, ids, images, left_out):

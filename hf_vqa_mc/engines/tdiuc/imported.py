@@ -12,11 +12,18 @@ from functools import partial
 from itertools import islice, product
 from pathlib import Path
 
-from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, COLORS, COUNTABLE, tidy_answer, tidy_question
-from hf_vqa_mc.engines.tdiuc.genome_files import QUESTIONS, written_id
-from hf_vqa_mc.engines.tdiuc.objects import names_many, objects_named
+from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
 from hf_vqa_mc.engines.tdiuc.settings import AGREEMENT
+from hf_vqa_mc.engines.tdiuc.words import (
+    ANSWERS,
+    COLORS,
+    COUNTABLE,
+    names_many,
+    objects_named,
+    tidy_answer,
+    tidy_question,
+)
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -228,7 +235,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     meanings = {name: name for name in QUESTION_TYPES}
     for records in read_records(file, "annotations"):
         answers = [one[0] if one else {} for one in records.lists("answers")]
-        first = Records(answers, partial(_first_answer, records)).filled_texts("answer")
+        first = Records(answers, records.location).filled_texts("answer")
         columns = (
             records.ids("question_id"),
             records.whole_numbers("image_id"),
@@ -252,7 +259,3 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
             f"{location}: question_id {question_id} is not in {V1.questions_name(subset)} "
             f"({len(wanted):,} are not); use files of the same release"
         )
-
-
-def _first_answer(records: Records, at: int) -> str:
-    return f"{records.location(at)}.answers[0]"

@@ -1,8 +1,9 @@
 """VQA's 18 candidates: plausible, popular and random answers next to the correct one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,10 @@ from hf_vqa_mc.decoys.rng import purpose_hash, text_hashes
 from hf_vqa_mc.decoys.word_bags import NO_BAG, WordBags
 from hf_vqa_mc.engines.vqa_candidates import filling
 from hf_vqa_mc.engines.vqa_candidates.neighbours import answers_of_bags, nearest_answers
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.schema import check_triplets
 
 N_CANDIDATES = 18
@@ -64,12 +67,10 @@ def vqa_candidates(
         and statistics for JSON.
 
     Raises:
-        InputError: the table is not one of triplets, an option is unknown, or no id of ``plausible`` is a question's.
+        InputError: the table is not one of triplets, or no id of ``plausible`` is a question's.
 
     Source: Antol et al. 2015, Sect. 3, "For multiple-choice task, 18 candidate answers".
     """
-    if pool not in get_args(Pool):
-        raise unknown_name("pool", str(pool), get_args(Pool))
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, given_starts, unknown_ids = _given(table, plausible or {})
     columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given]
@@ -83,7 +84,8 @@ def vqa_candidates(
     )
     not_taken = filling.take_given(given_texts, given_starts, N_PLAUSIBLE, questions, picks)
     n_given = int(picks.found.sum())
-    for rows in _pools(table, pool):
+    splits = table["split"].to_pylist() if pool == "split" else [""] * table.num_rows
+    for rows in (np.flatnonzero(np.array(splits) == split) for split in dict.fromkeys(splits)):
         _fill(rows, table["question"].take(rows).to_pylist(), popular, questions, picks, seed, progress)
     texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
     orig_decoys = pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
@@ -108,13 +110,6 @@ def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.
     if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
         texts = pc.utf8_lower(texts)
     return texts, starts([len(one) for one in lists]), len(plausible) - known
-
-
-def _pools(table: pa.Table, pool: Pool) -> list[NDArray[np.int64]]:
-    if pool == "dataset":
-        return [np.arange(table.num_rows)]
-    splits = table["split"].to_numpy()
-    return [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
 
 
 def _fill(
@@ -194,3 +189,45 @@ def _human(times: NDArray[np.int32], of_kind: NDArray[np.bool_]) -> dict[str, in
         "questions": int(((times > 0) & of_kind).any(axis=1).sum()),
         f"questions_with_{_ENOUGH}_annotators": int(((times >= _ENOUGH) & of_kind).any(axis=1).sum()),
     }
+
+
+_EXPECTED = "a JSON object {question_id: [answer, ...]} or a list of {question_id, answers: [answer, ...]}"
+
+
+def read_plausible(path: Path) -> dict[str, list[str]]:
+    """Read answers given without the image, by question id, in the file's order and stripped of spaces.
+
+    Args:
+        path: a JSON file, plain or packed (.gz, .xz, .zip): ``{question_id: [answer, ...]}`` or a list of
+            ``{"question_id": ..., "answers": [answer, ...]}``; ids are text or whole numbers, and an answer may be a
+            record ``{"answer": text}`` as in VQA's annotation files.
+
+    Raises:
+        InputError: the file is not of this form; names file, record and field.
+    """
+    answers: dict[str, list[str]] = {}
+    for location, question_id, given in _rows(path):
+        field = f"{location}, field 'answers'"
+        if not isinstance(given, list):
+            raise InputError(f"{field}: expected a list of text, found {shown(given)}")
+        texts = [answer.get("answer") if isinstance(answer, dict) else answer for answer in given]
+        if not all(isinstance(text, str) and text.strip() for text in texts):
+            raise InputError(f"{field}: an answer is empty or not text: {shown(given)}")
+        answers[question_id] = [text.strip() for text in texts]
+    if not answers:
+        raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")
+    return answers
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, Any]]:
+    """The location, question id and answers of each record."""
+    start = first_character(path)
+    if start == "{":
+        for batch in object_items(path):
+            yield from ((f"{path}, {question_id!r}", question_id, given) for question_id, given in batch)
+    elif start == "[":
+        for records in read_records(path):
+            columns = zip(records.ids("question_id"), records.column("answers"), strict=True)
+            yield from ((records.location(at), *row) for at, row in enumerate(columns))
+    else:
+        raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")

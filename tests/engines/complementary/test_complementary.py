@@ -162,9 +162,3 @@ def test_questions_without_a_premise_have_premise_none():
     assert "fails" in found["premise"][1].as_py()
     assert figures["premise"]["none"] == 3
     assert sum(figures["premise"].values()) == 6
-
-
-@pytest.mark.parametrize("k", [0, -1, True, 2.5])
-def test_a_number_of_candidates_that_is_none_is_refused(k):
-    with pytest.raises(InputError, match="whole number of candidates"):
-        complementary(ON_A_LINE, IDS, WEATHER, k=k)

@@ -17,11 +17,10 @@ from hf_vqa_mc.engines.gqa.dataset_files import (
 )
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.generate import split_of
+from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
 from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
-from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.gqa import gqa_score
 from tests.engines.gqa.entailment_worlds import ONTOLOGY, SceneGraph, SceneObject

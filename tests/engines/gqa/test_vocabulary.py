@@ -8,12 +8,11 @@ import pytest
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.normalising import normalise
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology, RelationTable
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc import coco_questions, genome_questions, post_processing
+from hf_vqa_mc.engines.tdiuc import coco_questions, genome, post_processing
 from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.coco_questions import SCENES
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
 from hf_vqa_mc.engines.tdiuc.question import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import NUMBERS, faults
 
@@ -128,11 +128,11 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "counting",
     ),
     "takes two dogs of Visual Genome for one": (
-        lambda patch: patch.setattr(genome_questions, "_same_kind", lambda *_: False),
+        lambda patch: patch.setattr(genome, "_same_kind", lambda *_: False),
         "there are 2 of it",
     ),
     "asks for the thing, not for what is there": (
-        lambda patch: patch.setattr(genome_questions, "_specified", lambda one: "chair"),
+        lambda patch: patch.setattr(genome, "_specified", lambda one: "chair"),
         "the relationships say",
     ),
     "keeps duplicates": (

@@ -33,25 +33,6 @@ def test_nulls_in_lists_of_visual_genome_are_counted(tmp_path: Path) -> None:
     assert figures["left_out"]["visual genome: nulls in attributes"] == 1
 
 
-def test_one_of_cocos_ids_for_two_photographs_is_an_error(tmp_path: Path) -> None:
-    def change(rows: Any) -> None:
-        rows[1].update(coco_id=99)
-        rows[4].update(coco_id=99, width=500)
-
-    inputs = change_genome(tmp_path / "genome", "image_data", change)
-    with pytest.raises(
-        InputError, match=r"record\[4\], field 'coco_id': image 5 has 99, and so has image 2, which is"
-    ):
-        generate(inputs, tmp_path / "out")
-    inputs = change_genome(
-        tmp_path / "flickr",
-        "image_data",
-        lambda rows: [one.update(coco_id=9, flickr_id=at) for at, one in enumerate(rows, 1)],
-    )
-    with pytest.raises(InputError, match="image 2 has 9, and so has image 1"):
-        generate(inputs, tmp_path / "out")
-
-
 def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Path) -> None:
     def change(rows: Any) -> None:
         rows[1].update(coco_id=99, flickr_id=5)
@@ -86,17 +67,6 @@ def test_a_photograph_may_have_the_names_of_several_releases(name: str, tmp_path
     paths = [made.write(tmp_path / "a.json", content), made.write(tmp_path / "b.json", renamed(content, name))]
     figures = generate(TdiucInputs(coco=paths), tmp_path / "out")
     assert figures["left_out"]["coco: images listed in another file too"] == 20
-
-
-@pytest.mark.parametrize("name", ["holiday_{}.jpg", "1{:011d}.jpg", "COCO_val2014_{:011d}1.jpg"])
-def test_another_photograph_under_the_same_id_is_an_error(name: str, tmp_path: Path) -> None:
-    content = made.instances(20, 3)
-    other = renamed(content, name)
-    for one in other["annotations"]:
-        one["id"] += 10**6
-    paths = [made.write(tmp_path / "ours.json", content), made.write(tmp_path / "theirs.json", other)]
-    with pytest.raises(InputError, match=r"theirs\.json: image 1 is '.*' here and '000000000001.jpg' in .*ours\.json"):
-        generate(TdiucInputs(coco=paths), tmp_path / "out")
 
 
 def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) -> None:

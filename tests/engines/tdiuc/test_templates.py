@@ -4,11 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, in_words, tidy_answer, tidy_question
 from hf_vqa_mc.engines.tdiuc.imported import type_of
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, MAY_MEAN, PROVABLE, objects_asked_of, objects_named
 from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions
 from hf_vqa_mc.engines.tdiuc.question import Question
+from hf_vqa_mc.engines.tdiuc.words import (
+    ANSWERS,
+    COCO_OBJECTS,
+    MAY_MEAN,
+    PROVABLE,
+    in_words,
+    objects_asked_of,
+    objects_named,
+    tidy_answer,
+    tidy_question,
+)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_packed_files_are_read(tmp_path):
     ("content", "complaint"),
     [
         ('{"1": "yes"}', "'1', field 'answers': expected a list of text, found 'yes'"),
-        ('{"1": ["yes", 2]}', "expected text, found 2"),
+        ('{"1": ["yes", 2]}', "an answer is empty or not text"),
         ('{"1": [" "]}', "an answer is empty"),
         ('[{"answers": ["a"]}]', r"record\[0\], field 'question_id': it is missing"),
         (

@@ -191,11 +191,6 @@ def test_progress_ends_at_its_total():
     assert statistics[-1][1] == statistics[-1][2]
 
 
-def test_an_unknown_pool_is_named():
-    with pytest.raises(InputError, match="unknown pool 'none'"):
-        vqa_candidates(varied(), pool="none")
-
-
 def test_plausible_answers_are_in_lower_case_where_all_correct_answers_are():
     lower = [("what is this", answer) for answer in ("cat", "dog", "bird")]
     assert decoys_of(made_triplets(lower), plausible={"q0": ["A Lamp", "DOG"]})[0] == ["a lamp", "dog", "bird"]

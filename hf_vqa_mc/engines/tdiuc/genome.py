@@ -1,0 +1,288 @@
+"""Visual Genome's objects, attributes and relationships, image by image, and the questions about them."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
+from hf_vqa_mc.engines.tdiuc.question import Images, Made
+from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
+from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, plural_of, single_color
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import Records, read_records
+from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
+from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
+from hf_vqa_mc.text.wordnet import load_wordnet
+
+RELATIONSHIPS, IMAGES, QUESTIONS = "relationships.json", "image_data.json", "question_answers.json"
+LISTS = {"objects.json": "objects", "attributes.json": "attributes", RELATIONSHIPS: "relationships"}
+
+
+@dataclass
+class GenomeObject:
+    """One object, merged from the files."""
+
+    name: str  # the first name, in lower case
+    synset: str  # WordNet's, such as dog.n.01, or ""
+    left: float
+    top: float
+    width: float
+    height: float
+    attributes: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()  # what other files call the same object
+
+
+@dataclass
+class GenomeImage:
+    """One image with the annotations of all files."""
+
+    image_id: int  # the output id
+    objects: dict[int, GenomeObject] = field(default_factory=dict)
+    relations: list[tuple[int, str, int]] = field(default_factory=list)  # subject, predicate in lower case, object
+    aliases: dict[int, int] = field(default_factory=dict)  # ids of objects that were merged into another
+
+
+def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:
+    """Map Visual Genome's image ids to output ids: COCO's for COCO's images.
+
+    Without image_data.json all images count as Visual Genome's own.
+
+    Raises:
+        InputError: the file is malformed.
+    """
+    ids: dict[int, int] = {}
+    if not folder.has(IMAGES):
+        left_out["no image_data.json: images that are COCO's are not known as such"] = 1
+        return ids
+    file = folder.find(IMAGES)
+    seen = set()
+    for records in read_records(file):
+        for image_id, coco_id in zip(records.whole_numbers("image_id"), records.column("coco_id"), strict=True):
+            ids[image_id] = GENOME_OFFSET + image_id if coco_id is None else coco_id
+            images.add(ids[image_id], "genome" if coco_id is None else "coco", None, file.location)
+            left_out["images that are the same photograph of COCO as another, asked about as one"] += coco_id in seen
+            seen |= {coco_id} - {None}
+    return ids
+
+
+def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: Counter[str]) -> Iterator[GenomeImage]:
+    """Read the images of those of the three files that exist.
+
+    The files are read in parallel and an image is yielded when all of them have given it, so files in the same order,
+    as published, need little memory.
+
+    Raises:
+        InputError: a file is malformed.
+    """
+    present = [name for name in LISTS if folder.has(name)]
+    waiting: dict[int, tuple[GenomeImage, set[str]]] = {}
+    streams = {name: read_records(folder.find(name)) for name in present}
+    while streams:
+        for name in list(streams):
+            records = next(streams[name], None)
+            if records is None:
+                del streams[name]
+                continue
+            columns = zip(records.whole_numbers("image_id"), records.lists(LISTS[name]), strict=True)
+            for at, (image_id, rows) in enumerate(columns):
+                written = written_id(image_id, ids, images, records.location(at))
+                image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
+                seen.add(name)
+                inner = partial("{} (image {}), {}[{}]".format, records.location(at), image_id, LISTS[name])
+                _add(image, name, Records(rows, inner), left_out)
+                if len(seen) == len(present):
+                    yield waiting.pop(image_id)[0]
+    for image, seen in waiting.values():
+        for name in present:
+            if name not in seen:
+                left_out[f"images that {name} lacks"] += 1
+        yield image
+
+
+def written_id(image_id: int, ids: dict[int, int], images: Images, location: str) -> int:
+    """The output id of an image of Visual Genome.
+
+    Raises:
+        InputError: image_data.json exists but does not list it.
+    """
+    if not ids:
+        images.add(GENOME_OFFSET + image_id, "genome", None, location)
+        return GENOME_OFFSET + image_id
+    if image_id not in ids:
+        raise InputError(f"{location}: image {image_id} is not in {IMAGES}; use files of the same release")
+    return ids[image_id]
+
+
+def _add(image: GenomeImage, name: str, rows: Records, left_out: Counter[str]) -> None:
+    if name != RELATIONSHIPS:
+        for at, row in enumerate(rows.rows):
+            _add_object(image, row, rows.location(at), left_out)
+        return
+    columns = zip(rows.texts("predicate"), rows.column("subject"), rows.column("object"), strict=True)
+    for at, (predicate, *ends) in enumerate(columns):
+        subject, thing = (_add_object(image, end, rows.location(at), left_out) for end in ends)
+        if subject is not None and thing is not None:
+            image.relations.append((subject, _plain(predicate), thing))
+
+
+def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[str]) -> int | None:  # noqa: ANN401
+    """Add or merge an object; return its id, or None if it has no name."""
+    one = Records([row], lambda _: location)
+    object_id = one.whole_numbers("object_id")[0]
+    for merged in _items(one, "merged_object_ids", left_out):
+        image.aliases[merged] = object_id
+    names = _items(one, "names", left_out)
+    if not names and row.get("name") is not None:
+        names = one.texts("name")
+    if not names or not names[0].strip():
+        left_out["objects without a name"] += 1
+        return None
+    name = _plain(names[0])
+    synset = next(iter(_items(one, "synsets", left_out)), "")
+    left, top, width, height = (float(one.column(side)[0]) for side in "xywh")
+    attributes = map(_plain, _items(one, "attributes", left_out))
+    known = image.objects.setdefault(object_id, GenomeObject(name, synset, left, top, width, height))
+    if name not in (known.name, *known.other_names):
+        known.other_names += (name,)
+    known.attributes = tuple(dict.fromkeys((*known.attributes, *attributes)))
+    return object_id
+
+
+def _items(one: Records, field: str, left_out: Counter[str]) -> list[Any]:
+    value = one.rows[0].get(field)
+    if value is None:
+        return []
+    items = [item for item in value if item is not None]
+    left_out[f"nulls in {field}"] += len(value) - len(items)
+    return items
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)} | OBJECTS.unannotated) - {
+    "person"
+}
+"""Objects that color questions ask about: COCO's 91 except people."""
+_PLURALS = OBJECTS.plural_only | {"eye glasses"}
+_POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
+_ADJECTIVES = ANSWERS.adjectives | COLORS.keys()
+_NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
+
+
+def ask_genome(image: GenomeImage, seed: int, made: Made) -> None:
+    """The questions about one image of Visual Genome."""
+    objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
+    _ask_colors(image, objects, seed, made)
+    _ask_positions(image, objects, made)
+
+
+def _ask_colors(image: GenomeImage, objects: list[GenomeObject], seed: int, made: Made) -> None:
+    rng = SeededRng(seed, "tdiuc", COLOR, str(image.image_id))
+    for one in objects:
+        if not any(map(colors_in, one.attributes)):
+            continue
+        template, color = rng.pick(TEMPLATES.color), single_color(one.attributes)
+        if color is None:
+            made.leave_out(COLOR, "several colors or a shade")
+        elif not _is_colored(one):
+            made.leave_out(COLOR, "not among COCO's objects, or its name is not a singular noun of them")
+        elif colors_in(one.name):
+            made.leave_out(COLOR, "its color is in its name")
+        elif any(other is not one and _same_kind(other, one) for other in objects):
+            made.leave_out(COLOR, "not the only one of its kind")
+        elif any(
+            _intersection_over_union(other, one) >= DUPLICATE_OVERLAP
+            and not set().union(*map(colors_in, other.attributes)) <= {color}
+            for other in objects
+        ):
+            made.leave_out(COLOR, "the same box by another name has another color")
+        else:
+            made.ask(image.image_id, template.format(object=one.name), color, COLOR, "genome_generated")
+
+
+def _ask_positions(image: GenomeImage, objects: list[GenomeObject], made: Made) -> None:
+    answers = defaultdict[tuple[int, str], set[int]](set)
+    for subject, predicate, thing in image.relations:
+        phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
+        if phrase is not None:
+            answers[image.aliases.get(thing, thing), phrase].add(image.aliases.get(subject, subject))
+    for (thing, phrase), subjects in sorted(answers.items()):
+        if thing not in image.objects or not subjects <= image.objects.keys():
+            made.leave_out(POSITION, "a relationship of an object that was merged away")
+        elif len(subjects) > 1:
+            made.leave_out(POSITION, "several objects there")
+        else:
+            one, other = image.objects[thing], image.objects[min(subjects)]
+            if doubt := _doubt(other, phrase, one, objects):
+                made.leave_out(POSITION, doubt)
+            else:
+                question = f"What is {phrase} the {_specified(one)}?"
+                made.ask(image.image_id, question, other.name, POSITION, "genome_generated")
+
+
+def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[GenomeObject]) -> str | None:
+    if one.other_names or other.other_names:
+        return "an object of several names"
+    if not _is_name(one.name) or not _is_name(other.name):
+        return "a name that no question can use"
+    if any(named is not another and _same_kind(another, named) for named in (one, other) for another in objects):
+        return "not the only one of its kind"
+    others = [another for another in objects if another is not one and another is not other]
+    if any(_intersection_over_union(another, other) >= DUPLICATE_OVERLAP for another in others):
+        return "the answer's box has another name too"
+    across = other.left + other.width / 2 - one.left - one.width / 2
+    down = other.top + other.height / 2 - one.top - one.height / 2
+    holds = {"to the left of": across < 0, "to the right of": across > 0}
+    holds |= dict.fromkeys(("above", "on top of"), down < 0) | dict.fromkeys(("below", "under"), down > 0)
+    return None if holds.get(phrase, True) else "the boxes say otherwise"
+
+
+def _is_colored(one: GenomeObject) -> bool:
+    """Whether it is one of COCO's by its name, or by its synset with a name that ends in it (a "delivery truck")."""
+    if one.name in COLORED:
+        return one.name not in _PLURALS
+    noun = one.synset.split(".")[0].replace("_", " ")
+    return noun in COLORED and bool(_NAME.fullmatch(one.name)) and one.name.endswith(f" {noun}")
+
+
+def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
+    """Whether a question about one could mean the other: the same noun (singular or plural) or the same synset."""
+    if one.synset and one.synset == other.synset:
+        return True
+    nouns = {name.split()[-1] for name in (one.name, *one.other_names)}
+    others = {name.split()[-1] for name in (other.name, *other.other_names)}
+    return bool((nouns | {plural_of(noun) for noun in nouns}) & (others | {plural_of(noun) for noun in others}))
+
+
+def _is_name(name: str) -> bool:
+    words = name.split()
+    return (
+        bool(_NAME.fullmatch(name))
+        and not set(words) & ANSWERS.no_things
+        and not colors_in(name)
+        and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
+        and not {"of", "on", "in", "with"} & set(words)
+    )
+
+
+def _specified(one: GenomeObject) -> str:
+    """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
+    fitting = sorted({word for word in one.attributes if word in _ADJECTIVES and word not in one.name.split()})
+    color = single_color(one.attributes)
+    chosen = color or next((word for word in fitting if word not in COLORS), None)
+    return f"{chosen} {one.name}" if chosen else one.name
+
+
+def _intersection_over_union(other: GenomeObject, one: GenomeObject) -> float:
+    across = min(other.left + other.width, one.left + one.width) - max(other.left, one.left)
+    down = min(other.top + other.height, one.top + one.height) - max(other.top, one.top)
+    common = max(across, 0) * max(down, 0)
+    union = other.width * other.height + one.width * one.height - common
+    return common / union if union else 0.0
