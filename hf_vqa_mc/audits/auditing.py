@@ -58,9 +58,6 @@ class Audit:
     settings: ProbeSettings = field(default_factory=ProbeSettings)
     word_vectors_sha256: str | None = None
 
-    def __repr__(self) -> str:
-        return f"Audit of {self.benchmark!r}\n{len(self.gains)} shortcuts, {len(self.findings)} findings"
-
     @cached_property
     def probabilities(self) -> NDArray[np.float64] | None:
         """Mean P(target) of the probes with question and choices but no image, (rows, choices); None without any.

@@ -76,7 +76,7 @@ def _closed(rows: Rows, group: NDArray[np.generic]) -> NDArray[np.int64] | None:
 
 def best_assignment(
     rows: Rows,
-    probabilities: NDArray[np.float64] | None,
+    probabilities: NDArray[np.float64],
     folds: int,
     seed: int = 0,
     sets: Sequence[str] | None = None,
@@ -96,8 +96,6 @@ def best_assignment(
     Returns:
         The strategy; None if fewer than half of the rows share their choices with others.
     """
-    if probabilities is None:
-        return None
     rng, shared, groups, most = np.random.default_rng(seed), 0, rows.choice_sets, MOST_ROWS
     if sets is not None:
         groups, most = np.where(np.array(sets) != "", text_hashes(sets), groups), LARGEST_SET

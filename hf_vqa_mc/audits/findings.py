@@ -82,7 +82,17 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
     ``numbered`` has the rows of ``splits``, from one call of `number_rows`.
     """
     rows = numbered[audited]
-    found = [_named_in_question(rows), _repeating(rows), _containing(rows), _never_correct(rows, numbered)]
+    named = words_in_question(rows) == 1.0
+    where = np.flatnonzero(named[:, 0])
+    of_decoys = int(named[:, 1:].sum()), int(rows.valid[:, 1:].sum())
+    template = "In {} of the rows the question contains all words of the target, compared with {} of the decoys."
+    overlaps = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary.key_texts)))
+    found = [
+        Finding("target in the question", template, ((len(where), len(rows)), of_decoys), where, compares=True),
+        _repeating(rows),
+        _of_rows("overlapping choices", "In {} of the rows one choice contains another.", overlaps, rows),
+        _never_correct(rows, numbered),
+    ]
     found += _duplicates(splits[audited], rows)
     for name, other in splits.items():
         if name != audited:
@@ -95,14 +105,6 @@ def _of_rows(name: str, template: str, where: NDArray[np.int64], rows: Rows) -> 
     return Finding(name, template, ((len(where), len(rows)),), where)
 
 
-def _named_in_question(rows: Rows) -> Finding:
-    named = words_in_question(rows) == 1.0
-    where = np.flatnonzero(named[:, 0])
-    of_decoys = int(named[:, 1:].sum()), int(rows.valid[:, 1:].sum())
-    template = "In {} of the rows the question contains all words of the target, compared with {} of the decoys."
-    return Finding("target in the question", template, ((len(where), len(rows)), of_decoys), where, compares=True)
-
-
 def _repeating(rows: Rows) -> Finding:
     keys = np.sort(rows.keys, axis=1)
     where = np.flatnonzero(((keys[:, 1:] == keys[:, :-1]) & (keys[:, 1:] >= 0)).any(axis=1))
@@ -112,11 +114,6 @@ def _repeating(rows: Rows) -> Finding:
         "in {})."
     )
     return Finding("duplicate choices", template, ((len(where), len(rows)), (targets, len(rows))), where)
-
-
-def _containing(rows: Rows) -> Finding:
-    where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary.key_texts)))
-    return _of_rows("overlapping choices", "In {} of the rows one choice contains another.", where, rows)
 
 
 def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:

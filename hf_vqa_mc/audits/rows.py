@@ -45,9 +45,6 @@ class Vocabulary:
     questions: list[str]
     """distinct questions, as published"""
 
-    def __repr__(self) -> str:
-        return f"Vocabulary({len(self.choices):,} choices, {len(self.questions):,} questions)"
-
     @cached_property
     def worded(self) -> Worded:
         """The words of all comparable texts and questions."""

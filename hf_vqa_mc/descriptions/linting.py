@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -48,26 +47,10 @@ class Linting:
         return {check: found[check.name] for check in _ordered() if check.name in found}
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """A list of known issues."""
-
-    issues: pa.Table
-    """check, question_id and, optionally, split, as text"""
-
-    @cached_property
-    def keys(self) -> pa.Array:
-        """The key of each entry."""
-        return self.of(self.issues)
-
-    def of(self, issues: pa.Table) -> pa.Array:
-        """The key of each issue: check, split and question id; without the split if the list has none."""
-        columns = [pc.fill_null(as_text(issues[name]), "") for name in KEY if name in self.issues.column_names]
-        return pc.binary_join_element_wise(*columns, "\0")
-
-
-def read_known(path: Path) -> Known:
+def read_known(path: Path) -> pa.Table:
     """Read a list of known issues: a file that the linter wrote, or any table with check and question_id.
+
+    The table has check, question_id and, optionally, split, as text.
 
     Raises:
         InputError: it cannot be read, or lacks a column.
@@ -86,7 +69,7 @@ def read_known(path: Path) -> Known:
     known = pa.table({name: _unguarded(table[name]) for name in KEY if name in table.column_names})
     for name in known["check"].unique().to_pylist():
         CHECKS.find(name)
-    return Known(known)
+    return known
 
 
 def _unguarded(column: pa.ChunkedArray) -> pa.Array:
@@ -96,7 +79,9 @@ def _unguarded(column: pa.ChunkedArray) -> pa.Array:
     return pc.if_else(guarded, pc.utf8_slice_codeunits(texts, 1), texts)
 
 
-def lint_benchmark(options: BenchmarkOptions, known: Known | None, skip_images: bool, progress: Progress) -> Linting:
+def lint_benchmark(
+    options: BenchmarkOptions, known: pa.Table | None, skip_images: bool, progress: Progress
+) -> Linting:
     """Run all checks.
 
     Args:
@@ -124,25 +109,25 @@ def lint_benchmark(options: BenchmarkOptions, known: Known | None, skip_images: 
     issues = pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
     if options.split is not None and len(issues):
         issues = issues.filter(pc.fill_null(pc.equal(issues["split"], options.split), True))
-    kept, ignored, stale = _without_known(issues, known)
+    ignored, stale = 0, list[str]()
+    if known is not None and len(known):
+        # by check, split and question id; without the split if the list has none
+        keys, known_keys = (
+            pc.binary_join_element_wise(*(pc.fill_null(as_text(table[name]), "") for name in known.column_names), "\0")
+            for table in (issues, known)
+        )
+        is_known = pc.is_in(keys, known_keys)
+        lost = pc.unique(known_keys.filter(pc.invert(pc.is_in(known_keys, keys)))).to_pylist()
+        stale = [", ".join(filter(None, key.split("\0"))) for key in lost]
+        issues, ignored = issues.filter(pc.invert(is_known)), int(pc.sum(is_known).as_py() or 0)
     benchmark = linted.benchmark
     left_out = [f"split {name} was left out: {why}" for name, why in benchmark.left_out.items() if "(" not in name]
     rows_checked = sum(table.num_rows for name, table in linted.tables.items() if options.split in (None, name))
     return Linting(
-        benchmark.dataset, rows_checked, benchmark.read_as, [*benchmark.notes, *left_out], kept, ignored, stale
+        benchmark.dataset, rows_checked, benchmark.read_as, [*benchmark.notes, *left_out], issues, ignored, stale
     )
 
 
 def _ordered() -> Sequence[Check]:
     """The checks, the most severe first."""
     return sorted(CHECKS.values(), key=lambda check: SEVERITIES.index(check.severity))
-
-
-def _without_known(issues: pa.Table, known: Known | None) -> tuple[pa.Table, int, list[str]]:
-    if known is None or not len(known.keys):
-        return issues, 0, []
-    keys = known.of(issues)
-    is_known = pc.is_in(keys, known.keys)
-    stale = pc.unique(known.keys.filter(pc.invert(pc.is_in(known.keys, keys)))).to_pylist()
-    shown = [", ".join(filter(None, key.split("\0"))) for key in stale]
-    return issues.filter(pc.invert(is_known)), int(pc.sum(is_known).as_py() or 0), shown

@@ -12,8 +12,8 @@ PUSHABLES: "Listing[Pushable]" = Listing(
     lazy={
         "dataset": "hf_vqa_mc.hub.dataset_folder:DATASET",
         "model": "hf_vqa_mc.hub.model_folder:MODEL",
-        "metric": "hf_vqa_mc.hub.metric_space:METRIC",
+        "metric": "hf_vqa_mc.hub.spaces:METRIC",
         "results": "hf_vqa_mc.hub.eval_results:RESULTS",
-        "space": "hf_vqa_mc.hub.audit_space:SPACE",
+        "space": "hf_vqa_mc.hub.spaces:SPACE",
     },
 )

@@ -1,7 +1,7 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
 from collections.abc import Collection
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.card_text import title
@@ -53,13 +53,10 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:
     """Each data file's path and sha256, sorted; raises InputError unless all paths are ``<config>/<file>``."""
-    found: dict[str, str] = {}
-    for name, config in configs_of(inventory).items():
-        for path, sha256 in config["files"].items():
-            parts = PurePosixPath(path).parts
-            if len(parts) != 2 or parts[0] != name or ".." in parts:
-                raise InputError(f"{location}: {INVENTORY} has {path!r} as a file of {name}; expected {name}/FILE")
-            found[path] = str(sha256)
+    found = {path: sha256 for config in configs_of(inventory).values() for path, sha256 in config["files"].items()}
+    for path in found:
+        if path.count("/") != 1 or ".." in path:
+            raise InputError(f"{location}: {INVENTORY} has the file {path!r}; expected CONFIG/FILE")
     return dict(sorted(found.items()))
 
 

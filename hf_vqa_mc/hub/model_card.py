@@ -116,6 +116,9 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
     question = _EXAMPLES.get(record.get("settings", {}).get("questions"), "What is on the table?")
     example = {**image, "question": question, **choices}
     model = MODELS[record["model"]] if record.get("model") in MODELS else None
+    # At most `CURVE_ROWS` validations at equal distances, the last one included; none if there is no other.
+    curve = record.get("curve", [])
+    step = -(-len(curve) // CURVE_ROWS)
     return {
         "record": record,
         "source": record.get("source", {}),
@@ -141,15 +144,9 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "split": split,
         "figures": figures,
         "wrong": sorted(((kind, share / total) for kind, share in wrong), key=lambda item: -item[1]),
-        "curve": _thinned(record.get("curve", [])),
+        "curve": (curve[::-1][::step][::-1] if len(curve) > 1 else []),
         "paper": PAPER,
     }
-
-
-def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """At most `CURVE_ROWS` validations at equal distances, the last one included; none if there is no other."""
-    step = -(-len(curve) // CURVE_ROWS)
-    return curve[::-1][::step][::-1] if len(curve) > 1 else []
 
 
 def dataset_name(record: Record) -> str:

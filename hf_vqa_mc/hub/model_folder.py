@@ -6,7 +6,7 @@ from transformers import AutoConfig
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import WORDS_FILE
-from hf_vqa_mc.hub.model_card import RECORD, Record, model_card, read_record
+from hf_vqa_mc.hub.model_card import RECORD, model_card, read_record
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
@@ -33,7 +33,10 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
     files = (ShippedFile(CARD, card), *(ShippedFile(one, folder / one) for one in names))
     same_card = (folder / CARD).is_file() and (folder / CARD).read_bytes() == card
     left_out = other_files(folder, {*names, *([CARD] if same_card else [])})
-    return Shipment("model", name, files, _message(record), request.private, left_out=left_out)
+    model, config, version = (one_line(record.get(key, "")) for key in ("model", "config", "version"))
+    trained = " ".join(filter(None, [model or "checkpoint", f"on {config}" if config else ""]))
+    message = f"{trained}, trained by hf_vqa_mc{f' {version}' if version else ''}"
+    return Shipment("model", name, files, message, request.private, left_out=left_out)
 
 
 def _checked_files(folder: Path) -> tuple[str, ...]:
@@ -50,12 +53,6 @@ def _checked_files(folder: Path) -> tuple[str, ...]:
             f"{folder} is not a complete checkpoint: {', '.join(missing)} missing; give a checkpoint of vqa-mc train"
         )
     return names
-
-
-def _message(record: Record) -> str:
-    model, config, version = (one_line(record.get(key, "")) for key in ("model", "config", "version"))
-    trained = " ".join(filter(None, [model or "checkpoint", f"on {config}" if config else ""]))
-    return f"{trained}, trained by hf_vqa_mc{f' {version}' if version else ''}"
 
 
 def _usage(sent: Shipment) -> str:

@@ -76,8 +76,13 @@ def push(shipment: Shipment, *, replace: bool = False, tag: str | None = None) -
                 f"{shipment.name} is public, and a push cannot make it private; change that on "
                 f"{url}/settings, or remove --private"
             )
-        if tag is not None and not created:
-            _check_tag(api, shipment, tag)
+        known = api.list_repo_refs(shipment.name, repo_type=shipment.kind).tags if tag and not created else []
+        for one in known:
+            if one.name == tag:
+                raise InputError(
+                    f"{shipment.name} has the tag {tag} (commit {one.target_commit[:8]}), and releases do not change; "
+                    "choose another --tag"
+                )
         outdated = _outdated(api, shipment, head, replace) if shipment.inventory else []
         commit = api.create_commit(
             shipment.name,
@@ -89,16 +94,6 @@ def push(shipment: Shipment, *, replace: bool = False, tag: str | None = None) -
         if tag is not None:
             api.create_tag(shipment.name, tag=tag, revision=commit.oid, repo_type=shipment.kind)
     return Pushed(url, commit.oid, commit.oid != head, private, created, tuple(outdated))
-
-
-def _check_tag(api: "HfApi", shipment: Shipment, tag: str) -> None:
-    """Raise InputError if the repository has this tag."""
-    for one in api.list_repo_refs(shipment.name, repo_type=shipment.kind).tags:
-        if one.name == tag:
-            raise InputError(
-                f"{shipment.name} has the tag {tag} (commit {one.target_commit[:8]}), and releases do not change; "
-                "choose another --tag"
-            )
 
 
 def _proposed(api: "HfApi", shipment: Shipment, url: str) -> Pushed:

@@ -84,7 +84,10 @@ def _with_published(
 def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> pa.Table:
     """The split in the benchmark's layout, with kinds, fallbacks and origins of the new choices."""
     table = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
-    numbered = _kinds_are_numbers(table.schema)
+    # Whether choice_kinds are integers, as in datasets built by this package.
+    kind = table.schema.field(KINDS).type if KINDS in table.schema.names else pa.null()
+    is_number = pa.types.is_list(kind) and pa.types.is_integer(kind.value_type)
+    numbered = bool(is_number) and class_names(table.schema, KINDS) in (None, list(CHOICE_KINDS))
     table = _without_narrow_classes(table, benchmark.layout.columns, most)
     for name, column in columns.items():
         if name in ("choices", "label"):
@@ -98,13 +101,6 @@ def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array]
         else:
             table = table.set_column(index, table.schema.field(index).with_type(column.type), column)
     return table
-
-
-def _kinds_are_numbers(schema: pa.Schema) -> bool:
-    """Whether choice_kinds are integers, as in datasets built by this package."""
-    kind = schema.field(KINDS).type if KINDS in schema.names else pa.null()
-    is_number = pa.types.is_list(kind) and pa.types.is_integer(kind.value_type)
-    return bool(is_number) and class_names(schema, KINDS) in (None, list(CHOICE_KINDS))
 
 
 def _without_narrow_classes(table: pa.Table, columns: Sequence[str], most: int) -> pa.Table:

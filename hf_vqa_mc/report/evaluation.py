@@ -63,6 +63,9 @@ def write_evaluation(folder: Path, done: Evaluation) -> list[Path]:
 def evaluation_html(done: Evaluation) -> str:
     """The page of an evaluation: self-contained, deterministic, and safe with malicious texts and images."""
     figures = done.figures
+    chosen = _shown_rows(figures)
+    rows = [int(figures.rows[index]) for index in chosen]
+    examples = examples_of(figures.split, rows, notes=dict(zip(rows, chosen.values(), strict=True)))
     facts = {
         "benchmark": plain(" ".join(filter(None, [done.run["dataset"], done.run["config"]])), 120),
         "split": plain(done.run["split"], 40),
@@ -82,7 +85,7 @@ def evaluation_html(done: Evaluation) -> str:
         "tables": list(_tables(figures)),
         "inputs": list(figures.picks),
         "prompt": plain(done.run["example"].replace("\n", " ⏎ "), 2000),
-        "cards": _cards(done),
+        "cards": [_card(done, index, example) for index, example in zip(chosen, examples, strict=True)],
     }
     return rendered("evaluation.html.jinja", values)
 
@@ -162,15 +165,6 @@ def _shown_rows(figures: Figures) -> dict[int, str]:
     for note, indices in groups.items():
         found |= dict.fromkeys([index for index in indices if index not in found][:OF_EACH], note)
     return found
-
-
-def _cards(done: Evaluation) -> list[dict[str, Any]]:
-    """Example questions: image, choices, and what was picked with each input."""
-    figures = done.figures
-    chosen = _shown_rows(figures)
-    rows = [int(figures.rows[index]) for index in chosen]
-    examples = examples_of(figures.split, rows, notes=dict(zip(rows, chosen.values(), strict=True)))
-    return [_card(done, index, example) for index, example in zip(chosen, examples, strict=True)]
 
 
 def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa: ANN401  an Example

@@ -17,7 +17,7 @@ STUDIES: "Listing[StudyKind]" = Listing(
         "conditions": "hf_vqa_mc.studies.choosing:CONDITIONS",
         "answers": "hf_vqa_mc.studies.writing:ANSWERS",
         "majority": "hf_vqa_mc.studies.writing:MAJORITY",
-        "requirements": "hf_vqa_mc.studies.requirements:REQUIREMENTS",
+        "requirements": "hf_vqa_mc.studies.choosing:REQUIREMENTS",
         "picker": "hf_vqa_mc.studies.complementary:PICKER",
         "picked-answers": "hf_vqa_mc.studies.complementary:PICKED_ANSWERS",
     },

@@ -33,37 +33,24 @@ NUMBERS = frozenset("0123456789")
 
 def read_candidates(options: StudyOptions, progress: Progress) -> Material:
     """The questions of ``vqa-mc generate complementary`` with their candidates, the nearest image first."""
-    records = _records(options)
+    path = options.candidates
+    assert path is not None  # noqa: S101  checked by new_study
     items = []
-    for at in range(len(records.rows)):
-        row = records.rows[at]
-        candidates, distances = row["candidates"], row["distances"]
-        order = sorted(range(len(candidates)), key=lambda number: distances[number])
-        known = {"image_id": row["image_id"], "candidates": [candidates[number] for number in order]}
-        items.append(Item(row["question_id"], row["question"], [row["answer"]], [], known=known))
+    for number, row in enumerate(read_file(path).to_pylist(), start=1):
+        try:
+            pairs = sorted(zip(row["distances"], row["candidates"], strict=True), key=lambda pair: pair[0])
+            known = {"image_id": row["image_id"], "candidates": [candidate for _, candidate in pairs]}
+            items.append(Item(row["question_id"], row["question"], [row["answer"]], [], known=known))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{path}, record {number}: expected a record of vqa-mc generate complementary ({error})"
+            ) from error
     return _material(options, items, lambda item: [item.known["image_id"], *item.known["candidates"]])
 
 
 def _material(options: StudyOptions, items: list[Item], images_of: Callable[[Item], list[str]]) -> Material:
     config, _ = load_splits(options.dataset_name, options.config)
     return with_images(f"{public_name(options.dataset_name)}, {config}", options, config, items, images_of)
-
-
-def _records(options: StudyOptions) -> Records:
-    """The rows of a candidates file; raises InputError unless each has text and as many distances as candidates."""
-    path = options.candidates
-    assert path is not None  # noqa: S101  checked by new_study
-    records = Records(read_file(path).to_pylist(), partial("{}, record {}".format, path))
-    for name in ("question_id", "image_id", "question", "answer"):
-        records.filled_texts(name)
-    records.lists("candidates")
-    for at, row in enumerate(records.rows):
-        names, numbers = row["candidates"], row.get("distances")
-        if not names or {type(one) for one in names} != {str}:
-            raise records.unexpected(at, "candidates", "image ids, at least one", names)
-        if not isinstance(numbers, list) or [type(one) for one in numbers] != [float] * len(names):
-            raise records.unexpected(at, "distances", f"{len(names)} numbers, one per candidate", numbers)
-    return records
 
 
 def _picked(answered: Sequence[Answered]) -> Outcome:

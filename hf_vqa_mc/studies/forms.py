@@ -47,19 +47,15 @@ def _index(value: object, size: int, least: int = 0) -> int:
     return value
 
 
-def _indices(value: object, size: int) -> list[int]:
-    if type(value) is not list or len(value) > size:
-        raise InputError(f"answer {shown(value)}: expected a list of choices")
-    return sorted({_index(one, size) for one in value})
-
-
 def _marks(value: object, size: int) -> Any:  # noqa: ANN401  JSON
     """BAD, or the indices of the correct and of the uncertain choices; both may be empty: none is correct."""
     if value == BAD:
         return BAD
     if type(value) is not dict or set(value) != {"correct", "unsure"}:
         raise InputError(f"answer {shown(value)}: expected the correct and the uncertain choices")
-    marks = {name: _indices(value[name], size) for name in ("correct", "unsure")}
+    if any(type(one) is not list or len(one) > size for one in value.values()):
+        raise InputError(f"answer {shown(value)}: expected lists of choices")
+    marks = {name: sorted({_index(one, size) for one in value[name]}) for name in ("correct", "unsure")}
     if set(marks["correct"]) & set(marks["unsure"]):
         raise InputError(f"answer {shown(value)}: a choice is both correct and uncertain")
     return marks

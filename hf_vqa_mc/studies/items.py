@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from hf_vqa_mc.dataset.loading import NoChoices, chosen_split
 from hf_vqa_mc.engines.rng import SeededRng
@@ -16,9 +15,6 @@ from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import CAPTION, IMAGE, Item, StudyKind
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.studies.study_file import Settings
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.benchmarks.benchmark import Benchmark
 
 LONGEST_SIDE, CANDIDATE_SIDE = 900, 320
 """Pixels of the longer side: a question's image, and a candidate image."""
@@ -51,7 +47,11 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
             not apply to the kind.
     """
     kind = STUDIES[options.kind]
-    conditions = _conditions(kind, options.conditions)
+    known = [one.name for one in kind.conditions]
+    for one in options.conditions:
+        if one not in known:
+            raise unknown_name(f"condition of a study of {kind.name}", one, known)
+    conditions = [one for one in known if not options.conditions or one in options.conditions]
     given = {"candidates": options.candidates is not None, "captions": bool(options.captions)}
     takes = {kind.needs, *(["captions"] if any(CAPTION in kind.condition(name).shows for name in conditions) else [])}
     for name, wanted in given.items():
@@ -77,14 +77,6 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
         join=secrets.token_urlsafe(18),
     )
     return settings, [*items, *_controls(kind, settings, items, options.seed)], pictures, material.notes
-
-
-def _conditions(kind: StudyKind, names: Sequence[str]) -> list[str]:
-    known = [one.name for one in kind.conditions]
-    for name in names:
-        if name not in known:
-            raise unknown_name(f"condition of a study of {kind.name}", name, known)
-    return [name for name in known if not names or name in names]
 
 
 def _captioned(items: list[Item], options: StudyOptions) -> list[Item]:
@@ -172,11 +164,8 @@ def read_choices(options: StudyOptions, progress: Progress) -> Material:
     ]
     read = split.images.read if split.images else (lambda row: None)
     images = [partial(read, row) for row in questions.image_rows]
-    return Material(_name(benchmark), items, images, benchmark.notes)
-
-
-def _name(benchmark: "Benchmark") -> str:
-    return ", ".join(filter(None, [public_name(benchmark.dataset), benchmark.config, benchmark.test.name]))
+    name = ", ".join(filter(None, [public_name(benchmark.dataset), benchmark.config, split.name]))
+    return Material(name, items, images, benchmark.notes)
 
 
 def read_questions(options: StudyOptions, progress: Progress) -> Material:

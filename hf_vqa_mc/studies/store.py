@@ -166,7 +166,11 @@ class Study:
         with self._transaction() as database:
             if (page := self.open_page(annotator)) is not None:
                 return page
-            self._return_abandoned(database)
+            database.execute(
+                """UPDATE assignment SET returned = 1 WHERE answer IS NULL AND NOT returned
+                   AND page IN (SELECT id FROM page WHERE active < ?)""",
+                (time.time() - ABANDONED,),
+            )
             condition, items = self._missing(database, annotator)
             if not items:
                 return None
@@ -184,13 +188,6 @@ class Study:
                 [(made, annotator, item, condition) for item in chosen],
             )
             return self._page(made)
-
-    def _return_abandoned(self, database: sqlite3.Connection) -> None:
-        database.execute(
-            """UPDATE assignment SET returned = 1 WHERE answer IS NULL AND NOT returned
-               AND page IN (SELECT id FROM page WHERE active < ?)""",
-            (time.time() - ABANDONED,),
-        )
 
     def _missing(self, database: sqlite3.Connection, annotator: int) -> tuple[str, list[int]]:
         """The condition of the annotator's next page, and the items that it may have, most urgent first."""

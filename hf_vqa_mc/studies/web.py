@@ -5,7 +5,6 @@ not see: labels, and in a condition without image or question neither of them.
 """
 
 import json
-import math
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +83,9 @@ class Pages:
     def _next_page(self, token: str, address: str) -> "Response":
         """Give an annotator a page, and go to it; a message if no question is left."""
         if self.study.next_page(self._annotator(token)) is not None:
-            return _redirect(address)
+            from starlette.responses import RedirectResponse
+
+            return RedirectResponse(address, 303, headers=HEADERS)
         lines = [
             "All questions that you can answer have been answered, or are being answered by others. Thank you.",
             "If some come back, you find them at your link.",
@@ -113,14 +114,12 @@ class Pages:
             raise InputError("expected an answer as application/json")
         try:
             sent = json.loads(body)
-        except ValueError as error:
-            raise InputError("expected an answer as JSON") from error
-        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
-            raise InputError("expected an answer as task, value and seconds")
-        seconds = sent["seconds"]
-        if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_SECONDS or not math.isfinite(seconds):
+            task, value, seconds = int(sent["task"]), sent["value"], float(sent["seconds"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputError("expected an answer as JSON: task, value and seconds") from error
+        if not 0 <= seconds <= LONGEST_SECONDS:
             raise InputError(f"seconds: expected a number from 0 to {LONGEST_SECONDS:,}")
-        return self.study.save(annotator, sent["task"], sent["value"], float(seconds))
+        return self.study.save(annotator, task, value, seconds)
 
     def picture(self, request: "Request") -> "Response":
         """An image of a question that the annotator was given, if its condition shows images."""
@@ -227,12 +226,6 @@ def application(study: Study, joinable: bool = True) -> "Starlette":
 
 def _key(at: int) -> str:
     return KEYS[at] if at < len(KEYS) else ""
-
-
-def _redirect(address: str) -> "Response":
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(address, 303, headers=HEADERS)
 
 
 def _html(values: dict[str, Any], status: int = 200) -> "Response":

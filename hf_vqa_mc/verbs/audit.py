@@ -1,6 +1,6 @@
 """``hf_vqa_mc.audit`` and ``vqa-mc audit``: which shortcuts solve a multiple-choice benchmark."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +11,10 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
-from hf_vqa_mc.result import FAILED, Result, in_html
+from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.comparison import Check
     from hf_vqa_mc.audits.gains import Gain
@@ -104,7 +101,7 @@ class AuditResult(Result):
         """3 if a shortcut exceeds ``fail_above`` or ``fail_on_regression``."""
         return FAILED if self.exceeding or self.regressions else 0
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
         from rich.text import Text
 
@@ -137,14 +134,12 @@ class AuditResult(Result):
         changes = {} if self.earlier is None else {"changes": [vars(check) for check in self.changes]}
         return {**self.audit.as_json(), **changes, "written": [str(path) for path in self.written]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per shortcut: name, accuracy, gain over random guessing and its 95% interval.
 
         Columns ``cross_fitted_*``: the same, fitted on other rows of the audited split, NaN where not computed.
         """
-        import pandas as pd
-
-        return pd.DataFrame([gain.as_json() for gain in self.audit.gains])
+        return frame_of([gain.as_json() for gain in self.audit.gains])
 
     def _repr_html_(self) -> str:
         """The report, with a bar of each shortcut's gain over random guessing in its table."""

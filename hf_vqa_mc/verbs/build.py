@@ -51,7 +51,7 @@ class BuildResult(Result):
     def report(self) -> Report:
         """A table of the configs, remarks and next steps."""
         from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
-        from hf_vqa_mc.dataset.inventory import IMAGES
+        from hf_vqa_mc.dataset.inventory import IMAGES, PREFERRED
         from hf_vqa_mc.schema import SPLITS
 
         splits = [split for split in SPLITS if any(split in config["splits"] for config in self.configs.values())]
@@ -73,15 +73,9 @@ class BuildResult(Result):
         if self.url:
             yield f"Output: {self.url}; its README.md describes how it was made and explains the figures."
         elif not self.temporary:
-            yield next_steps(self.output, self._shown())
-
-    def _shown(self) -> str:
-        """The config of examples."""
-        from hf_vqa_mc.dataset.inventory import PREFERRED
-
-        names = [name for name, config in self.configs.items() if "statistics" in config]
-        preferred = [name for name in names if name.endswith(f"_{PREFERRED}")]
-        return next(iter(preferred), self.default if self.default in names else names[0])
+            names = [name for name, config in self.configs.items() if "statistics" in config]
+            preferred = [name for name in names if name.endswith(f"_{PREFERRED}")]
+            yield next_steps(self.output, next(iter(preferred), self.default if self.default in names else names[0]))
 
     def _remarks(self) -> Iterator[str]:
         """Remarks on the configs: other splits, rows left out, fallbacks, missing decoys."""
@@ -204,9 +198,8 @@ def build(settings: BuildSettings, progress: Progress) -> BuildResult:
 
     temporary = TemporaryDirectory(prefix="hf_vqa_mc-") if settings.output is None else None
     output = settings.output or str(Path(temporary.name if temporary else "", "vqa_mc"))
-    before = (read_inventory(Path(output)) or {"sources": {}})["sources"].get(settings.source, {"configs": {}})[
-        "configs"
-    ]
+    sources = (read_inventory(Path(output)) or {"sources": {}})["sources"]
+    before = sources.get(settings.source, {"configs": {}})["configs"]
     inventory = build_folder(settings, output, progress)
     configs = inventory["sources"][settings.source]["configs"]
     removed = tuple(sorted(before.keys() - configs.keys()))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from hf_vqa_mc.descriptions.data import Data
     from hf_vqa_mc.descriptions.describing import Description
 
 
@@ -123,30 +122,25 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     Raises:
         InputError: a dataset, or the captions cannot be read, or no figure applies.
     """
+    from hf_vqa_mc.descriptions.data import read_data
     from hf_vqa_mc.descriptions.describing import describe_data
     from hf_vqa_mc.descriptions.figures import FIGURES
+    from hf_vqa_mc.descriptions.figures.words import of_images
     from hf_vqa_mc.report.description import check_description_folder
+    from hf_vqa_mc.training.captions import captions_in
 
     for name in settings.figures:
         FIGURES.find(name)
     if settings.output is not None:
         check_description_folder(settings.output, "--output", settings.inputs, settings.overwrite)
-    datasets = _read(settings, progress)
+    captions = None if settings.captions is None else list(captions_in(settings.captions))
+    datasets = [read_data(settings, progress)]
+    if settings.against is not None:
+        other = replace(settings, dataset=settings.against, config=settings.against_config)
+        datasets.append(read_data(other, progress))
+    if captions is not None:
+        datasets = [replace(data, captions=of_images(data.images, captions)) for data in datasets]
     done = DescribeResult(describe_data(datasets, settings.figures, progress), settings)
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite)))
-
-
-def _read(settings: DescribeSettings, progress: Progress) -> "list[Data]":
-    """The data of both datasets, with captions."""
-    from hf_vqa_mc.descriptions.data import read_data
-    from hf_vqa_mc.descriptions.figures.words import of_images
-    from hf_vqa_mc.training.captions import captions_in
-
-    captions = None if settings.captions is None else list(captions_in(settings.captions))
-    read = [read_data(settings, progress)]
-    if settings.against is not None:
-        other = replace(settings, dataset=settings.against, config=settings.against_config)
-        read.append(read_data(other, progress))
-    return read if captions is None else [replace(data, captions=of_images(data.images, captions)) for data in read]

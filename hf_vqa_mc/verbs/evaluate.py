@@ -1,6 +1,6 @@
 """``hf_vqa_mc.evaluate`` and ``vqa-mc evaluate``: a model's accuracy, and how much of it remains without the image."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,10 @@ from hf_vqa_mc.evaluation.model_options import EVALUATIONS, ModelOptions
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
     from hf_vqa_mc.evaluation.evaluating import Evaluation
 
 ALL = "all"
@@ -29,10 +26,6 @@ def default_folder(given: Mapping[str, Any]) -> Path:
     """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL``."""
     name = folder_name(given["dataset"], given.get("config"), given.get("split"))
     return EVALUATIONS / file_name(f"{name}-{str(given['model']).strip('./')}")
-
-
-def _is_rotations(value: str) -> bool:
-    return value == ALL or (value.isdecimal() and int(value) >= 1)
 
 
 @settings
@@ -61,7 +54,7 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
     rotations: str = option(
         "Ask each question with this number of orders of its choices: a number, or all.",
         default="1",
-        check=("a number of 1 or more, or all", _is_rotations),
+        check=("a number of 1 or more, or all", lambda text: text == ALL or (text.isdecimal() and int(text) >= 1)),
         panel=ADVANCED,
     )
     instruction: str | None = option(
@@ -105,7 +98,7 @@ class EvaluateResult(Result):
     settings: EvaluateSettings
     written: tuple[Path, ...] = ()
 
-    def report(self) -> "Iterator[RenderableType]":
+    def report(self) -> Report:
         """A table with a line per input, notes, and the files."""
         from hf_vqa_mc.evaluation.tables import input_columns, notes, questions_of
 
@@ -120,24 +113,20 @@ class EvaluateResult(Result):
         """All figures, as in results.json; fractions."""
         return {**self.evaluation.as_json(), "written": [str(path) for path in self.written]}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> Frame:
         """One row per input: accuracy with its 95% interval, gain of seeing all, numbers of replies."""
-        import pandas as pd
-
         rows = []
         for name, found in self.evaluation.as_json()["inputs"].items():
             gain = {f"gain_{field}": value for field, value in (found["gain"] or {}).items() if field != "rows"}
             counts = {what: found[what] for what in ("replies", "unparsed", "cut_off", "failed")}
             accuracy = dict(found["accuracy"])
             rows.append({"input": name, "accuracy": accuracy.pop("mean"), **accuracy, **gain, **counts})
-        return pd.DataFrame(rows)
+        return frame_of(rows)
 
     @property
-    def per_question(self) -> "pd.DataFrame":
+    def per_question(self) -> Frame:
         """One row per question: the columns of rows.parquet, with each input's picked choice and score."""
-        import pandas as pd
-
-        return pd.DataFrame(self.evaluation.figures.table())
+        return frame_of(self.evaluation.figures.table())
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, results.json and rows.parquet to a folder, without the answers."""

@@ -115,9 +115,14 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     from hf_vqa_mc.engines.complementary import Known, complementary, read_captions, read_instances
     from hf_vqa_mc.extraction.store import ImageFeatures
     from hf_vqa_mc.io.atomic import write_bytes
+    from hf_vqa_mc.io.outputs import check_output_file
 
-    if settings.output is not None:
-        _check_output(settings, settings.output)
+    if (output := settings.output) is not None:
+        if not output.absolute().parent.exists():
+            raise InputError(f"--output {output}: folder {output.absolute().parent} does not exist; create it first")
+        inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
+        check_output_file(output, "--output", inputs, settings.overwrite)
+        check_suffix(output, "--output", FORMATS)
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
     features = ImageFeatures(settings.features)
     triplets, split_of = _triplets(settings.dataset, settings.config)
@@ -135,17 +140,6 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     if settings.output is not None:
         write_bytes(settings.output, _content(found, settings.output.suffix), settings.overwrite)
     return GenerateComplementaryResult(found, figures, settings.output)
-
-
-def _check_output(settings: GenerateComplementarySettings, output: Path) -> None:
-    """Raise InputError unless the file can be written without replacing an input."""
-    from hf_vqa_mc.io.outputs import check_output_file
-
-    inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
-    if not (folder := output.absolute().parent).exists():
-        raise InputError(f"--output {output}: folder {folder} does not exist; create it first")
-    check_output_file(output, "--output", inputs, settings.overwrite)
-    check_suffix(output, "--output", FORMATS)
 
 
 def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:

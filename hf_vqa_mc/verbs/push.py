@@ -1,7 +1,6 @@
 """``hf_vqa_mc.push`` and ``vqa-mc push``: datasets, models, metrics, results and the audit to the Hub."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,16 +101,13 @@ class PushResult(Result):
             yield from (f"removed {path}" for path in done.removed)
         else:
             yield f"{done.url} ({visibility}) is up to date; nothing was sent"
-            yield from self._tagged()
+        if done is not None and self.settings.tag is not None:
+            yield f"tagged {shipment.name}@{self.settings.tag}"
+        if done is not None and not done.changed:
             return
-        yield from self._tagged() if done is not None else ()
         yield from (f"not sent: {path} ({kind.left_out})" for path in shipment.left_out)
         if done is not None:
             yield f"to load it: {kind.usage(shipment)}"
-
-    def _tagged(self) -> Iterator[str]:
-        if self.settings.tag is not None:
-            yield f"tagged {self.shipment.name}@{self.settings.tag}"
 
     def to_dict(self) -> dict[str, Any]:
         """Repository, files and, unless it was a dry run, commit."""

@@ -93,7 +93,8 @@ To read a row with its image:
   python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{output.name}", "{SHOWN}", split="test"); \
 print(hf_vqa_mc.with_images(ds)[0])'
 """
-        train = f"To train models as well: vqa-mc quickstart --train{_given(output)}\n"
+        given = "" if output.name == "vqa_mc" else f" --output {shlex.quote(output.name)}"
+        train = f"To train models as well: vqa-mc quickstart --train{given}\n"
         yield from self._model_steps() if self.models else [train]
         yield f"""\
 To add real questions, such as COCO-QA, to the same folder:
@@ -294,7 +295,3 @@ def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
     lines = [f"{word} {' '.join(str(int(word == other)) for other in known)}" for word in known]
     write_bytes(path, "\n".join([f"{len(known)} {len(known)}", *lines, ""]).encode())
     return path
-
-
-def _given(output: Path) -> str:
-    return "" if output.name == "vqa_mc" else f" --output {shlex.quote(output.name)}"

@@ -10,7 +10,7 @@ from typing import Any
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
 from hf_vqa_mc.report.serving import PORT
-from hf_vqa_mc.result import Frame, Report, Result
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 
 @settings
@@ -54,9 +54,7 @@ class StudyServeResult(Result):
 
     def to_pandas(self) -> Frame:
         """One row per condition."""
-        import pandas as pd
-
-        return pd.DataFrame.from_dict(self.to_dict(), orient="index").rename_axis("condition").reset_index()
+        return frame_of([{"condition": name, **row} for name, row in self.to_dict().items()])
 
 
 @verb(

@@ -15,7 +15,7 @@ import yaml
 
 import hf_vqa_mc
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.metric_space import metric_shipment
+from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES

@@ -1,6 +1,7 @@
 """Heuristics without labels (the longest choice, the first one), and two priors that count labels."""
 
 from collections.abc import Callable
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -55,14 +56,6 @@ def _frequencies(context: Context) -> Values:
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
-def _trigram_similarity(context: Context) -> Values:
-    return context.trigram_similarity
-
-
-def _in_question(context: Context) -> Values:
-    return words_in_question(context.rows)
-
-
 def _heuristic(
     name: str, sentence: str, values: Callable[[Context], Values], sign: int = 1, sees: Sees = Sees.CHOICES
 ) -> Probe:
@@ -77,18 +70,20 @@ HEURISTICS = (
     _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),
     _heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
     _heuristic("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1),
-    _heuristic("odd one out", "picks the choice spelled least like the others", _trigram_similarity, -1),
-    _heuristic("most like the others", "picks the choice spelled most like the others", _trigram_similarity),
+    _heuristic("odd one out", "picks the choice spelled least like the others", attrgetter("trigram_similarity"), -1),
+    _heuristic(
+        "most like the others", "picks the choice spelled most like the others", attrgetter("trigram_similarity")
+    ),
     _heuristic(
         "most words of the question",
         "picks the choice with the largest share of its words in the question",
-        _in_question,
+        lambda context: words_in_question(context.rows),
         sees=Sees.QUESTION,
     ),
     _heuristic(
         "fewest words of the question",
         "picks the choice with the smallest share of its words in the question",
-        _in_question,
+        lambda context: words_in_question(context.rows),
         -1,
         Sees.QUESTION,
     ),

@@ -19,20 +19,12 @@ Groups = NDArray[np.int64]
 Values = NDArray[np.float64]
 
 
-def _row_numbers(context: Context) -> list[Groups]:
-    return [np.arange(len(context.rows)) % period for period in PERIODS]
-
-
 def _question_ids(context: Context) -> list[Groups]:
     """The last character, and the number at the end by each period."""
     ids = context.split.rows["question_id"].combine_chunks()
     digits = pc.struct_field(pc.extract_regex(ids, r"(?P<number>[0-9]{1,15})$"), "number")
     numbers = pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()
     return [_encoded(pc.utf8_slice_codeunits(ids, -1)), *(numbers % period for period in PERIODS)]
-
-
-def _question_types(context: Context) -> list[Groups]:
-    return [_encoded(context.split.rows["question_type"].combine_chunks())]
 
 
 def _encoded(texts: pa.Array) -> Groups:
@@ -125,8 +117,18 @@ def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context]
 
 
 ORDERS = (
-    _position("row number", Sees.CHOICES, "the same remainder of the row number", _row_numbers),
+    _position(
+        "row number",
+        Sees.CHOICES,
+        "the same remainder of the row number",
+        lambda context: [np.arange(len(context.rows)) % period for period in PERIODS],
+    ),
     _position("question id", Sees.CHOICES, "a question id that ends alike", _question_ids),
-    _position("question type", Sees.QUESTION, "the same question type", _question_types),
+    _position(
+        "question type",
+        Sees.QUESTION,
+        "the same question type",
+        lambda context: [_encoded(context.split.rows["question_type"].combine_chunks())],
+    ),
     Probe("breaks the order", Sees.CHOICES, "picks the choice without which the others are sorted", _unsorted),
 )

@@ -1,5 +1,6 @@
 """Checks of texts: empty, read as missing, marked up, damaged, lettered, equal to another choice."""
 
+import re
 import unicodedata
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +22,7 @@ NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan
 """Texts that ``pandas.read_csv`` reads as missing by default."""
 PLAIN = "^[a-z0-9]+( [a-z0-9]+)*$"
 """Texts of which normalisation changes only some words."""
+MISSING_TEXT = f"^(?:{'|'.join(map(re.escape, NOT_AVAILABLE))})$"
 LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
 MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"
 IMAGE_MARK = r"<image[^<>]{0,20}>"
@@ -51,20 +53,9 @@ def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
     return Issues(np.concatenate(rows), details)
 
 
-def _missing(column: Column) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.is_in(column.distinct, pa.array(NOT_AVAILABLE, pa.large_string())).to_numpy(
-        zero_copy_only=False
-    )
-    return found
-
-
-def _blank(column: Column) -> NDArray[np.bool_]:
-    return matches(r"^\s*$", column)
-
-
 def _blank_texts(linted: Linted) -> Issues:
     """White space only, and empty questions, which have no code."""
-    found = in_texts(_blank, BOTH, linted)
+    found = in_texts(partial(matches, r"^\s*$"), BOTH, linted)
     empty = linted.rows[linted.data.questions.codes < 0]
     return Issues(np.concatenate([found.rows, empty]), [*found.details, *["question ''"] * len(empty)])
 
@@ -156,7 +147,8 @@ TEXTS = (
     Check("blank_texts", ERROR, "a question is empty, or a question or choice white space only", "write the text",
           _blank_texts),
     Check("read_as_missing", WARNING, "pandas.read_csv reads this text as missing",
-          'read with keep_default_na=False, or write another word, such as "none"', partial(in_texts, _missing, BOTH)),
+          'read with keep_default_na=False, or write another word, such as "none"',
+          partial(in_texts, partial(matches, MISSING_TEXT), BOTH)),
     Check("lettered_choices", WARNING, "choices contain their own letters, which prompts add again",
           "remove the letters from the texts", _letters),
     Check("markup", WARNING, "HTML tags or entities", "convert to plain text", partial(in_texts, _marked_up, BOTH)),

@@ -10,7 +10,6 @@ from hf_vqa_mc.descriptions.charts import Bars, table_only
 from hf_vqa_mc.descriptions.data import Data
 from hf_vqa_mc.descriptions.figure import Found, Number, distribution, figure, share
 from hf_vqa_mc.descriptions.figures.answers import needs_answers
-from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 
@@ -108,19 +107,15 @@ def wordnet(data: Data) -> Found:
     column, masks = data.targets, {"targets": data.targets.valid}
     if len(data.labels):
         column, masks = data.choices.flat, {"targets": data.is_target, "decoys": ~data.is_target}
-    covered = _covered(column)
-    shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
-    numbers: dict[str, Number] = dict(shares)
-    return Found(numbers, {"choices": list(shares), "covered": list(shares.values())})
-
-
-def _covered(column: Column) -> NDArray[np.bool_]:
-    """(distinct,): whether WordNet covers any of the text's words; each distinct word is looked up once."""
+    # (distinct,): whether WordNet covers any of the text's words; each distinct word is looked up once.
     words = column.words
     wordnet = load_wordnet()
     lexicons = wordnet.nouns, wordnet.adjectives
     known = np.array([any(one.base_forms(word) for one in lexicons) for word in words.vocabulary], bool)
-    return np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
+    covered = np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
+    shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
+    numbers: dict[str, Number] = dict(shares)
+    return Found(numbers, {"choices": list(shares), "covered": list(shares.values())})
 
 
 CHOICES = (choices, choice_kinds, label_positions, choice_lengths, wordnet)

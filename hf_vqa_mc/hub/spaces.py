@@ -1,4 +1,4 @@
-"""A metric's folder as a Gradio Space, for ``evaluate.load("NAMESPACE/NAME")``."""
+"""Gradio Spaces: a metric's folder, for ``evaluate.load("NAMESPACE/NAME")``, and the page of ``cli/audit_app.py``."""
 
 import re
 from pathlib import Path
@@ -15,6 +15,26 @@ GENERATED = {
     "requirements.txt": "hf_vqa_mc\n",
 }
 """Files of a Space that a metric's folder may leave out."""
+AUDIT_CARD = """\
+---
+title: Audit a benchmark
+emoji: 📏
+colorFrom: blue
+colorTo: green
+sdk: gradio
+sdk_version: 6.31.0
+python_version: "3.11"
+app_file: app.py
+pinned: false
+---
+
+# Audit a benchmark
+
+Upload or name a multiple-choice benchmark on images, and read how much of it is answered without the image, the
+question, or both. Made by `vqa-mc push space`.
+
+Uploads are removed after an hour. Only public datasets are read: the Space needs no token and no secret.
+"""
 
 
 def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
@@ -48,3 +68,17 @@ def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
 
 
 METRIC = Pushable("metric", metric_shipment, lambda shipment: f'evaluate.load("{shipment.name}")', ("metric",))
+
+
+def space_shipment(request: Request, progress: Progress = silent) -> Shipment:
+    """Card, app and requirements."""
+    files = (
+        ShippedFile("README.md", AUDIT_CARD.encode()),
+        ShippedFile("app.py", Path(__file__).parents[1] / "cli" / "audit_app.py"),
+        ShippedFile("requirements.txt", f"hf_vqa_mc=={__version__}\n".encode()),
+    )
+    message = f"audit of hf_vqa_mc {__version__}"
+    return Shipment("space", check_name(request.name), files, message, request.private, space_sdk="gradio")
+
+
+SPACE = Pushable("space", space_shipment, lambda sent: f"open the Space {sent.name}", ())
