@@ -90,11 +90,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
         with_choices = not configs or source.has_triplets(opened.files)
     readings = [Reading(config, opened.files) for config in configs or ()]
-    if settings.embed_images and readings:
-        raise InputError(
-            f"--embed-images: {readings[0].config.name} holds no images; use --variants iou_qou, or remove "
-            "--embed-images and add images with hf_vqa_mc.with_images"
-        )
+    _check_embedding(readings, settings)
     on_cluster = settings.executor == "ray"
     with ExitStack() as stack:
         if on_cluster:
@@ -141,6 +137,14 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         if is_url(location):
             return write_remote(Storage(location), source.name, write, place, settings.overwrite)
         return write(Path(location), place=lambda tree: place(Storage(str(tree))))
+
+
+def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> None:
+    if settings.embed_images and readings:
+        raise InputError(
+            f"--embed-images: {readings[0].config.name} holds no images; use --variants iou_qou, or remove "
+            "--embed-images and add images with hf_vqa_mc.with_images"
+        )
 
 
 def _made_with(

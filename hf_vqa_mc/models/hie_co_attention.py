@@ -5,7 +5,6 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.co_attention import CoAttentionModel, check_co_attention
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import QUESTION_INPUTS, Model, check_sizes
@@ -80,10 +79,9 @@ class HieCoAttentionForMultipleChoiceVqa(CoAttentionModel):
             As `MlpForMultipleChoiceVqa`, and ``attentions``: over the image at each level, (batch, cells).
 
         Raises:
-            InputError: image_grid has another shape, or padding comes before a word.
+            InputError: image_grid has another shape.
         """
         check_grid(image_grid, self.config.image_size)
-        _check_words(question_mask)
         tokens = question_tokens.masked_fill(~question_mask.unsqueeze(-1), 0.0)
         joint, attentions = self.joint(image_grid, self.words(tokens), question_mask)
         output: MultipleChoiceModelOutput = self.mlp(
@@ -91,17 +89,6 @@ class HieCoAttentionForMultipleChoiceVqa(CoAttentionModel):
         )
         output.attentions = attentions
         return output
-
-
-def _check_words(mask: Tensor) -> None:
-    if mask.ndim != 2 or mask.shape[1] < 1:
-        raise InputError(f"question_mask has the shape {tuple(mask.shape)}, expected (batch, words), one word or more")
-    early = (mask[:, 1:] & ~mask[:, :-1]).any(1)
-    if early.any():
-        raise InputError(
-            f"question_mask: question {int(early.nonzero()[0])} of the batch has padding before a word; "
-            "expected all padding after the words"
-        )
 
 
 HIE_CO_ATTENTION = Model(
