@@ -53,10 +53,11 @@ def load_model(
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    weights = ("missing_keys", "unexpected_keys", "mismatched_keys")
-    if wrong := [str(name) for kind in weights for name in sorted(found[kind])]:
+    kinds = {"missing": "missing_keys", "not expected": "unexpected_keys", "of another shape": "mismatched_keys"}
+    wrong = {what: sorted(map(str, found[key])) for what, key in kinds.items() if found[key]}
+    if faults := "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items()):
         raise InputError(
-            f"{folder}: {CONFIG} does not match {WEIGHTS}: {listed(wrong, NAMED)}; use both files of one checkpoint"
+            f"{folder}: {CONFIG} does not match {WEIGHTS}, weights are {faults}; use both files of one checkpoint"
         )
     loaded: PreTrainedModel = model
     return loaded

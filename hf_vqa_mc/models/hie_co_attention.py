@@ -1,11 +1,13 @@
 """HieCoAtt* of Chao et al. 2018 (A.3): Lu et al.'s hierarchical co-attention without its classifier, then an MLP."""
 
+from typing import Literal
+
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
-from hf_vqa_mc.models.co_attention import CoAttentionModel, check_co_attention
+from hf_vqa_mc.models.co_attention import CoAttentionModel
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import QUESTION_INPUTS, Model, check_sizes
 from hf_vqa_mc.models.spatial_attention import check_grid
@@ -21,7 +23,7 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """dimensions of an image cell: ResNet's last channels"""
     text_size: int = 300
     """dimensions of a word vector"""
-    co_attention: str = "alternating"
+    co_attention: Literal["alternating", "parallel"] = "alternating"
     """alternating (default of Lu et al.'s code) or parallel"""
     level_size: int = 512
     """dimensions of embedded words, phrases and cells, of the attentions and of the LSTM (Lu et al.)"""
@@ -35,10 +37,6 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """units of the hidden layer of the MLP"""
     dropout: float | int = 0.5
     """dropout of the MLP"""
-
-    def validate_co_attention(self) -> None:
-        """Raise InputError unless it is known."""
-        check_co_attention(self.co_attention)
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive."""

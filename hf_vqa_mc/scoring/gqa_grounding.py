@@ -49,7 +49,10 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
         held[size] = 0
 
     for row in range(columns.count):
-        attention = _attention(columns, row, maps)
+        question_id = columns["question_ids"][row]
+        if question_id not in maps:
+            raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
+        attention = square_map(maps[question_id], columns.where(row))
         size = len(attention)
         waiting[size].append((row, attention))
         held[size] += attention.size * max(len(regions[row]), 1)  # one copy of the map per region
@@ -68,13 +71,6 @@ def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) ->
     columns, lines = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
     on_region = np.einsum("ri,rij,rj->r", columns, maps[question], lines)
     return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
-
-
-def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[np.float64]:
-    question_id = columns["question_ids"][row]
-    if question_id not in maps:
-        raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
-    return square_map(maps[question_id], columns.where(row))
 
 
 def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give
@@ -101,18 +97,14 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
     found = []
     for row, image in enumerate(images):
         if image not in objects:
-            objects[image] = _objects(columns, row, image, graphs)
+            if image not in graphs:
+                raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
+            objects[image] = {str(object_id): of_one for object_id, of_one in graphs[image]["objects"].items()}
         regions = [_region(columns, row, graphs[image], objects[image], of) for of in _pointed_to(columns, row)]
         if any(SCENE in operation for operation in columns["semantic"][row]):
             regions.append(WHOLE_IMAGE)
         found.append(regions)
     return found
-
-
-def _objects(columns: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
-    if image not in graphs:
-        raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
-    return {str(object_id): of_one for object_id, of_one in graphs[image]["objects"].items()}
 
 
 def _pointed_to(columns: Questions, row: int) -> list[str]:
