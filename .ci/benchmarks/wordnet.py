@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unittest.mock import patch
 
 import numpy as np
-from hf_vqa_mc.compiled import njit
 from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

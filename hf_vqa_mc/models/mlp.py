@@ -9,7 +9,7 @@ from torch.nn import functional
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.candidate_head import CandidateHead
 from hf_vqa_mc.models.model import Model, check_dropout, check_sizes
 
@@ -37,16 +37,6 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "text_size", "hidden_size")
         check_dropout(self, "dropout")
-
-    def validate_inputs(self) -> None:
-        """Raise InputError unless inputs are the answer and any of image and question."""
-        for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input", name, INPUTS)
-        if "answer" not in self.inputs or len(set(self.inputs)) < len(self.inputs):
-            raise InputError(
-                f"inputs is {list(self.inputs)}, expected answer and any of image and question, each once"
-            )
 
 
 class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]

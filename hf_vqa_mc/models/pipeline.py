@@ -97,13 +97,16 @@ class VqaPipeline(Pipeline):
         if question.get(needed) is None:
             raise InputError(f'the question has no "{needed}"; expected {self.expected}')
 
-    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
-        choices = input_tensors.pop("choices")
+    def _output(self, tensors: Mapping[str, Tensor]) -> Any:  # noqa: ANN401  a ModelOutput
         of_model = {
             name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
-            for name, tensor in input_tensors.items()
+            for name, tensor in tensors.items()
         }
-        return {"logits": self.model(**of_model).logits.float(), "choices": choices}
+        return self.model(**of_model)
+
+    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        choices = input_tensors.pop("choices")
+        return {"logits": self._output(input_tensors).logits.float(), "choices": choices}
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Write model and processor: a checkpoint."""

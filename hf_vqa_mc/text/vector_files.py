@@ -80,8 +80,8 @@ def read_vector_file(path: Path) -> VectorTable:
             parts = first.split()
             if len(parts) < 2 or not all(map(_is_number, parts[1:])):
                 raise InputError(
-                    f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a line "
-                    f"of a GloVe file (a word and its numbers), found {first[:40]!r}"
+                    f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a "
+                    f"line of a GloVe file (a word and its numbers), found {first[:40]!r}"
                 )
             words, vectors = _read_text(stream, path, first, len(parts) - 1, None)
         else:
