@@ -130,13 +130,6 @@ def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False
     return _publish_source(output, source, fill, overwrite)
 
 
-def _write_card(tree: Path, inventory: Inventory) -> None:
-    """Write ``statistics.json``, ``README.md`` and ``croissant.json``."""
-    write_inventory(tree, inventory)
-    (tree / CARD).write_text(card(inventory), "utf-8")
-    (tree / CROISSANT).write_text(croissant(inventory), "utf-8")
-
-
 def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]], overwrite: bool) -> Inventory:
     """Replace the output by a new tree with a source's configs and the rest of the old output.
 
@@ -153,7 +146,9 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
                 earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
                 carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *(earlier - kept)})
-            _write_card(new.tree, inventory)
+            write_inventory(new.tree, inventory)
+            (new.tree / CARD).write_text(card(inventory), "utf-8")
+            (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
 
         new.keep = keep
         new.publish()

@@ -80,7 +80,11 @@ def _take(
     rows = rows_of(material)
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, material.triplets.hashes)
     splits = material.table["split"].to_numpy()[pool]
-    beginnings = _beginnings(material.table)
+    questions = comparable_texts(material.table["question"].combine_chunks())[0]
+    begin = [" ".join(text.split(" ", FIRST_WORDS)[:FIRST_WORDS]) for text in questions.to_pylist()]
+    types = (material.table[name].combine_chunks() for name in ("question_type", "answer_type"))
+    names = pc.binary_join_element_wise(pa.array(begin, pa.string()), *types, "\n")
+    beginnings = np.array(names.dictionary_encode().indices, np.int64)
     targets = material.triplets.targets
     spelled = np.isin(targets, material.candidates.most_frequent(targets))
     first = np.full(material.size, MISSING, np.int64)
@@ -93,7 +97,18 @@ def _take(
         own = own[_distinct((rows.questions if kind.square else beginnings)[own], targets[own]) >= settings.set_size]
         rows_per_question = np.bincount(rows.questions)[rows.questions[own]]
         own = own[np.lexsort((order[own], rows_per_question))]  # rare questions first, as they fit fewest sets
-        crossing = _crossing(own, rows, beginnings)
+        question, image = (np.unique(one[own], return_inverse=True)[1] for one in (rows.questions, rows.images))
+        crossing = _Crossing(
+            starts=np.flatnonzero(~_most_frequent(question, rows.targets[own])),
+            members=own,
+            by_question=np.argsort(question, kind="stable"),
+            question_starts=starts(np.bincount(question)),
+            by_image=np.lexsort((question, image)),
+            image_starts=starts(np.bincount(image)),
+            question=question,
+            image=image,
+            beginning=beginnings[own],
+        )
         for n_images, n_questions in shapes:
             _form(n_images, n_questions, kind.square, crossing, rows, first, partners, material.candidates.tables)
         decoys.closed.left_out[own[_shared(crossing)]] = LeftOut.SURPLUS
@@ -103,35 +118,11 @@ def _take(
     fill(decoys, pool, partners[pool], first[pool], list(SET_KINDS).index(kind.name), targets)
 
 
-def _beginnings(table: pa.Table) -> NDArray[np.int64]:
-    """(rows,): equal numbers for questions of the same type that begin with the same words."""
-    questions = comparable_texts(table["question"].combine_chunks())[0]
-    begin = [" ".join(text.split(" ", FIRST_WORDS)[:FIRST_WORDS]) for text in questions.to_pylist()]
-    types = (table[name].combine_chunks() for name in ("question_type", "answer_type"))
-    names = pc.binary_join_element_wise(pa.array(begin, pa.string()), *types, "\n")
-    return np.array(names.dictionary_encode().indices, np.int64)
-
-
 def _distinct(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[np.int64]:
     """(rows,): number of distinct values in each row's group."""
     pairs = np.unique(np.stack([groups, values]), axis=1)
     counts: NDArray[np.int64] = np.bincount(pairs[0])[groups]
     return counts
-
-
-def _crossing(members: NDArray[np.int64], rows: Rows, beginnings: NDArray[np.int64]) -> _Crossing:
-    question, image = (np.unique(one[members], return_inverse=True)[1] for one in (rows.questions, rows.images))
-    return _Crossing(
-        starts=np.flatnonzero(~_most_frequent(question, rows.targets[members])),
-        members=members,
-        by_question=np.argsort(question, kind="stable"),
-        question_starts=starts(np.bincount(question)),
-        by_image=np.lexsort((question, image)),
-        image_starts=starts(np.bincount(image)),
-        question=question,
-        image=image,
-        beginning=beginnings[members],
-    )
 
 
 def _most_frequent(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -59,7 +59,13 @@ def fitting_answers(
             if same_type == typed:
                 ranges[:, level] = _ranges(of_type, beginnings[n_words], order) + len(donors) * len(rows)
         rows.append(order.astype(np.int32))
-    return FittingAnswers(types, np.concatenate(rows), ranges, _opposites(candidates, targets))
+    found = np.full(len(candidates.key_texts), MISSING, np.int32)
+    frequent = candidates.most_frequent(targets)
+    texts = {candidates.key_texts[candidates.keys[text]]: text for text in frequent.tolist()}
+    for answer, opposite in (YES_NO, YES_NO[::-1]):
+        if answer in texts and opposite in texts:
+            found[candidates.keys[texts[answer]]] = texts[opposite]
+    return FittingAnswers(types, np.concatenate(rows), ranges, found)
 
 
 def _numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, NDArray[np.int64]]:
@@ -84,13 +90,3 @@ def _ranges(types: NDArray[np.int32], beginnings: NDArray[np.int64], order: NDAr
     changes = np.flatnonzero(np.diff(group[order], prepend=-1))
     first[group[order[changes]]] = changes
     return np.stack([first[group], first[group] + sizes[group]], axis=1)
-
-
-def _opposites(candidates: Candidates, targets: NDArray[np.int32]) -> NDArray[np.int32]:
-    found = np.full(len(candidates.key_texts), MISSING, np.int32)
-    frequent = candidates.most_frequent(targets)
-    texts = {candidates.key_texts[candidates.keys[text]]: text for text in frequent.tolist()}
-    for answer, opposite in (YES_NO, YES_NO[::-1]):
-        if answer in texts and opposite in texts:
-            found[candidates.keys[texts[answer]]] = texts[opposite]
-    return found

@@ -149,8 +149,11 @@ class Continuations:
             elif not self._sees_images and "position_ids" in self._parameters:
                 options["position_ids"] = _positions(seen)[:, -new:]
             with torch.inference_mode():
+                found = copy.copy(cache)
+                found.layers = [copy.copy(one) for one in cache.layers]
+                found.batch_select_indices(index)
                 output = self._model(
-                    input_ids=added[:, :-1], attention_mask=seen, past_key_values=_selected(cache, index),
+                    input_ids=added[:, :-1], attention_mask=seen, past_key_values=found,
                     use_cache=True, **options,
                 )  # fmt: skip
             logits = torch.cat([logits, output.logits.float()], 1)
@@ -187,11 +190,3 @@ def _is_whole(cache: Any, length: int) -> bool:  # noqa: ANN401  any cache, or n
     layers: list[Any] = cache.layers
     kinds = (DynamicLayer, DynamicSlidingWindowLayer)
     return all(type(one) in kinds and one.is_initialized and one.keys.shape[-2] == length for one in layers)
-
-
-def _selected(cache: Any, index: Tensor) -> Any:  # noqa: ANN401  a DynamicCache
-    """A cache with the rows of these indices; the other cache is unchanged."""
-    found = copy.copy(cache)
-    found.layers = [copy.copy(one) for one in cache.layers]
-    found.batch_select_indices(index)
-    return found

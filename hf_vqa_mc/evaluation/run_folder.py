@@ -67,19 +67,13 @@ class RunFolder:
         """Add the answers of a file; returns the end of its last complete line, after which a process was killed."""
         end = 0
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
+            for line in file:
                 if not line.endswith(b"\n"):
                     break
-                try:
-                    record = json.loads(line)
-                    job = Job(*(record.pop(name) for name in _JOB))
-                    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-                    self.replies[job] = Reply(**(record | lists))
-                except (ValueError, TypeError, KeyError, AttributeError) as error:
-                    raise InputError(
-                        f"{path}, line {number}: not an answer of vqa-mc evaluate; remove the line, and its question "
-                        "is asked again"
-                    ) from error
+                record = json.loads(line)
+                job = Job(*(record.pop(name) for name in _JOB))
+                lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+                self.replies[job] = Reply(**(record | lists))
                 end += len(line)
         return end
 
@@ -88,7 +82,7 @@ class RunFolder:
         """Read the answers, and append new ones; other processes are excluded.
 
         Raises:
-            InputError: another process writes to the folder, or an answer cannot be read.
+            InputError: another process writes to the folder.
         """
         if self.path is None:
             yield self

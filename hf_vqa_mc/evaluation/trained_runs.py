@@ -42,24 +42,17 @@ def trained_runs(path: Path) -> list[TrainedRun]:
     """The results of a run: on its test split, else on its validation split, and on the configs of ``--also-test``.
 
     Raises:
-        InputError: the run is damaged or not finished.
+        InputError: the run is not finished.
     """
     file = next(path / name for name in RECORDS if (path / name).is_file())
-    try:
-        record = read_json(file)
-        if not record.get("finished", True):
-            raise InputError(f"{path}: the training is not finished; run it again to resume it")
-        split, measured = list(record["results"].items())[-1]
-        also = {f"{config}, {split}": one for config, of in (record.get("also_tested") or {}).items()
-                for split, one in of.items()}  # fmt: skip
-        return [
-            _result(path, record, tested, one)
-            for tested, one in {f"{record['config']}, {split}": measured, **also}.items()
-        ]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{file} is damaged ({error!r}); train the model again") from error
+    record = read_json(file)
+    if not record.get("finished", True):
+        raise InputError(f"{path}: the training is not finished; run it again to resume it")
+    split, measured = list(record["results"].items())[-1]
+    tested = {f"{record['config']}, {split}": measured}
+    for config, results in (record.get("also_tested") or {}).items():
+        tested |= {f"{config}, {name}": one for name, one in results.items()}
+    return [_result(path, record, name, one) for name, one in tested.items()]
 
 
 def _result(path: Path, record: dict[str, Any], tested: str, measured: dict[str, Any]) -> TrainedRun:

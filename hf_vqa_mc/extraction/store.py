@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
@@ -142,27 +142,15 @@ class ImageFeatures:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser()
         index = _read_index(self.folder)
-        path = self.folder / INDEX
-        try:
-            self.kind = FeatureKind.from_json(index["kind"])
-            self.missing, self.broken = list(index["missing"]), dict(index["broken"])
-            self.labels = [str(label) for label in index.get("labels", [])]
-            """of regions"""
-            self._views = {str(image_id): tuple(map(float, box)) for image_id, box in index.get("views", {}).items()}
-            self.hashes = {image_id: bytes.fromhex(one) for image_id, one in index["images"].items()}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{path} is not an index of image features; run vqa-mc features again") from error
+        self.kind = FeatureKind.from_json(index["kind"])
+        self.missing, self.broken = list(index["missing"]), dict(index["broken"])
+        self.labels = [str(label) for label in index.get("labels", [])]
+        """of regions"""
+        self._views = {str(image_id): tuple(map(float, box)) for image_id, box in index.get("views", {}).items()}
+        self.hashes = {image_id: bytes.fromhex(one) for image_id, one in index["images"].items()}
         self.checksum = sha256(json.dumps(index["images"], sort_keys=True).encode()).hexdigest()
         """checksum of image ids and images"""
         self._store = FeatureStore(self.folder.parent, self.kind)
-        lost = [image_id for image_id, one in self.hashes.items() if one not in self._store.locations]
-        if lost:
-            raise InputError(
-                f"{self.folder.parent} lacks the features of {len(lost)} of {len(self.hashes)} images, the first with "
-                f"image_id {lost[0]!r}; run vqa-mc features again to compute them"
-            )
 
     def __reduce__(self) -> tuple[type["ImageFeatures"], tuple[Path]]:
         return ImageFeatures, (self.folder,)
@@ -254,18 +242,13 @@ def _read_index(folder: Path) -> dict[str, Any]:
 
 def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:
     """A file, and the sha256 of each row's image."""
-    try:
-        with safe_open(path, "pt") as file:
-            stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]))
-            features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
-            found = _File(features)
-            if stored.regions is not None:
-                counts: NDArray[np.int64] = file.get_tensor(_COUNTS).numpy()
-                found = _File(features, file.get_tensor(_BOXES), np.concatenate([[0], np.cumsum(counts)]))
-    except SafetensorError as error:
-        raise InputError(f"{path} is damaged; remove it and run vqa-mc features again") from error
-    if stored != kind:
-        raise InputError(f"{path} has features of {stored}, expected {kind}; move it out of this folder")
+    with safe_open(path, "pt") as file:
+        stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]))
+        features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
+        found = _File(features)
+        if stored.regions is not None:
+            counts: NDArray[np.int64] = file.get_tensor(_COUNTS).numpy()
+            found = _File(features, file.get_tensor(_BOXES), np.concatenate([[0], np.cumsum(counts)]))
     packed = hashes.numpy().tobytes()
     return found, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
 

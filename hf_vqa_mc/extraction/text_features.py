@@ -51,13 +51,6 @@ class TextFeatures:
         if self.new_words not in get_args(NewWords):
             raise unknown_name("new_words", self.new_words, get_args(NewWords))
         row = {word: number for number, word in enumerate(self.words)}
-        if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words):
-            raise InputError(
-                f"text features of {self.name}: {len(self.words)} words ({len(row)} distinct) do not match vectors of "
-                f"shape {self.vectors.shape}; expected ({len(row)}, {self.dim})"
-            )
-        if not np.isfinite(self.vectors).all():
-            raise InputError(f"text features of {self.name}: a vector is not finite; expected finite numbers")
         object.__setattr__(self, "_row", row)
 
     @classmethod

@@ -19,7 +19,7 @@ def load_metric(name: str, **options: Any) -> "evaluate.EvaluationModule":  # no
 
     Args:
         name: of a scheme of ``scoring.SCHEMES``.
-        options: of ``evaluate.load``: ``num_process``, ``process_id``, ``experiment_id``, ``cache_dir`` ...
+        options: of ``evaluate.load``, such as ``cache_dir``.
 
     Raises:
         InputError: there is no such metric.

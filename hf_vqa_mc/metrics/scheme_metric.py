@@ -10,8 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import chain, zip_longest
-from pathlib import Path
+from itertools import chain
 from typing import Any, ClassVar
 
 import evaluate
@@ -22,11 +21,6 @@ from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES as SCHEMES
 from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
-
-_STORED = Features({"predictions": Value("string"), "references": Value("string")})
-
-_FILLED = ""
-"""Padding of the shorter of two columns; never valid JSON."""
 
 Columns = dict[str, list[Any]]
 
@@ -39,22 +33,15 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     """A scheme as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
 
     scheme: ClassVar[Scheme]
-    writer: Any
-    filelock: Any
-    filelocks: list[Any] | None
-    file_paths: list[str] | None
-    cache_file_name: str | None
     _batches: list[tuple[list[Any], Columns]] | None = None
-    """predictions and other columns of each batch, if there is one process"""
+    """predictions and other columns of each batch"""
 
     def __len__(self) -> int:
-        """Number of rows added so far, by this process."""
-        if self.num_process > 1:
-            return int(super().__len__())
+        """Number of rows added so far."""
         return sum(max(len(answered), len(known["references"])) for answered, known in self._batches or ())
 
     def _info(self) -> evaluate.MetricInfo:
-        """Description, arguments and features of the metric; the rows themselves are stored as text."""
+        """Description, arguments and features of the metric."""
         description, _, sections = inspect.cleandoc(self.scheme.function.__doc__ or "").partition("\n\nArgs:\n")
         arguments = sections.partition("\n\nRaises:")[0]
         results = getattr(inspect.signature(self.scheme.function).return_annotation, "__annotations__", {})
@@ -90,20 +77,19 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         given = {"references": references, **{name: one for name, one in columns.items() if one is not None}}
         known = {name: as_list(name, column) for name, column in given.items()}
         check_lengths(known if self.scheme.joined_by_id else {**known, "predictions": answered})
-        if self.num_process > 1:
-            super().add_batch(**_stored(answered, known))
-            return
         kept = {name: _plain_values(name, column) for name, column in known.items()}
         batch = _plain_values("predictions", answered), kept
         self._batches = [] if self._batches is None else self._batches
         self._batches.append(batch)
 
-    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
-        """Score all rows added so far and these, then discard them; None on processes other than the first.
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Score all rows added so far and these, then discard them.
 
         Invalid rows leave the rows added so far unchanged. Optional columns belong to the rows given with
         them or, without predictions and references, to all rows.
         """
+        if self.num_process > 1:
+            raise InputError(f"{self.name} is computed in one process: gather the rows of all processes before")
         known = [name for name in self._parameters() if name not in ("predictions", "references")]
         for name in options:
             if name not in known:
@@ -114,22 +100,10 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
-        elif self.num_process == 1 and not self._batches:
+        elif not self._batches:
             raise InputError("no questions to score: give predictions and references here or to add_batch")
-        if self.num_process == 1:
-            batches, self._batches = self._batches or [], None
-            return self._scored(_joined(batches), options)
-        try:
-            found: dict[str, Any] | None = super().compute(**options)
-        except Exception:
-            self._forget()
-            raise
-        return found
-
-    def _compute(self, *, predictions: Sequence[str], references: Sequence[str], **options: Any) -> dict[str, Any]:  # noqa: ANN401
-        return self._scored(_unstored(predictions, references), options)
-
-    def _scored(self, columns: Columns, options: Mapping[str, Any]) -> dict[str, Any]:
+        batches, self._batches = self._batches or [], None
+        columns = _joined(batches)
         for name in columns.keys() & options.keys():
             raise InputError(f"{name} was given with the rows and again to compute(); expected one of the two")
         for name, parameter in self._parameters().items():
@@ -139,27 +113,6 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
 
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self.scheme.function).parameters
-
-    def _infer_feature_from_batch(self, batch: object) -> Features:
-        return _STORED
-
-    _infer_feature_from_example = _infer_feature_from_batch
-
-    def _feature_names(self) -> list[str]:
-        return list(_STORED)
-
-    def _forget(self) -> None:
-        """Drop the rows that could not be scored and their files, so that the metric can be used again."""
-        if self.writer is not None:
-            self.writer.close()
-        self.data = self.writer = self.buf_writer = self.selected_feature_format = None
-        held = dict(zip(self.file_paths or [], self.filelocks or [], strict=False))
-        if self.cache_file_name is not None:
-            held[self.cache_file_name] = self.filelock
-        for path, lock in held.items():
-            Path(path).unlink(missing_ok=True)
-            lock.release()
-        self.filelocks = self.file_paths = self.filelock = self.cache_file_name = None
 
 
 def _joined(batches: Sequence[tuple[list[Any], Columns]]) -> Columns:
@@ -193,25 +146,6 @@ def _plain_values(name: str, column: list[Any]) -> list[Any]:
         lists = (value for value in level if type(value) is list)
         level = list(chain(chain.from_iterable(lists), chain.from_iterable(map(dict.values, records))))
     return [json.loads(_text({name: value}, row))[name] for row, value in enumerate(column)]
-
-
-def _stored(predictions: list[Any], known: Columns) -> dict[str, list[str]]:
-    """The rows as text, optional columns with the references; the shorter side is filled up."""
-    answered = [_text({"predictions": value}, row) for row, value in enumerate(predictions)]
-    rows = [dict(zip(known, values, strict=True)) for values in zip(*known.values(), strict=True)]
-    pairs = list(zip_longest(answered, [_text(one, row) for row, one in enumerate(rows)], fillvalue=_FILLED))
-    return {name: [pair[side] for pair in pairs] for side, name in enumerate(_STORED)}
-
-
-def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
-    """The columns that `_stored` was given, of all batches."""
-    rows_stored = [json.loads(text) for text in references if text != _FILLED]
-    names = {"references", *(name for row in rows_stored for name in row)}
-    for row, columns in enumerate(rows_stored):
-        if missing := sorted(names - columns.keys()):
-            raise InputError(f"row {row}: {missing[0]} is missing; expected it in all rows or in none")
-    answered = [json.loads(text)["predictions"] for text in predictions if text != _FILLED]
-    return {"predictions": answered, **{name: [columns[name] for columns in rows_stored] for name in sorted(names)}}
 
 
 def _text(columns: dict[str, Any], row: int) -> str:

@@ -10,7 +10,7 @@ from torch.nn import functional
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
 from hf_vqa_mc.recipe import OPEN_ENDED
 
@@ -46,14 +46,6 @@ class AnswerMlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     activation: Literal["tanh", "relu", "elu"] = "tanh"
     dropout: float | int = 0.5
     """of the hidden layers"""
-
-    def validate_inputs(self) -> None:
-        """Raise InputError unless inputs are distinct names of `SEEN`."""
-        for name in self.inputs:
-            if name not in SEEN:
-                raise unknown_name("input", name, SEEN)
-        if not self.inputs or len(set(self.inputs)) < len(self.inputs):
-            raise InputError(f"inputs is {list(self.inputs)}, expected distinct ones of {', '.join(SEEN)}")
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""

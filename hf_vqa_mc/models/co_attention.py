@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedConfig
 
-from hf_vqa_mc.errors import unknown_name
 from hf_vqa_mc.models.model import VqaModel
 from hf_vqa_mc.models.spatial_attention import GuidedAttention, average
 
@@ -123,9 +122,3 @@ class CoAttentionModel(VqaModel):  # type: ignore[no-untyped-call]
 
     def _dropped(self, values: Tensor) -> Tensor:
         return functional.dropout(values, float(self.config.encoder_dropout), self.training)
-
-
-def check_co_attention(name: str) -> None:
-    """Raise InputError unless a kind of co-attention is known."""
-    if name not in CO_ATTENTIONS:
-        raise unknown_name("co_attention", name, CO_ATTENTIONS)

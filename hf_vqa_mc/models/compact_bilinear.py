@@ -145,18 +145,8 @@ class McbForOpenEndedVqa(VqaModel):
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_features: (batch, image_size), without attention.
-            image_grid: (batch, cells, image_size), with attention.
-            labels: see `answer_output`.
-            image_regions: (batch, regions, image_size), with attention, instead of image_grid.
-            region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: not used.
-
-        Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; with attention also ``attentions``: of each
-            glimpse, (batch, cells or regions).
+        Arguments and output are those of `AttendingModel.forward`; without attention, image_features (batch,
+        image_size) instead of image_grid, and no ``attentions``.
 
         Raises:
             InputError: the image is missing or has another shape.

@@ -1,12 +1,13 @@
 """HieCoAtt* of Chao et al. 2018 (A.3): Lu et al.'s hierarchical co-attention without its classifier, then an MLP."""
 
+from typing import Literal
+
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.co_attention import CoAttentionModel, check_co_attention
+from hf_vqa_mc.models.co_attention import CoAttentionModel
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import QUESTION_INPUTS, Model, check_sizes
 from hf_vqa_mc.models.spatial_attention import check_grid
@@ -22,7 +23,7 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """dimensions of an image cell: ResNet's last channels"""
     text_size: int = 300
     """dimensions of a word vector"""
-    co_attention: str = "alternating"
+    co_attention: Literal["alternating", "parallel"] = "alternating"
     """alternating (default of Lu et al.'s code) or parallel"""
     level_size: int = 512
     """dimensions of embedded words, phrases and cells, of the attentions and of the LSTM (Lu et al.)"""
@@ -36,10 +37,6 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """units of the hidden layer of the MLP"""
     dropout: float | int = 0.5
     """dropout of the MLP"""
-
-    def validate_co_attention(self) -> None:
-        """Raise InputError unless it is known."""
-        check_co_attention(self.co_attention)
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive."""
@@ -80,10 +77,9 @@ class HieCoAttentionForMultipleChoiceVqa(CoAttentionModel):
             As `MlpForMultipleChoiceVqa`, and ``attentions``: over the image at each level, (batch, cells).
 
         Raises:
-            InputError: image_grid has another shape, or padding comes before a word.
+            InputError: image_grid has another shape.
         """
         check_grid(image_grid, self.config.image_size)
-        _check_words(question_mask)
         tokens = question_tokens.masked_fill(~question_mask.unsqueeze(-1), 0.0)
         joint, attentions = self.joint(image_grid, self.words(tokens), question_mask)
         output: MultipleChoiceModelOutput = self.mlp(
@@ -91,17 +87,6 @@ class HieCoAttentionForMultipleChoiceVqa(CoAttentionModel):
         )
         output.attentions = attentions
         return output
-
-
-def _check_words(mask: Tensor) -> None:
-    if mask.ndim != 2 or mask.shape[1] < 1:
-        raise InputError(f"question_mask has the shape {tuple(mask.shape)}, expected (batch, words), one word or more")
-    early = (mask[:, 1:] & ~mask[:, :-1]).any(1)
-    if early.any():
-        raise InputError(
-            f"question_mask: question {int(early.nonzero()[0])} of the batch has padding before a word; "
-            "expected all padding after the words"
-        )
 
 
 HIE_CO_ATTENTION = Model(

@@ -9,7 +9,7 @@ from torch.nn import functional
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.candidate_head import CandidateHead
 from hf_vqa_mc.models.model import Model, check_dropout, check_sizes
 
@@ -37,16 +37,6 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         check_sizes(self, "image_size", "text_size", "hidden_size")
         check_dropout(self, "dropout")
-
-    def validate_inputs(self) -> None:
-        """Raise InputError unless inputs are the answer and any of image and question."""
-        for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input", name, INPUTS)
-        if "answer" not in self.inputs or len(set(self.inputs)) < len(self.inputs):
-            raise InputError(
-                f"inputs is {list(self.inputs)}, expected answer and any of image and question, each once"
-            )
 
 
 class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
@@ -110,11 +100,13 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             InputError: an input of the model is missing, or shapes do not match.
         """
         seen = {"image": image_features, "question": question_vectors}
-        _check_choices(choice_vectors, choice_indices)
         shape = (choice_vectors if choice_indices is None else choice_indices).shape[:2]
         mask = choice_vectors.new_ones(shape, dtype=torch.bool) if choice_mask is None else choice_mask
         question, _ = mask.nonzero(as_tuple=True)
-        distinct, answer = _distinct(choice_vectors, choice_indices, mask)
+        if choice_indices is None:
+            distinct, answer = choice_vectors[mask], None
+        else:
+            distinct, answer = choice_vectors, choice_indices[mask]
         own = self.parts()["answer"](functional.normalize(distinct, dim=-1))
         shared = own.new_zeros(len(mask), own.shape[1])
         for name, part in self.parts().items():
@@ -124,35 +116,6 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
                     raise InputError(f"{self.config.model_type} needs {name} features; found none")
                 shared = shared + part(functional.normalize(given, dim=-1))
         return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
-
-
-def _distinct(vectors: Tensor, indices: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The inputs of the first layer, and the index of each valid choice's row (None if in order)."""
-    if indices is None:
-        return vectors[mask], None
-    answer = indices[mask]
-    if answer.device.type == "cpu" and len(answer):  # the CPU kernels do not check bounds
-        low, high = (int(one) for one in answer.aminmax())
-        if low < 0 or high >= len(vectors):
-            raise InputError(
-                f"choice_indices goes from {low} to {high}, expected 0 to {len(vectors) - 1}: "
-                "the rows of choice_vectors"
-            )
-    return vectors, answer
-
-
-def _check_choices(vectors: Tensor, indices: Tensor | None) -> None:
-    if indices is None:
-        if vectors.ndim != 3:
-            raise InputError(
-                f"choice_vectors has the shape {tuple(vectors.shape)}, expected (batch, choices, dim); "
-                "distinct choices need choice_indices"
-            )
-    elif vectors.ndim != 2 or indices.ndim != 2 or indices.dtype != torch.int64:
-        raise InputError(
-            f"choice_vectors has the shape {tuple(vectors.shape)} and choice_indices, {indices.dtype}, "
-            f"{tuple(indices.shape)}; expected (distinct choices, dim) and torch.int64 (batch, choices)"
-        )
 
 
 def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) -> MultipleChoiceModelOutput:

@@ -110,18 +110,12 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            question_layouts: int64 (batch, nodes, 5), see `Layouts.tensor`.
-            image_grid: (batch, cells, image_size), a square grid in row-major order if the model sees positions.
-            labels: see `answer_output`.
-            image_regions: (batch, regions, image_size), instead of image_grid.
-            region_mask: bool (batch, regions); by default all are valid.
-            region_boxes: float32 (batch, regions, 4), see `region_tensors`, if the model sees positions.
+        Arguments are those of `AttendingModel.forward`, with question_layouts: int64 (batch, nodes, 5), see
+        `Layouts.tensor`. A model that sees positions takes a square image_grid, or regions with region_boxes: float32
+        (batch, regions, 4), see `region_tensors`.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of the last module that attends,
-            one of (batch, cells or regions).
+            As `AttendingModel`; ``attentions`` has one, that of the last module that attends.
 
         Raises:
             InputError: image_grid or image_regions has another shape, or both or none are given.

@@ -1,5 +1,7 @@
 """HieCoAtt of Lu et al. 2016 with its own classifier of answers, as in Goyal et al. 2017."""
 
+from typing import Literal
+
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
@@ -7,7 +9,7 @@ from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.co_attention import CoAttentionModel, check_co_attention
+from hf_vqa_mc.models.co_attention import CoAttentionModel
 from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.models.spatial_attention import AttendingModel
@@ -24,7 +26,7 @@ class CoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """dimensions of an image cell"""
     vocabulary_size: int = 10000
     """number of word indices"""
-    co_attention: str = "alternating"
+    co_attention: Literal["alternating", "parallel"] = "alternating"
     """alternating (default of Lu et al.'s code) or parallel"""
     level_size: int = 512
     """dimensions of words, phrases and cells, of the attentions and of the LSTM"""
@@ -34,10 +36,6 @@ class CoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """dimensions of the joint representation h_s (on VQA; 512 on COCO-QA)"""
     encoder_dropout: float | int = 0.5
     """of all layers, and of h_s"""
-
-    def validate_co_attention(self) -> None:
-        """Raise InputError unless it is known."""
-        check_co_attention(self.co_attention)
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive."""

@@ -100,11 +100,6 @@ class OpenEndedVqaProcessor(VqaProcessor):
             self.texts.vectors.save(Path(json_file_path).parent)
         super().to_json_file(json_file_path)
 
-    @property
-    def text_sizes(self) -> dict[str, tuple[str, int]]:
-        """See `VqaProcessor`."""
-        return self.texts.sizes
-
     @classmethod
     def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
         """The processor of a checkpoint."""

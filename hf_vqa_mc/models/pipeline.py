@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
 from transformers import Pipeline, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import NewWords
-from hf_vqa_mc.models.checkpoint import check_fit, load_model
+from hf_vqa_mc.models.checkpoint import load_model
 from hf_vqa_mc.models.model import QUESTION_INPUTS
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
@@ -70,7 +69,6 @@ class VqaPipeline(Pipeline):
                 "multiple-choice-vqa for multiple-choice models, open-ended-vqa for open-ended models, "
                 "vqa-counterexample for the counter-example model"
             )
-        check_fit(model.config, processor, model.name_or_path or type(model).__name__)
         processor = processor.with_options(**options)
         model.eval()  # type: ignore[no-untyped-call]
         super().__init__(model=model, processor=processor, **kwargs)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.question_words import PADDING, packed
 
 
@@ -26,12 +25,8 @@ class Prefixes(NamedTuple):
 
 
 def prefixes_of(question_indices: Tensor) -> Prefixes:
-    """The prefixes of questions: int64 (batch, words), right-padded; raises InputError if a question has no words."""
+    """The prefixes of questions: int64 (batch, words), right-padded, each with one word at least."""
     lengths = (question_indices != PADDING).sum(1)
-    if not lengths.all():
-        raise InputError(
-            f"question_indices[{int(lengths.argmin())}] has no words; expected one at least, such as UNKNOWN"
-        )
     vocabulary = int(question_indices.max()) + 1
     rows, total = torch.arange(len(lengths)), 0
     within, questions = torch.zeros_like(lengths), torch.zeros_like(lengths)

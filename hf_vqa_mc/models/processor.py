@@ -125,11 +125,6 @@ class VqaMcProcessor(VqaProcessor):
         self.text.save(Path(json_file_path).parent)
         super().to_json_file(json_file_path)
 
-    @property
-    def text_sizes(self) -> dict[str, tuple[str, int]]:
-        """See `VqaProcessor`."""
-        return {"text_size": ("dimensions of a word vector", self.text.dim)}
-
     @classmethod
     def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
         """The processor of a checkpoint; raises InputError if its word vectors are missing or others."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.processing_utils import ProcessorMixin
 
-from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, Backbone, FeatureKind
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.pictures import RawImage, open_image
 from hf_vqa_mc.extraction.regions import Regions
 from hf_vqa_mc.extraction.store import image_tensors
@@ -55,14 +55,7 @@ class VqaProcessor(ProcessorMixin):
         """changes of the words of questions, as in training"""
         self.image_kind, self.inputs = image_kind, frozenset(inputs)
         self._backbone = backbone
-        for name in self.inputs:
-            if name not in (*IMAGE_INPUTS, *self.text_inputs):
-                raise unknown_name("input", name, (*IMAGE_INPUTS, *self.text_inputs))
         self._image_input = None if image_kind is None else image_kind.input_name
-        if self.inputs.intersection(IMAGE_INPUTS) != {self._image_input} - {None}:
-            given = "no image features" if image_kind is None else f"features of {image_kind}"
-            expected = self._image_input or "none"
-            raise InputError(f"a processor with {given} has inputs {sorted(self.inputs)}; expected {expected}")
         if isinstance(backbone, Backbone):
             self._check(backbone)
 
@@ -73,11 +66,6 @@ class VqaProcessor(ProcessorMixin):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""
-
-    @property
-    @abstractmethod
-    def text_sizes(self) -> dict[str, tuple[str, int]]:
-        """Setting of a model to its description and the size of this processor's texts."""
 
     @classmethod
     @abstractmethod

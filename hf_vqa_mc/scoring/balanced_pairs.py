@@ -80,7 +80,13 @@ def vqa_pair_accuracy(
         questions=questions,
         answer_types=answer_types,
     )
-    members = _members(columns, pairs)
+    rows = {name: row for row, name in enumerate(columns.groups("question_ids") or [])}
+    listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
+    if not isinstance(listed, list | tuple):
+        raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")
+    if not listed:
+        raise InputError("no pairs to score")
+    members = np.array([_rows_of(pair, index, rows) for index, pair in enumerate(listed)])
     right = (consensus(columns, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
     texts = [tidied(text) for text in columns.texts("predictions")]
     same = np.array([texts[one] == texts[other] for one, other in members])
@@ -99,17 +105,6 @@ def vqa_pair_accuracy(
         "stderr": standard_error(right),
         "interval": mean_interval(right),
     }
-
-
-def _members(columns: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArray[np.int64]:
-    """The rows of each pair's questions, int64 (pairs, 2)."""
-    rows = {name: row for row, name in enumerate(columns.groups("question_ids") or [])}
-    listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
-    if not isinstance(listed, list | tuple):
-        raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")
-    if not listed:
-        raise InputError("no pairs to score")
-    return np.array([_rows_of(pair, index, rows) for index, pair in enumerate(listed)])
 
 
 def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  # noqa: ANN401  whatever users give

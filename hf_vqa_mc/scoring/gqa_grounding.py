@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.box_cells import covered
 from hf_vqa_mc.scoring.gqa_records import ById, by_question_id, text_id
 from hf_vqa_mc.scoring.questions import Questions
+
+LEAST = 1e-6
+"""Sides of a box are at least that long, so that a box without area lies in the cell of its corner."""
 
 POINTING = ("question", "fullAnswer")
 """Annotations whose objects count; those of the short answer do not."""
@@ -49,7 +51,10 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
         held[size] = 0
 
     for row in range(columns.count):
-        attention = _attention(columns, row, maps)
+        question_id = columns["question_ids"][row]
+        if question_id not in maps:
+            raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
+        attention = square_map(maps[question_id], columns.where(row))
         size = len(attention)
         waiting[size].append((row, attention))
         held[size] += attention.size * max(len(regions[row]), 1)  # one copy of the map per region
@@ -68,13 +73,6 @@ def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) ->
     columns, lines = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
     on_region = np.einsum("ri,rij,rj->r", columns, maps[question], lines)
     return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
-
-
-def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[np.float64]:
-    question_id = columns["question_ids"][row]
-    if question_id not in maps:
-        raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
-    return square_map(maps[question_id], columns.where(row))
 
 
 def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give
@@ -101,18 +99,14 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
     found = []
     for row, image in enumerate(images):
         if image not in objects:
-            objects[image] = _objects(columns, row, image, graphs)
+            if image not in graphs:
+                raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
+            objects[image] = {str(object_id): of_one for object_id, of_one in graphs[image]["objects"].items()}
         regions = [_region(columns, row, graphs[image], objects[image], of) for of in _pointed_to(columns, row)]
         if any(SCENE in operation for operation in columns["semantic"][row]):
             regions.append(WHOLE_IMAGE)
         found.append(regions)
     return found
-
-
-def _objects(columns: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
-    if image not in graphs:
-        raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
-    return {str(object_id): of_one for object_id, of_one in graphs[image]["objects"].items()}
 
 
 def _pointed_to(columns: Questions, row: int) -> list[str]:
@@ -137,3 +131,30 @@ def _region(
     x, y, w, h = (objects[object_id][side] for side in "xywh")
     width, height = graph["width"], graph["height"]
     return x / width, y / height, (x + w) / width, (y + h) / height
+
+
+def covered(first: NDArray[np.float64], last: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """The share of each of ``size`` columns or rows of cells between two edges, float64 (boxes, size)."""
+    grid = np.arange(size + 1) / size
+    inside = np.minimum(grid[1:], last[:, None]) - np.maximum(grid[:-1], first[:, None])
+    return np.asarray(np.maximum(inside, 0.0) * size)
+
+
+def box_weights(boxes: NDArray[np.floating], size: int) -> NDArray[np.float64]:
+    """The share of each box's area in each cell, with which a matrix product averages cells over boxes.
+
+    Transposed, it spreads one value per box evenly over the box.
+
+    Args:
+        boxes: (boxes, 4): left, top, right and bottom edge.
+        size: cells per side.
+
+    Returns:
+        Float64 (boxes, size**2), with the cells in row-major order; each row sums to 1.
+    """
+    edges = boxes.astype(np.float64)
+    first = np.clip(edges[:, :2], 0.0, 1 - LEAST)
+    last = np.clip(edges[:, 2:], first + LEAST, 1.0)
+    columns, lines = (covered(first[:, axis], last[:, axis], size) for axis in (0, 1))
+    cells = (lines[:, :, None] * columns[:, None, :]).reshape(len(edges), -1)
+    return np.asarray(cells / cells.sum(1, keepdims=True))

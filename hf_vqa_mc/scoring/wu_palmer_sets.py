@@ -56,21 +56,17 @@ def wups(
     >>> result["accuracy"], round(result["wups@0.9"], 3), round(result["wups@0.0"], 3)
     (0.5, 0.543, 0.929)
     """
-    bounds = _checked(thresholds)
-    columns = Questions({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
-    of_each = _scores(columns.texts("predictions"), columns.texts("references"), np.array(bounds, np.float64))
-    scores = dict(zip([*(f"wups@{bound}" for bound in bounds), "accuracy"], of_each, strict=True))
-    return mean_of_each(scores, columns.groups("image_ids"), per_question)
-
-
-def _checked(thresholds: Sequence[float]) -> list[float]:
     listed = as_list("thresholds", thresholds)
     for threshold in listed:
         number = is_whole(threshold) or isinstance(threshold, float | np.floating)
         if not number or not 0 <= threshold <= 1:
             hint = "; for the official threshold -1 use accuracy" if threshold == -1 else ""
             raise InputError(f"thresholds: {shown(threshold)}, expected a number from 0 to 1{hint}")
-    return [float(threshold) for threshold in listed]
+    bounds = [float(threshold) for threshold in listed]
+    columns = Questions({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
+    of_each = _scores(columns.texts("predictions"), columns.texts("references"), np.array(bounds, np.float64))
+    scores = dict(zip([*(f"wups@{bound}" for bound in bounds), "accuracy"], of_each, strict=True))
+    return mean_of_each(scores, columns.groups("image_ids"), per_question)
 
 
 def _scores(

@@ -39,7 +39,14 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
     parts, kinds = [], np.empty(len(given), np.uint8)
     for first in range(0, len(given), _BATCH):
         part = given.slice(first, _BATCH)
-        parts.append(_ascii(part, kinds[first : first + len(part)]))
+        offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]
+        buffer = part.buffers()[2]
+        data = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(1, np.uint8)
+        out = np.empty(_LONGEST * int(offsets[-1] - offsets[0]), np.uint8)
+        ends = np.zeros(len(part) + 1, np.int64)
+        _fold(data, offsets, _SPELT, out, ends, kinds[first : first + len(part)])
+        letters = out[: ends[-1]].copy()
+        parts.append(pa.LargeStringArray.from_buffers(len(part), pa.py_buffer(ends), pa.py_buffer(letters)))
     folded = pa.concat_arrays(parts) if parts else given
     other = kinds == _NOT_ASCII
     has_words: NDArray[np.bool_] = kinds == _HAS_WORDS
@@ -110,18 +117,6 @@ def lists_of(array: pa.ListArray) -> list[list[str]]:
     texts = texts_of(array.flatten())
     ends = np.cumsum(array.value_lengths().to_numpy()).tolist()
     return [texts[start:end] for start, end in pairwise([0, *ends])]
-
-
-def _ascii(part: pa.Array, kinds: NDArray[np.uint8]) -> pa.Array:
-    """The comparable texts of a part, empty where they are not ASCII; fills in ``kinds``."""
-    offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]
-    buffer = part.buffers()[2]
-    data = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(1, np.uint8)
-    out = np.empty(_LONGEST * int(offsets[-1] - offsets[0]), np.uint8)
-    ends = np.zeros(len(part) + 1, np.int64)
-    _fold(data, offsets, _SPELT, out, ends, kinds)
-    letters = out[: ends[-1]].copy()
-    return pa.LargeStringArray.from_buffers(len(part), pa.py_buffer(ends), pa.py_buffer(letters))
 
 
 @njit(cache=True)

@@ -77,7 +77,13 @@ def read_vector_file(path: Path) -> VectorTable:
             raise InputError(f"{path}: the file is empty, expected word vectors")
         header = _HEADER.fullmatch(first)
         if header is None:
-            words, vectors = _read_text(stream, path, first, _glove_dim(first, path), None)
+            parts = first.split()
+            if len(parts) < 2 or not all(map(_is_number, parts[1:])):
+                raise InputError(
+                    f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a "
+                    f"line of a GloVe file (a word and its numbers), found {first[:40]!r}"
+                )
+            words, vectors = _read_text(stream, path, first, len(parts) - 1, None)
         else:
             count, dim = int(header[1]), int(header[2])
             if _is_text(stream.peek(1)[: 1 << 16], dim):
@@ -85,16 +91,6 @@ def read_vector_file(path: Path) -> VectorTable:
             else:
                 words, vectors = _read_binary(stream, path, count, dim)
         return VectorTable(words, vectors, hashed.sha256.hexdigest())
-
-
-def _glove_dim(line: bytes, path: Path) -> int:
-    parts = line.split()
-    if len(parts) < 2 or not all(map(_is_number, parts[1:])):
-        raise InputError(
-            f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a line of a "
-            f"GloVe file (a word and its numbers), found {line[:40]!r}"
-        )
-    return len(parts) - 1
 
 
 def _is_number(text: bytes) -> bool:

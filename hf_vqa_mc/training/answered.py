@@ -13,8 +13,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.result import Frame, frame_of
-from hf_vqa_mc.scoring.box_cells import box_weights, covered
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
+from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt

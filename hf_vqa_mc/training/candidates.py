@@ -2,9 +2,8 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
-from hf_vqa_mc.io.records import Records, is_list_of
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.scoring.counterexamples import KS, counterexample_recall
 from hf_vqa_mc.training.answered_questions import AnsweredQuestions
@@ -23,7 +21,7 @@ class Candidates:
     """The candidate images in a file of ``vqa-mc generate complementary``, the most similar first.
 
     Raises:
-        InputError: the file is not one of candidates, or questions have different numbers of them.
+        InputError: the file is not one of candidates.
         OSError: it cannot be read.
     """
 
@@ -33,20 +31,12 @@ class Candidates:
         images, distances = list[list[str]](), list[list[float]]()
         if path.suffix == ".parquet":
             raise InputError(f"--candidates {path}: expected .jsonl, see vqa-mc generate complementary --output")
-        for location, question_id, of_question, of_images in _records(path):
-            if question_id in self._row:
-                raise InputError(f"{location}: question_id {question_id!r} occurs twice; remove one")
-            if len(of_question) != len(images[0] if images else of_question) or not of_question:
-                raise InputError(
-                    f"{location}: found {len(of_question)} candidates, expected "
-                    f"{len(images[0]) if images else '1 or more'}; run vqa-mc generate complementary again"
-                )
+        for _, line in json_lines(path):
+            question_id, of_question, of_images = str(line["question_id"]), line["candidates"], line["distances"]
             self._row[question_id] = len(images)
             order = np.argsort(of_images, kind="stable")
             images.append([of_question[at] for at in order])
             distances.append([of_images[at] for at in order])
-        if not images:
-            raise InputError(f"{path} has no candidates; expected a file of vqa-mc generate complementary")
         self.images, self.distances = np.array(images, object), np.array(distances)
 
     def __contains__(self, question_id: object) -> bool:
@@ -116,18 +106,6 @@ def check_picked(train: AnsweredQuestions) -> None:
             f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, with "
             "the candidates of vqa-mc generate complementary for it"
         )
-
-
-def _records(path: Path) -> Iterator[tuple[str, str, list[str], list[float]]]:
-    """Location, question_id, candidates and distances of each line."""
-    try:
-        for number, line in json_lines(path):
-            record = Records([line], partial("{}, line {}".format, path, number))
-            record.checked("candidates", partial(is_list_of, of=str), "a list of image ids")
-            record.checked("distances", partial(is_list_of, of=int | float), "a list of numbers")
-            yield record.location(0), record.ids("question_id")[0], line["candidates"], line["distances"]
-    except InputError as error:
-        raise InputError(f"--candidates {error}; give a file of vqa-mc generate complementary") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,13 +34,11 @@ from hf_vqa_mc.training.processes import (
 from hf_vqa_mc.training.result import TrainResult
 from hf_vqa_mc.training.run_folder import (
     BEST,
-    LAST,
     PREDICTIONS,
     RECORD,
     RunFolder,
     State,
     check_run_folder,
-    damaged,
     record_of,
 )
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
@@ -140,13 +138,10 @@ class _Run:
                     )
             self.state = state
             weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
-            try:
-                self.model.load_state_dict(weights)
-                if not self.fitted:
-                    restore_optimizer(self.optimizer, tensors)
-                self.averages.restore(tensors)
-            except (RuntimeError, ValueError) as error:
-                raise damaged(self.settings.output / LAST, error) from error
+            self.model.load_state_dict(weights)
+            if not self.fitted:
+                restore_optimizer(self.optimizer, tensors)
+            self.averages.restore(tensors)
             if self.folder is not None:
                 self.folder.write_log(state)  # the last line is missing if the run was killed before
         if self.fitted:  # without gradients

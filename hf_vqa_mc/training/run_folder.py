@@ -130,12 +130,6 @@ def check_run_folder(path: Path) -> None:
         raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; choose another folder")
 
 
-def damaged(path: Path, error: Exception) -> InputError:
-    """The error for a damaged run."""
-    reason = " ".join(str(error).split())[:100] or type(error).__name__
-    return InputError(f"{path} is damaged ({reason}); remove {path.parent}, or choose another --output")
-
-
 def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> list[Path]:
     """Copy a checkpoint to a folder atomically; return the new files."""
     with new_folder(output, FolderKind("vqa-mc train"), overwrite) as new:

@@ -14,7 +14,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind, RegionKind
 from hf_vqa_mc.extraction.regions import Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures
-from hf_vqa_mc.scoring.box_cells import box_weights
+from hf_vqa_mc.scoring.gqa_grounding import box_weights
 from tests.extraction import made_dataset
 from tests.extraction.region_layouts import DIM, HEIGHT, LAYOUTS, WIDTH, made
 
