@@ -21,15 +21,19 @@ def vocabulary(name: str, schema: type[T]) -> T:
         schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
             items), dictionaries, other dataclasses.
     """
-    made: T = _read(name, schema)
+    engine, _, file = name.partition("/")
+    return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
+
+
+def read_vocabulary(path: Path, schema: type[T]) -> T:
+    """Read a vocabulary by its path, as `vocabulary`."""
+    made: T = _read(path, schema)
     return made
 
 
 @cache
-def _read(name: str, schema: Any) -> Any:  # noqa: ANN401  a type, and a value of it
-    engine, _, file = name.partition("/")
-    text = (Path(__file__).parent / engine / "data" / f"{file}.yaml").read_text("utf-8")
-    return converted(yaml.load(text, Loader=_LOADER), schema)
+def _read(path: Path, schema: Any) -> Any:  # noqa: ANN401  a type, and a value of it
+    return converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
 
 
 def converted(value: Any, kind: Any) -> Any:  # noqa: ANN401  a YAML value, a type
