@@ -146,7 +146,11 @@ class Stacked:
 
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them; with two datasets, the bars of a group are next to each other."""
-        by_side = [_nested(one.table, self.group, self.part, self.value) for _, one in sides]
+        by_side: list[dict[str, dict[str, float]]] = [{} for _ in sides]
+        for nested, (_, one) in zip(by_side, sides, strict=True):
+            columns = [one.table.get(name, []) for name in (self.group, self.part, self.value)]
+            for name, part, value in zip(*columns, strict=True):
+                nested.setdefault(name, {})[part] = value
         every = list(dict.fromkeys(name for found in by_side for name in found))
         groups = every[:MOST_BARS]
         if not groups:
@@ -228,14 +232,6 @@ class Sunburst:
 def _at(x: float, y: float, radius: float, turn: float) -> tuple[float, float]:
     """The point at a distance from a centre, after a part of a turn clockwise from the top."""
     return x + radius * math.sin(2 * math.pi * turn), y - radius * math.cos(2 * math.pi * turn)
-
-
-def _nested(table: dict[str, list[Any]], group: str, part: str, value: str) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    if table:
-        for name, inner, number in zip(table[group], table[part], table[value], strict=True):
-            found.setdefault(name, {})[inner] = number
-    return found
 
 
 def _names_width(names: Sequence[str]) -> float:

@@ -101,7 +101,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     splits = [split for name, split in benchmark.splits.items() if only in (None, name)]
     rows = pa.concat_tables(split.rows for split in splits)
     choices = Lists.of(rows["choices"])
-    labels = rows["label"].to_numpy()
+    labels, kinds = rows["label"].to_numpy(), rows["choice_kinds"]
     columns = {
         "split": pa.chunked_array(_named(split.name, split.rows.num_rows) for split in splits),
         "answer_type": pa.chunked_array(_texts(split.original, "answer_type") for split in splits),
@@ -114,7 +114,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
         choices=choices,
         labels=labels,
         ordered=benchmark.test.ordered,
-        choice_kinds=_filled(rows["choice_kinds"]),
+        choice_kinds=Lists.of(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else None,
         notes=(*benchmark.notes, *left_out),
     )
 
@@ -230,7 +230,3 @@ def _several(lists: pa.ChunkedArray) -> Lists | None:
     """Human answers, if a row has more than one."""
     most = pc.max(pc.list_value_length(lists)).as_py() or 0
     return Lists.of(lists) if most > 1 else None
-
-
-def _filled(lists: pa.ChunkedArray) -> Lists | None:
-    return Lists.of(lists) if pc.sum(pc.list_value_length(lists)).as_py() else None

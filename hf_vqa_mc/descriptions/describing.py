@@ -47,7 +47,7 @@ class Description:
                     "title": one.figure.title,
                     "source": one.figure.source,
                     "description": one.figure.sentence,
-                    "found": [found and found.as_json() for found in one.found],
+                    "found": [found and vars(found) for found in one.found],
                 }
                 for one in self.figures
             },

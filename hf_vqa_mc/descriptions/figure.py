@@ -26,10 +26,6 @@ class Found:
     table: dict[str, list[Any]] = field(default_factory=dict)
     """columns of equal length: texts, integers, floats or `Share`; None for an empty cell"""
 
-    def as_json(self) -> dict[str, Any]:
-        """Headline figures, and the columns of the table; fractions."""
-        return {"numbers": dict(self.numbers), "table": self.table}
-
 
 @dataclass(frozen=True)
 class Figure:

@@ -4,7 +4,6 @@ Format: https://huggingface.co/docs/hub/eval-results; one file per input, as eac
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
@@ -30,7 +29,10 @@ def results_shipment(request: Request, progress: Progress = silent) -> Shipment:
     name = check_name(request.name)
     if request.folder is None:
         raise InputError("no evaluation given; add --folder RUN, a folder of vqa-mc evaluate")
-    found = read_results(request.folder)
+    path = request.folder / FIGURES
+    if not path.is_file():
+        raise InputError(f"{request.folder}: {FIGURES} is missing; expected a finished evaluation of vqa-mc evaluate")
+    found: dict[str, Any] = read_json(path)
     dataset, task = dataset_of(found, request), request.task or found.get("config") or DEFAULT_TASK
     files = []
     for shown, figures in found["inputs"].items():
@@ -44,18 +46,9 @@ def results_shipment(request: Request, progress: Progress = silent) -> Shipment:
         about = f"{INPUTS.find(shown).sentence}; {accuracy['rows']:,} questions"
         entry["notes"] = "; ".join(filter(None, [about, found.get("method"), f"vqa-mc {found.get('version')}"]))
         parts = [dataset.split("/")[1], task, *([] if shown == FULL.name else [shown])]
-        path = f"{FOLDER}/{file_name('-'.join(parts))}.yaml"
-        files.append(ShippedFile(path, safe_dump([entry], sort_keys=False, allow_unicode=True).encode()))
+        name_of_file = f"{FOLDER}/{file_name('-'.join(parts))}.yaml"
+        files.append(ShippedFile(name_of_file, safe_dump([entry], sort_keys=False, allow_unicode=True).encode()))
     return Shipment("model", name, tuple(files), f"Evaluation results: {dataset}, {task}", pull_request=True)
-
-
-def read_results(folder: Path) -> dict[str, Any]:
-    """The figures of a finished evaluation; raises InputError if they are missing."""
-    path = folder / FIGURES
-    if not path.is_file():
-        raise InputError(f"{folder}: {FIGURES} is missing; expected a finished evaluation of vqa-mc evaluate")
-    found: dict[str, Any] = read_json(path)
-    return found
 
 
 def dataset_of(found: Mapping[str, Any], request: Request) -> str:

@@ -39,6 +39,8 @@ def read_candidates(options: StudyOptions, progress: Progress) -> Material:
     for number, row in enumerate(read_file(path).to_pylist(), start=1):
         try:
             pairs = sorted(zip(row["distances"], row["candidates"], strict=True), key=lambda pair: pair[0])
+            if not pairs or not all(row[name] for name in ("question_id", "image_id", "question", "answer")):
+                raise ValueError("a text or all candidates are missing")
             known = {"image_id": row["image_id"], "candidates": [candidate for _, candidate in pairs]}
             items.append(Item(row["question_id"], row["question"], [row["answer"]], [], known=known))
         except (KeyError, TypeError, ValueError) as error:

@@ -114,12 +114,14 @@ class Pages:
             raise InputError("expected an answer as application/json")
         try:
             sent = json.loads(body)
-            task, value, seconds = int(sent["task"]), sent["value"], float(sent["seconds"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InputError("expected an answer as JSON: task, value and seconds") from error
-        if not 0 <= seconds <= LONGEST_SECONDS:
+        except ValueError as error:
+            raise InputError("expected an answer as JSON") from error
+        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
+            raise InputError("expected an answer as task, value and seconds")
+        seconds = sent["seconds"]
+        if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_SECONDS:
             raise InputError(f"seconds: expected a number from 0 to {LONGEST_SECONDS:,}")
-        return self.study.save(annotator, task, value, seconds)
+        return self.study.save(annotator, sent["task"], sent["value"], float(seconds))
 
     def picture(self, request: "Request") -> "Response":
         """An image of a question that the annotator was given, if its condition shows images."""

@@ -127,12 +127,13 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     from hf_vqa_mc.descriptions.figures import FIGURES
     from hf_vqa_mc.descriptions.figures.words import of_images
     from hf_vqa_mc.report.description import check_description_folder
-    from hf_vqa_mc.training.captions import captions_in
 
     for name in settings.figures:
         FIGURES.find(name)
     if settings.output is not None:
         check_description_folder(settings.output, "--output", settings.inputs, settings.overwrite)
+    from hf_vqa_mc.training.captions import captions_in
+
     captions = None if settings.captions is None else list(captions_in(settings.captions))
     datasets = [read_data(settings, progress)]
     if settings.against is not None:

@@ -273,12 +273,6 @@ def test_text_is_escaped():
     ("changes", "message"),
     [
         ({"written_by": "someone"}, "vqa-mc train did not write this"),
-        ({"steps": "many"}, r"training.json: steps is 'many'; expected a whole number from 0"),
-        ({"results": {"test": {"accuracy": 51.9}}}, r"results.test.accuracy is 51.9; expected a number from 0 to 1"),
-        ({"results": {"test": {"accuracy": float("nan")}}}, "results.test.accuracy is nan; expected a number"),
-        ({"source": "COCO-QA"}, "source is 'COCO-QA'; expected fields with values"),
-        ({"seconds": True}, "seconds is True; expected a number"),
-        ({"rows": {"train": -1}}, "rows.train is -1; expected a whole number from 0"),
     ],
 )
 def test_an_invalid_record_is_rejected(tmp_path, changes, message):

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.hub.shipment import Request
+from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES
 from tests.dataset.fixtures import tree_bytes

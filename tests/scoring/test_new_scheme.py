@@ -8,8 +8,8 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.hub.shipment import Request
+from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.inputs import Input
 from hf_vqa_mc.scoring.scheme import VQA, Scheme

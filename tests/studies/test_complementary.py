@@ -74,10 +74,10 @@ def test_picks_and_ten_answers_become_vqa2s_files(tmp_path, dataset):
 @pytest.mark.parametrize(
     ("record", "problem"),
     [
-        ({"distances": [1.0]}, "expected 5 numbers, one per candidate"),
-        ({"candidates": []}, "image ids, at least one"),
+        ({"distances": [1.0]}, "record 1: expected a record of vqa-mc generate complementary"),
+        ({"candidates": []}, "record 1: expected a record of vqa-mc generate complementary"),
         ({"candidates": ["99"], "distances": [1.0]}, "no image"),
-        ({"question": None}, "question"),
+        ({"question": None}, "a text or all candidates are missing"),
     ],
 )
 def test_a_wrong_file_of_candidates_is_an_error(tmp_path, dataset, record, problem):

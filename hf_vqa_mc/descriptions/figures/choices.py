@@ -18,10 +18,6 @@ def needs_choices(data: Data) -> str:
     return "" if len(data.labels) else "questions have no choices"
 
 
-def _needs_order(data: Data) -> str:
-    return needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices")
-
-
 @figure("Choices per question", "Chao et al. 2018, Table 2", Bars("choices", "share"), needs_choices)
 def choices(data: Data) -> Found:
     """Share of the questions by their number of choices."""
@@ -52,7 +48,12 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
     return expected, statistic, float(stats.chi2.sf(statistic, most - 1))
 
 
-@figure("Positions of the target", "Pearson's chi-square test", Bars("position", "share"), _needs_order)
+@figure(
+    "Positions of the target",
+    "Pearson's chi-square test",
+    Bars("position", "share"),
+    lambda data: needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices"),
+)
 def label_positions(data: Data) -> Found:
     """If all positions are equally likely, p is below 0.001 in one of 1,000 benchmarks."""
     labels = data.labels
