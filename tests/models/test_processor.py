@@ -198,18 +198,8 @@ def test_a_broken_image_is_named(vectors, tmp_path):
         processor([""], [["red"]], [path])
 
 
-def test_inputs_and_image_features_must_fit(vectors):
+def test_a_model_without_images_has_no_backbone(vectors):
     text = processor_of(model_of("mlp-a"), vectors).text
-    for kind, inputs in (
-        (None, ["image_features"]),
-        (Pixels().kind, []),
-        (Pixels().kind, ["image_grid"]),
-        (Pixels(2).kind, ["image_features"]),
-        (Pixels().kind, ["image_features", "image_grid"]),
-        (None, ["question_vector"]),
-    ):
-        with pytest.raises(InputError):
-            VqaMcProcessor(text, kind, inputs)
     with pytest.raises(InputError, match="sees no images"):
         VqaMcProcessor(text, None, []).image_backbone()
 
