@@ -76,25 +76,10 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
     for path in paths:
         runs.append(_evaluated(path, input_name) if path.is_dir() else scored_run(path, read_json(path), metric))
         metric = runs[0].metric
-    return _comparable(runs)
-
-
-def scored_runs(results: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Run]:
-    """The runs of several results of `vqa-mc score` with each question's scores; their names are distinct.
-
-    Args:
-        results: path of the predictions, and the result as in the file of ``--output``.
-    """
-    first = scored_run(*results[0])
-    return _comparable([first, *(scored_run(path, found, first.metric) for path, found in results[1:])])
-
-
-def _comparable(runs: Sequence[Run]) -> list[Run]:
-    """The runs with distinct names; raises InputError if they are of different benchmarks."""
     for one, other in combinations(runs, 2):
         _check_same_benchmark(one, other)
-    names, paths = [run.name for run in runs], [str(run.path) for run in runs]
-    for others in (list(map(public_name, paths)), paths):
+    names, full = [run.name for run in runs], [str(run.path) for run in runs]
+    for others in (list(map(public_name, full)), full):
         names = names if len(set(names)) == len(names) else others
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, listed
@@ -43,16 +44,19 @@ def load_model(
     """
     folder = checkpoint_folder(name, **of_hub)
     config = _config(folder)
-    with quiet():
-        model, found = model_of(config).auto_class.from_pretrained(
-            folder,
-            config=config,
-            dtype=dtype,
-            use_safetensors=True,
-            trust_remote_code=False,
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
+    try:
+        with quiet():
+            model, found = model_of(config).auto_class.from_pretrained(
+                folder,
+                config=config,
+                dtype=dtype,
+                use_safetensors=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+            )
+    except SafetensorError as error:
+        raise InputError(f"{folder}: {WEIGHTS} is damaged ({first_line(error)}); copy the checkpoint again") from error
     kinds = {"missing": "missing_keys", "not expected": "unexpected_keys", "of another shape": "mismatched_keys"}
     wrong = {what: sorted(map(str, found[key])) for what, key in kinds.items() if found[key]}
     if faults := "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items()):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
 from transformers import Pipeline, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, shown

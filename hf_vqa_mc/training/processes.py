@@ -2,11 +2,9 @@
 
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
 from torch import Tensor
 
 from hf_vqa_mc.decoys.rng import purpose_hash
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.training.settings import TrainingSettings
 
 MOMENTUM = 0.9
@@ -17,13 +15,8 @@ DECAY = 0.55
 
 def accelerator_of() -> Accelerator:
     """Create the accelerator; the papers' models are small, so all train in full precision."""
-    if AcceleratorState._shared_state and AcceleratorState().mixed_precision != "no":
-        AcceleratorState._reset_state()  # of another program in this process
-    try:
-        # Without cpu=True, on a machine without GPUs each process would be a separate run.
-        return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
-    except (ValueError, ImportError) as error:
-        raise InputError(f"accelerate: {' '.join(str(error).split())}") from error
+    # Without cpu=True, on a machine without GPUs each process would be a separate run.
+    return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
 
 
 def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.optim.Optimizer:

@@ -152,7 +152,8 @@ class _Steps:
     def _run(self, step: str, config: str, message: str, work: Callable[[], Result]) -> Result:
         path = self._output / RESULTS / f"{step}-{file_name(config)}.json"
         if path.is_file():
-            return _read(path, "remove it to repeat its step")
+            stored: dict[str, Any] = read_json(path)
+            return stored
         logger.info(message.format(config))
         result = work()
         write_json(path, result, indent=1)
@@ -202,7 +203,7 @@ def _plan(inputs: Inputs, training: TrainingSettings | None, fine_tuning: Traini
 def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
     """Write the plan, keeping entries of earlier calls; raises InputError if the folder has another."""
     path, own = output / PLAN, json.loads(json.dumps(plan))
-    before = _read(path, f"remove {output}") if path.is_file() else {}
+    before = read_json(path) if path.is_file() else {}
     if not before and any((output / RESULTS).glob("*.json")):
         raise InputError(f"--output {output} has results without {PLAN}; remove it or choose another folder")
     for name in own:
@@ -212,8 +213,3 @@ def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
                 "choose another folder, or remove it"
             )
     write_json(path, {**before, **own}, indent=1)
-
-
-def _read(path: Path, remedy: str) -> dict[str, Any]:
-    found: dict[str, Any] = read_json(path)
-    return found

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction import store as store_module
 from hf_vqa_mc.extraction.backbones import FeatureKind
 from hf_vqa_mc.extraction.store import FeatureStore
@@ -100,22 +99,6 @@ def test_what_another_has_stored_meanwhile_is_not_stored_again(tmp_path):
     assert len(other.locations) == 6
     assert sum(path.stat().st_size for path in tmp_path.glob("*.safetensors")) < 6 * 52 + 2 * 500
     np.testing.assert_array_equal(taken(tmp_path, POOLED, range(6))[:, 0], range(6))
-
-
-def test_features_of_another_kind_are_refused(tmp_path):
-    filled(tmp_path, POOLED, 1)
-    with pytest.raises(InputError, match=r"features-00000.safetensors has features of .*move it out of this folder"):
-        FeatureStore(tmp_path, GRID)
-
-
-@pytest.mark.parametrize("change", [lambda whole: whole[:-1], lambda whole: whole + b"0", lambda whole: b"",
-                                    lambda whole: whole[:20], lambda whole: b"\xff" * 8 + whole[8:]])  # fmt: skip
-def test_a_damaged_file_is_named(tmp_path, change):
-    filled(tmp_path, POOLED, 3)
-    (path,) = tmp_path.glob("*.safetensors")
-    path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(InputError, match=r"features-00000.safetensors is damaged; remove it"):
-        FeatureStore(tmp_path, POOLED)
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):

@@ -15,7 +15,6 @@ from hf_vqa_mc.models.layouts import (
     layout_text,
     layouts,
     program_layout,
-    rules,
 )
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, QuestionWords
@@ -107,19 +106,6 @@ def test_words_of_one_question_only_are_unknown_and_survive_saving():
     assert set(made.words) == {"is", "and", "cat", "on"}
     assert made.tensor(["is it a zebra"])[0, 0, 1] == UNKNOWN
     assert Layouts.from_json(made.as_json(), "text") == made
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rules": 0}, "made by version 0 of the rules, this package has"),
-        ({"words": ["a", "a"]}, "expected rules and words, distinct texts"),
-        ({"words": None}, "expected rules and words"),
-    ],
-)
-def test_stored_layouts_of_other_rules_or_with_damage_are_refused(change, message):
-    with pytest.raises(InputError, match=message):
-        Layouts.from_json({"rules": rules().version, "words": ["a"], **change}, "text")
 
 
 @st.composite

@@ -105,6 +105,7 @@ def test_indices_of_masked_choices_and_unused_rows_do_not_matter():
     assert torch.equal(found.logits, same.logits)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("rows", "row_indices", "message"),
     [
@@ -122,6 +123,54 @@ def test_indices_out_of_range_are_rejected(rows, row_indices, message):
             model(vectors, choice_indices=torch.tensor(row_indices))
     with pytest.raises(InputError, match=r"choice_vectors has the shape \(6, 7\), .* need choice_indices"):
         model(torch.randn(6, 7))
+=======
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0.0, 0.5]),
+    st.integers(4, 40),
+    st.sampled_from([70, UNITS, UNITS + 70]),
+    st.booleans(),
+)
+@settings(deadline=None)
+def test_blocks_of_units_give_the_result_of_torch_with_the_same_dropout_mask(seed, dropout, count, hidden, repeated):
+    torch.manual_seed(seed)
+    head = CandidateHead(hidden, dropout)
+    torch.nn.init.uniform_(head.norm.weight, 0.5, 1.5)
+    torch.nn.init.uniform_(head.norm.bias, -0.5, 0.5)
+    question = torch.randint(3, (count,)).sort().values
+    answer = torch.randint(count, (count,)) if repeated else torch.arange(count)
+    shared, own = torch.randn(3, hidden, requires_grad=True), torch.randn(count, hidden, requires_grad=True)
+    random_seed = int(torch.randint(2**62, ()))
+    # where all candidates are nearly alike, normalising leaves few of float32's digits, in torch as here
+    assume((shared[question] + own[answer]).std(0).min() > 0.1)
+    inputs = (shared, own, question, answer, head.norm.weight, head.norm.bias, head.output.weight[0])
+    found, mean, variance = _Blocks.apply(head.norm.eps, random_seed if dropout else None, *inputs)
+    d_scores = torch.randn(count)
+    parameters = [shared, own, head.norm.weight, head.norm.bias, head.output.weight]
+    gradients = torch.autograd.grad((found * d_scores).sum(), parameters)
+
+    kept = (
+        torch.from_numpy(_dropout_mask(count, hidden, random_seed)) / dropout if dropout else torch.ones(count, hidden)
+    )
+
+    exactly = [tensor.detach().double().requires_grad_() for tensor in parameters]
+    total = exactly[0][question] + exactly[1][answer]
+    normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, exactly[2], exactly[3], True))
+    expected = (normal * kept) @ exactly[4][0]
+    torch.testing.assert_close(found.double(), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(mean.double(), total.mean(0), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(variance.double(), total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
+    for ours, truth in zip(gradients, torch.autograd.grad((expected * d_scores).sum(), exactly), strict=True):
+        assert (ours - truth).abs().max() <= 1e-5 * max(1.0, truth.abs().max().item())
+
+
+def test_dropout_masks_are_balanced_independent_and_depend_on_the_seed():
+    mask = _dropout_mask(400, 1000, 7).astype(float)
+    assert abs(mask.mean() - 0.5) < 0.004
+    assert np.abs(np.corrcoef(mask[:, :50].T) - np.eye(50)).max() < 0.25
+    assert not np.array_equal(mask, _dropout_mask(400, 1000, 8))
+    assert np.array_equal(mask, _dropout_mask(400, 1000, 7))
+>>>>>>> s-core
 
 
 def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
@@ -277,9 +326,7 @@ def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(preloaded,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"inputs": ["image"]}, r"inputs is \['image'\], expected answer and any of image and question"),
-        ({"inputs": ["answer", "answer"]}, "each once"),
-        ({"inputs": ["answer", "imag"]}, "unknown input 'imag': did you mean 'image'"),
+        ({"hidden_size": 0}, "hidden_size is 0, expected 1 or more"),
         ({"hidden_size": "many"}, "hidden_size"),
     ],
 )

@@ -15,7 +15,7 @@ from transformers import pipeline
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig, MultipleChoiceVqaPipeline, VqaMcProcessor
+from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig, VqaMcProcessor
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, processor_of, vectors_file, word_vectors
@@ -183,9 +183,6 @@ def test_a_model_and_its_processor_may_be_given_themselves(checkpoints, pipes):
     model.train()
     made = pipeline(TASK, model=model, processor=processor, device="cpu")
     assert made(row()) == pipes["mlp-iqa"](row())
-    _, other = load_checkpoint(checkpoints["mlp-qa"])
-    with pytest.raises(InputError, match="the model takes inputs"):
-        MultipleChoiceVqaPipeline(model=model, processor=other)
 
 
 def test_in_half_precision_it_answers_nearly_the_same(checkpoints, pipes):

@@ -1,7 +1,6 @@
 """The processor makes what the model's forward takes, from raw images and texts, and travels in the checkpoint."""
 
 import inspect
-import json
 import threading
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,6 @@ from hf_vqa_mc.models import VqaMcProcessor
 from hf_vqa_mc.models.model import model_of as declared_model
 from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import (
-    DIM,
     KINDS,
     TRAINING_TEXTS,
     checkpoint,
@@ -198,41 +196,10 @@ def test_a_broken_image_is_named(vectors, tmp_path):
         processor([""], [["red"]], [path])
 
 
-def test_inputs_and_image_features_must_fit(vectors):
+def test_a_model_without_images_has_no_backbone(vectors):
     text = processor_of(model_of("mlp-a"), vectors).text
-    for kind, inputs in (
-        (None, ["image_features"]),
-        (Pixels().kind, []),
-        (Pixels().kind, ["image_grid"]),
-        (Pixels(2).kind, ["image_features"]),
-        (Pixels().kind, ["image_features", "image_grid"]),
-        (None, ["question_vector"]),
-    ):
-        with pytest.raises(InputError):
-            VqaMcProcessor(text, kind, inputs)
     with pytest.raises(InputError, match="sees no images"):
         VqaMcProcessor(text, None, []).image_backbone()
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        "no json",
-        "[]",
-        {"inputs": None},
-        {"inputs": [3]},
-        {"inputs": ["image_grid"]},
-        {"image_features": {"backbone": "pixels"}},
-        {"image_features": None},
-        {"word_vectors": {"name": "other.txt", "sha256": "0" * 64, "dim": DIM}},
-    ],
-)
-def test_a_mismatched_processor_config_is_rejected(tmp_path, changed):
-    path = checkpoint(tmp_path / "saved", "mlp-iqa") / "processor_config.json"
-    content = changed if isinstance(changed, str) else json.dumps({**json.loads(path.read_text()), **changed})
-    path.write_text(content)
-    with pytest.raises(InputError, match=r"processor_config\.json"):
-        VqaMcProcessor.from_pretrained(path.parent)
 
 
 def test_missing_files_are_named(tmp_path):
