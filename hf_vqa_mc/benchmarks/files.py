@@ -149,11 +149,11 @@ def _csv(path: Path) -> pa.Table:
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             try:
                 content.decode()
-            except UnicodeDecodeError as error:
-                line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+            except UnicodeDecodeError as other:
+                line, byte = content.count(b"\n", 0, other.start) + 1, content[other.start]
                 raise InputError(
                     f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
-                ) from error
+                ) from other
             if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
                 raise
             block = min(_LARGEST_BLOCK, len(content) + 1)

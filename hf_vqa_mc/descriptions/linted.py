@@ -152,7 +152,7 @@ def read_linted(
     ids = {}
     notes: tuple[str, ...] = ()
     for name, table in tables.items():
-        ids[name], _, problem = question_ids(table, opened.locations[name], np.arange(table.num_rows))
+        ids[name], _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
         notes += problem
     benchmark = replace(benchmark, notes=tuple(dict.fromkeys((*notes, *benchmark.notes))))
     return Linted(benchmark, of_benchmark(benchmark), tables, faulty, progress, skip_images), ids

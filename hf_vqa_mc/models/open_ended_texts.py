@@ -56,6 +56,35 @@ class OpenEndedTexts:
                 found[name] = convert(self, checked_texts(texts, GIVEN[name]))
         return found
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes by the names of models' settings; of what there is."""
+        found = {
+            "vocabulary_size": self.words.size,
+            "bag_size": self.words.bag_size,
+            "group_count": len(self.groups),
+        }
+        if self.vectors is not None:
+            found["text_size"] = self.vectors.dim
+        if self.captions is not None:
+            found["caption_size"] = self.captions.bag_size
+        if self.layouts is not None:
+            found["layout_words"] = self.layouts.size
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """For processor_config.json."""
+        found: dict[str, Any] = {"question_words": self.words.as_json()}
+        if self.vectors is not None:
+            found["word_vectors"] = self.vectors.as_json()
+        if self.captions is not None:
+            found["caption_words"] = self.captions.as_json()
+        if self.form != "text":
+            found["questions"] = self.form
+        if self.layouts is not None:
+            found["layouts"] = self.layouts.as_json()
+        return found | ({"groups": list(self.groups)} if self.groups else {})
+
     @classmethod
     def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
         """The opposite of `as_json`."""

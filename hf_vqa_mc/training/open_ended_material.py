@@ -54,7 +54,7 @@ def open_ended(
             "id2label": dict(enumerate(vocabulary)),
             "label2id": {text: at for at, text in enumerate(vocabulary)},
         }
-        sizes = {name: size for name, (_, size) in texts.sizes.items()}
+        sizes = dict(texts.sizes)
         if train.candidates is not None:
             check_picked(train)
             sizes["candidates"] = train.candidates.shape[1]
