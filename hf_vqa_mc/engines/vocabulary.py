@@ -1,6 +1,6 @@
 """Vocabularies and templates of the engines: YAML files, each with a dataclass as its schema."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
@@ -21,12 +21,12 @@ def vocabulary(name: str, schema: type[T]) -> T:
         schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
             items), dictionaries, other dataclasses.
     """
-    made: T = _read(name, schema)
+    made: T = _read(name, cast(Hashable, schema))
     return made
 
 
 @cache
-def _read(name: str, schema: Any) -> Any:  # noqa: ANN401  a type, and a value of it
+def _read(name: str, schema: Hashable) -> Any:  # noqa: ANN401  a value of the schema
     engine, _, file = name.partition("/")
     text = (Path(__file__).parent / engine / "data" / f"{file}.yaml").read_text("utf-8")
     return converted(yaml.load(text, Loader=_LOADER), schema)
