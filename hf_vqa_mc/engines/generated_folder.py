@@ -15,7 +15,7 @@ from hf_vqa_mc.result import Result
 
 def check_generated_folder(output: Path, engine: str, overwrite: bool = False) -> None:
     """Raise InputError unless the path is free, an empty folder or one of this engine, in an existing folder."""
-    check_output(output, _kind(engine), overwrite)
+    check_output(output, FolderKind(f"vqa-mc generate {engine}"), overwrite)
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def generated_folder(output: Path, engine: str, overwrite: bool = False) -> Iter
         InputError: as ``check_generated_folder``.
         OSError: the disk is full or not writable; the output is unchanged.
     """
-    with new_folder(output, _kind(engine), overwrite) as new:
+    with new_folder(output, FolderKind(f"vqa-mc generate {engine}"), overwrite) as new:
         yield new.tree
         new.publish()
 
@@ -63,7 +63,3 @@ class GeneratedResult(Result):
             for name in names:
                 shutil.copyfile(self.output / name, copy / name)
         return [Path(path) / name for name in names]
-
-
-def _kind(engine: str) -> FolderKind:
-    return FolderKind(f"vqa-mc generate {engine}")

@@ -1,6 +1,6 @@
 """Vocabularies and templates of the engines: YAML files, each with a dataclass as its schema."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
@@ -27,12 +27,12 @@ def vocabulary(name: str, schema: type[T]) -> T:
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
     """Read a vocabulary by its path, as `vocabulary`."""
-    made: T = _read(path, schema)
+    made: T = _read(path, cast(Hashable, schema))
     return made
 
 
 @cache
-def _read(path: Path, schema: Any) -> Any:  # noqa: ANN401  a type, and a value of it
+def _read(path: Path, schema: Hashable) -> Any:  # noqa: ANN401  a value of the schema
     return converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
 
 

@@ -2,7 +2,6 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -30,7 +29,11 @@ def read(files: Files) -> pa.Table:
         first = 0
         file = files.find(f"{split}/questions.json")
         for rows in read_records(file):
-            records = Records([_named(row, rows.location(at)) for at, row in enumerate(rows.rows)], rows.location)
+            listed = ", ".join(FIELDS)
+            for at, row in enumerate(rows.rows):
+                if not isinstance(row, list) or len(row) != len(FIELDS):
+                    raise InputError(f"{rows.location(at)}: expected a list of {listed}, found {shown(row)}")
+            records = Records([dict(zip(FIELDS, row, strict=True)) for row in rows.rows], rows.location)
             images = records.whole_numbers("image_id")
             parts.append(
                 triplet_table(
@@ -44,12 +47,6 @@ def read(files: Files) -> pa.Table:
             )
             first += len(records)
     return in_split_order(parts)
-
-
-def _named(row: object, location: str) -> dict[str, Any]:
-    if not isinstance(row, list) or len(row) != len(FIELDS):
-        raise InputError(f"{location}: expected a list of {', '.join(FIELDS)}, found {shown(row)}")
-    return dict(zip(FIELDS, row, strict=True))
 
 
 EASYVQA = Source(

@@ -74,10 +74,6 @@ def read(files: Files) -> pa.Table:
     return in_split_order(parts)
 
 
-def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    yield read_splits(files)[split]
-
-
 def _read_tail(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
     """The questions of TDIUC-Tail: answers are counted over the whole set, all types and splits together.
 
@@ -197,7 +193,7 @@ OPEN = OpenEnded(
     columns=COLUMNS,
     splits=lambda files, not_read: tuple(V1.subsets[subset] for subset in available_subsets(files, not_read)),
     needs=V1.questions_name("train2014"),
-    read=_read,
+    read=lambda files, split, _: iter([read_splits(files)[split]]),
     together=TOGETHER,
     statistics=statistics,
 )

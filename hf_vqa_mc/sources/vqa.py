@@ -61,6 +61,11 @@ QUESTION_TYPES, ANSWER_TYPES, AGREEMENT = TOGETHER = (
 
 def open_config(name: str, release: Release, expected_counts: Mapping[str, int]) -> OpenEnded:
     """The open-ended config of a release; name: of the config."""
+
+    def read(files: Files, split: str, _: Counter[str]) -> Iterator[pa.Table]:
+        subset = _subsets(release, files, {})[split]
+        yield release.read(files, subset, _task(release, files, subset)).select(SCHEMA.names).cast(SCHEMA)
+
     return OpenEnded(
         name=name,
         word="open",
@@ -70,7 +75,7 @@ def open_config(name: str, release: Release, expected_counts: Mapping[str, int])
         columns=COLUMNS,
         splits=lambda files, not_read: tuple(_subsets(release, files, not_read)),
         needs=release.questions_name(next(iter(release.subsets))),
-        read=partial(_read, release=release),
+        read=read,
         together=TOGETHER,
         statistics=statistics,
         counted=_counted,
@@ -91,11 +96,6 @@ def _subsets(release: Release, files: Files, not_read: dict[str, str]) -> dict[s
 
 def _task(release: Release, files: Files, subset: str) -> str:
     return release.available_task(files, subset) or OPEN_ENDED
-
-
-def _read(files: Files, split: str, left_out: Counter[str], release: Release) -> Iterator[pa.Table]:
-    subset = _subsets(release, files, {})[split]
-    yield release.read(files, subset, _task(release, files, subset)).select(SCHEMA.names).cast(SCHEMA)
 
 
 def _counted(table: pa.Table) -> pa.Table:

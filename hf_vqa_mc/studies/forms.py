@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError, shown
 
 LONGEST_TEXT = 200

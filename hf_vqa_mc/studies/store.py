@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import Answered, Item, StudyKind

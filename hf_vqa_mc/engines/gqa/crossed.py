@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import YES, Executor, Run
 from hf_vqa_mc.engines.gqa.generate import count_graphs, read_graphs
@@ -22,7 +23,6 @@ from hf_vqa_mc.engines.gqa.question_types.context import discloses
 from hf_vqa_mc.engines.gqa.question_types.scene import PLACE
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.gqa_types import LOGICAL

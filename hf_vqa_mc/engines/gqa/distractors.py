@@ -13,9 +13,9 @@ from functools import cache
 from itertools import accumulate, islice, product
 from typing import Any
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 LIKELIEST = 12  # A decoy is drawn from this many of the most likely ones, each with its weight.

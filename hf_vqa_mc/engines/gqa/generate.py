@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, QuestionTable, entropies
 from hf_vqa_mc.engines.gqa.dataset_files import QuestionStore, write_dataset
@@ -22,7 +23,6 @@ from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.engines.gqa.selection import Selected, select_balanced
 from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
-from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside

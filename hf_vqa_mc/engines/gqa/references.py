@@ -9,6 +9,7 @@ from collections.abc import Iterator, Set
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.ontology import Noun
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
@@ -28,7 +29,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_before,
     stands_behind,
 )
-from hf_vqa_mc.engines.rng import SeededRng
 
 INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.
 BY_CATEGORY = 0.25  # Fraction of references by category (this animal) where the name is unambiguous.

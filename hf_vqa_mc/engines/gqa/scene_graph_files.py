@@ -52,7 +52,6 @@ def _pixels(records: Records, name: str) -> list[int]:
 
 
 def _size(image: Records) -> tuple[int, int]:
-    """Width and height of the one image."""
     return _pixels(image, "width")[0], _pixels(image, "height")[0]
 
 

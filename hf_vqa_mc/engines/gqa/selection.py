@@ -13,10 +13,12 @@ questions are restored until the order is right at both levels. The result, comp
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.rng import GAMMA, SeededRng, mixed
 from hf_vqa_mc.engines.gqa.balancing import (
     HEAD,
     THIN,
@@ -29,7 +31,6 @@ from hf_vqa_mc.engines.gqa.balancing import (
     smoothed,
 )
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.io.progress import Progress, silent
 
 SMALL = 16  # local groups with fewer questions of a type are sampled as a whole
@@ -55,7 +56,10 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     """
     bits = _random_bits(table, settings.seed)
     priority = _ranks(bits)
-    redundant = _same_content(table, priority)
+    order = np.lexsort((priority, table.content, table.image))
+    image, content = table.image[order], table.content[order]
+    redundant = np.zeros(table.count, np.bool_)  # all but one of the questions about an image with the same content
+    redundant[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
     local = AnswerCells(table.local_group, table.answer, priority)
     excess = _excess(local, table.count)
     stays = _ranks(bits, excess, redundant)
@@ -84,22 +88,11 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     return Selected(kept, removed, back, {name: _beyond(level, kept) for name, level in levels.items()})
 
 
-def _same_content(table: QuestionTable, priority: Ints) -> Bools:
-    """Mask of the redundant questions: all but one of those about an image with the same content."""
-    order = np.lexsort((priority, table.content, table.image))
-    image, content = table.image[order], table.content[order]
-    again = np.zeros(len(order), np.bool_)
-    again[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
-    return again
-
-
 def _random_bits(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
     bases = np.array([SeededRng(seed, image, "selection").bits() for image in table.names["image"]], np.uint64)
     with np.errstate(over="ignore"):
-        mixed = bases[table.image] + table.number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64, as in SeededRng
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+        states: Any = bases[table.image] + table.number.astype(np.uint64) * np.uint64(GAMMA)
+    return np.asarray(mixed(states))
 
 
 def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:

@@ -123,10 +123,9 @@ class _FilePart:
             readers[field](records)
 
     def _read_images(self, records: Records) -> None:
-        ids, names = records.whole_numbers("id"), records.filled_texts("file_name")
-        sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), strict=True)
-        for image_id, name, (width, height) in zip(ids, names, sizes, strict=True):
-            self.images[image_id] = (width, height, PurePosixPath(name).name)
+        names = [PurePosixPath(name).name for name in records.filled_texts("file_name")]
+        sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), names, strict=True)
+        self.images.update(zip(records.whole_numbers("id"), sizes, strict=True))
 
     def _read_annotations(self, records: Records) -> None:
         self.ids.extend(records.whole_numbers("id"))

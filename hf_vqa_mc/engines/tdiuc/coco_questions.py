@@ -7,7 +7,7 @@ choice (``data/scenes.yaml``); the paper's only example is toilet and sink for a
 from collections import Counter
 from dataclasses import dataclass
 
-from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Made
 from hf_vqa_mc.engines.tdiuc.settings import (

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, coco_files
 from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects, ask_coco
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.question import Images, Made
 from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
@@ -172,7 +172,6 @@ COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wor
 """Objects that color questions ask about: COCO's 91 except people."""
 _PLURALS = OBJECTS.plural_only | {"eye glasses"}
 _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
-_ADJECTIVES = ANSWERS.adjectives | COLORS.keys()
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
@@ -274,9 +273,8 @@ def _is_name(name: str) -> bool:
 
 def _specified(one: GenomeObject) -> str:
     """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
-    fitting = sorted({word for word in one.attributes if word in _ADJECTIVES and word not in one.name.split()})
-    color = single_color(one.attributes)
-    chosen = color or next((word for word in fitting if word not in COLORS), None)
+    fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
+    chosen = single_color(one.attributes) or next(iter(fitting), None)
     return f"{chosen} {one.name}" if chosen else one.name
 
 

@@ -135,9 +135,7 @@ def _import_vqa_subset(
     asked: dict[str, tuple[int, str]] = {}
     for records in read_records(questions, "questions"):
         columns = records.ids("question_id"), records.whole_numbers("image_id"), records.filled_texts("question")
-        for at, (question_id, image_id, question) in enumerate(zip(*columns, strict=True)):
-            if question_id in asked:
-                raise records.unexpected(at, "question_id", "a unique id", question_id)
+        for question_id, image_id, question in zip(*columns, strict=True):
             asked[question_id] = (image_id, question)
             images.add(image_id, "coco", subset, questions.location)
     for question_id, location, answers in _answers(annotations):

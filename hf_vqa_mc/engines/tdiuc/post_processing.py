@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from itertools import accumulate, chain
 
-from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.question import NO, ORIGINS, YES, Images, Question
 from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS
 from hf_vqa_mc.engines.tdiuc.words import objects_asked_of, related

@@ -4,7 +4,7 @@ from collections import Counter
 from sys import intern
 from typing import Literal, NamedTuple, get_args
 
-from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
 from hf_vqa_mc.sources.source import BY_HASH

@@ -213,7 +213,7 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
         texts = [answer.get("answer") if isinstance(answer, dict) else answer for answer in given]
         if not all(isinstance(text, str) and text.strip() for text in texts):
             raise InputError(f"{field}: an answer is empty or not text: {shown(given)}")
-        answers[question_id] = [text.strip() for text in texts]
+        answers[question_id] = [str(text).strip() for text in texts]
     if not answers:
         raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")
     return answers

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.rng import SeededRng
 
 
 def _noun(name: str, *parents: str, kind: str = "", plural_form: str = "", **more: bool) -> Noun:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.wording import (
     Pattern,
@@ -16,7 +17,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_behind,
     with_article,
 )
-from hf_vqa_mc.engines.rng import SeededRng
 from tests.engines.gqa.question_worlds import ONTOLOGY
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, slots_of, yes_no
@@ -18,7 +19,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     with_article,
     wordings,
 )
-from hf_vqa_mc.engines.rng import SeededRng
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
 VERIFY, BOTH = wordings("verify attribute"), wordings("logical attribute")["both"]

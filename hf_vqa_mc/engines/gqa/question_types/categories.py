@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
 from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, Phrase, called, wordings
-from hf_vqa_mc.engines.rng import SeededRng
 
 QUERY, CHOOSE = wordings("query category"), wordings("choose category")
 

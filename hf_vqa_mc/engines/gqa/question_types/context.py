@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
@@ -25,7 +26,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     called,
     predicate,
 )
-from hf_vqa_mc.engines.rng import SeededRng
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 _WORDS = re.compile(r"[a-z0-9'-]+")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, yes_no
@@ -20,7 +21,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     with_article,
     wordings,
 )
-from hf_vqa_mc.engines.rng import SeededRng
 
 PLACES = ("place", "room")
 EXIST, TWO = wordings("exist"), {"or": wordings("exist or")["any"], "and": wordings("exist and")["any"]}

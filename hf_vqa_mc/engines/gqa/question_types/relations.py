@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import SHORT
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
@@ -11,7 +12,6 @@ from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_m
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
-from hf_vqa_mc.engines.rng import SeededRng
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, yes_no
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE
 from hf_vqa_mc.engines.gqa.wording import NounPhrase, called, spelled, wordings
-from hf_vqa_mc.engines.rng import SeededRng
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
 LOCATIONS = ("indoors", "outdoors")
