@@ -105,8 +105,6 @@ def test_indices_of_masked_choices_and_unused_rows_do_not_matter():
     assert torch.equal(found.logits, same.logits)
 
 
-
-
 def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
     model = made(hidden=2048, dropout=0.5).train()
     given, _, _ = drawn(model)
