@@ -56,6 +56,19 @@ class OpenEndedTexts:
                 found[name] = convert(self, checked_texts(texts, GIVEN[name]))
         return found
 
+    def as_json(self) -> dict[str, Any]:
+        """For processor_config.json."""
+        found: dict[str, Any] = {"question_words": self.words.as_json()}
+        if self.vectors is not None:
+            found["word_vectors"] = self.vectors.as_json()
+        if self.captions is not None:
+            found["caption_words"] = self.captions.as_json()
+        if self.form != "text":
+            found["questions"] = self.form
+        if self.layouts is not None:
+            found["layouts"] = self.layouts.as_json()
+        return found | ({"groups": list(self.groups)} if self.groups else {})
+
     @classmethod
     def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
         """The opposite of `as_json`."""
