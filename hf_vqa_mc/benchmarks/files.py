@@ -147,16 +147,21 @@ def _csv(path: Path) -> pa.Table:
             as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
             return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            try:
-                content.decode()
-            except UnicodeDecodeError as other:
-                line, byte = content.count(b"\n", 0, other.start) + 1, content[other.start]
-                raise InputError(
-                    f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
-                ) from other
+            _check_utf8(content, path)
             if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
                 raise
             block = min(_LARGEST_BLOCK, len(content) + 1)
+
+
+def _check_utf8(content: bytes, path: Path) -> None:
+    """Raise InputError unless the content is UTF-8; names the first invalid line."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise InputError(
+            f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+        ) from error
 
 
 def _json_lines(path: Path) -> pa.Table:

@@ -44,6 +44,8 @@ def load_model(
     """
     folder = checkpoint_folder(name, **of_hub)
     config = _config(folder)
+    if not any(folder.glob("model*.safetensors")):
+        raise InputError(f"{folder} has no {WEIGHTS}; expected safetensors weights (pickles are not loaded)")
     try:
         with quiet():
             model, found = model_of(config).auto_class.from_pretrained(
@@ -58,7 +60,11 @@ def load_model(
     except SafetensorError as error:
         raise InputError(f"{folder}: {WEIGHTS} is damaged ({first_line(error)}); copy the checkpoint again") from error
     kinds = {"missing": "missing_keys", "not expected": "unexpected_keys", "of another shape": "mismatched_keys"}
-    wrong = {what: sorted(map(str, found[key])) for what, key in kinds.items() if found[key]}
+    wrong = {
+        what: sorted(one if isinstance(one, str) else one[0] for one in found[key])  # with both shapes
+        for what, key in kinds.items()
+        if found[key]
+    }
     if faults := "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items()):
         raise InputError(
             f"{folder}: {CONFIG} does not match {WEIGHTS}, weights are {faults}; use both files of one checkpoint"
@@ -73,6 +79,7 @@ def _config(folder: Path) -> PreTrainedConfig:
         raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint written by vqa-mc train")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        model_of(config)
     except Exception as error:  # transformers and huggingface_hub raise various errors for invalid files
         raise InputError(
             f"{path}: {first_line(error.__cause__ or error)}; use the file of the same checkpoint as {WEIGHTS}"
