@@ -128,12 +128,7 @@ def _fill_named(
 
 
 def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
-    """The words of the comparable texts that can be similar to a word of another text.
-
-    Returns:
-        Word numbers of all texts, concatenated; offsets of the texts; and the words. Words that occur once and are not
-        in WordNet share the number len(words).
-    """
+    """The words of the comparable texts that can be similar to a word of another text."""
     worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
     tokens = worded.tokens[: worded.starts[n_keys]]
     uses = np.bincount(tokens, minlength=len(worded.words))

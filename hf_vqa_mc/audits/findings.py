@@ -281,10 +281,7 @@ def _variance_by_image(
     share: Any,  # noqa: ANN401
     images: NDArray[np.integer],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """For each name, the variance of its sum with rows clustered by image, and its number of images.
-
-    ``beyond`` (rows, names) is target minus expected; ``share`` (rows, names) is above 0 where a row has a name.
-    """
+    """For each name, the variance of its sum with rows clustered by image, and its number of images."""
     of_image = scipy.sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
     sums, rows = (
         scipy.sparse.csr_matrix(of_image @ beyond),

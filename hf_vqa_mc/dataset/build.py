@@ -173,10 +173,7 @@ def check_source(source: Source, settings: DecoySettings) -> None:
 
 
 def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
-    """Variants and open-ended configs by name; None and None for all that the source can have.
-
-    A name is that of a variant (``iou_qou``), an open-ended config (``balanced``) or a full config (``gqa_balanced``).
-    """
+    """Variants and open-ended configs by name; None and None for all that the source can have."""
     if names is None:
         return None, None
     configs = {config.name: config for config in source.open_ended}

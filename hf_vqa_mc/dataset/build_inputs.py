@@ -79,11 +79,7 @@ def gather(
 
 
 def _built(source: Source, wanted: Sequence[str] | None, possible: Sequence[str]) -> Sequence[str]:
-    """The variants to build of those that the triplets can have: the wanted ones, or all without closed sets.
-
-    Raises:
-        InputError: a wanted one is not supported.
-    """
+    """The variants to build of those that the triplets can have: the wanted ones, or all without closed sets."""
     taken = {config.name for config in source.open_ended}
     supported = [name for name in possible if f"{source.name}_{name}" not in taken]
     for name in wanted or ():

@@ -99,11 +99,7 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
 
 
 def _sizes(method: Method, variants: Sequence[Variant], material: Material) -> NDArray[np.int32]:
-    """Number of decoys of a set for each triplet, int32 (triplets,).
-
-    ``n_decoys`` are divided among the sets of the only variant; the last ones, with decoys for nearly all rows, get
-    the remainder.
-    """
+    """Number of decoys of a set for each triplet, int32 (triplets,)."""
     if material.n_decoys is None:
         return np.full(material.size, getattr(material.settings, method.size), np.int32)
     (variant,) = variants

@@ -131,10 +131,7 @@ def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False
 
 
 def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]], overwrite: bool) -> Inventory:
-    """Replace the output by a new tree with a source's configs and the rest of the old output.
-
-    ``fill`` writes the configs into a folder and returns the source's inventory entry.
-    """
+    """Replace the output by a new tree with a source's configs and the rest of the old output."""
     with new_folder(output, BUILT, overwrite) as new:
         entry = fill(new.tree)
         inventory: Inventory = {}

@@ -98,11 +98,7 @@ def is_open(config: dict[str, Any]) -> bool:
 
 
 def _default(inventory: Inventory, before: str | None, source: str) -> str:
-    """The config that ``load_dataset`` takes by default.
-
-    The previous default if it is of the preferred variant, else the source's config of that variant, or its first one:
-    multiple-choice configs, then open-ended ones, those from which another was balanced last.
-    """
+    """The config that ``load_dataset`` takes by default."""
     if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
         return str(before)
     configs: dict[str, dict[str, Any]] = inventory["sources"][source]["configs"]

@@ -84,10 +84,7 @@ def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
 
 
 def _cache_of(builder: "DatasetBuilder") -> str:
-    """The cache folder of a local dataset, another one whenever its files change.
-
-    ``datasets`` (5.2.0) identifies a folder by its name and its card, not by its path or the content of its files.
-    """
+    """The cache folder of a local dataset, another one whenever its files change."""
     from datasets import config
 
     files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)

@@ -70,10 +70,7 @@ def target_origins(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Array:
 
 
 def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Donor], own_splits: bool) -> pa.Table:
-    """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors.
-
-    ``own_splits`` keeps the names of the splits.
-    """
+    """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors."""
     parts = []
     counted = "train" if "train" in rows else None
     for name, of_split in rows.items():

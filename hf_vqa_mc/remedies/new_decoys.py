@@ -98,10 +98,7 @@ def _arranged(
     donors: Sequence[Donor],
     progress: Progress,
 ) -> tuple[dict[str, Split], int, int]:
-    """The splits with new choices, and the numbers of rows that keep the published ones or are left without any.
-
-    ``allowed`` are the rows of each split with the published choices that may be kept.
-    """
+    """The splits with new choices, and the numbers of rows that keep the published ones or are left without any."""
     arrangement = Arrangement(recipe, choices, material, not all(one.ordered for one in benchmark.splits.values()))
     origins, most = target_origins(benchmark, donors), choices.texts.shape[1]
     alone = ~recipe.closed & (choices.texts[:, 1:] == MISSING).all(axis=1)

@@ -125,10 +125,7 @@ def _facts(sides: Sides) -> dict[str, str]:
 
 
 def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
-    """Each side's tables of words and choices that predict, most significant first.
-
-    Choices are omitted if they are the same as the words.
-    """
+    """Each side's tables of words and choices that predict, most significant first."""
     found = {}
     for side, audit in sides.items():
         given = audit.get("predictive_texts") or {"words": (), "choices": ()}

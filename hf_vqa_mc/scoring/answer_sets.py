@@ -204,10 +204,7 @@ def _per_question(units: Mapping[str, _Units], sets: ClosedSets, count: int) -> 
 
 
 def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
-    """Whether the best assignment of rows to choices gives each row its target, bool (rows,).
-
-    Ties are broken by a generator with a fixed seed, since the order of rows and choices would favour targets.
-    """
+    """Whether the best assignment of rows to choices gives each row its target, bool (rows,)."""
     from scipy.optimize import linear_sum_assignment
 
     rng = np.random.default_rng(0)

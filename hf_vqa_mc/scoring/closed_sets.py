@@ -127,10 +127,7 @@ def _check_targets(choices: list[list[str]], set_of: Ints, target_ranks: Ints, t
 def _crossed(
     columns: Questions, rows: Ints, set_of: Ints, target_ranks: Ints, kinds: list[str], names: list[str]
 ) -> tuple[Ints, Ints]:
-    """Numbers of the questions and images of grids and Latin squares, -1 in other sets.
-
-    Raises InputError unless a grid has each question on each image once, a Latin square also each target.
-    """
+    """Numbers of the questions and images of grids and Latin squares, -1 in other sets."""
     questions, images = np.full(len(rows), -1), np.full(len(rows), -1)
     inside = np.flatnonzero(np.array([kind in CROSSED for kind in kinds])[set_of])
     if not len(inside):

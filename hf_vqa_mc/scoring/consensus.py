@@ -177,10 +177,7 @@ def _numbered(
 def _equal_records(
     columns: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Number of records equal to each matching record, itself included, int64 (answers,); 1 where answers are text.
-
-    Matching answers are equal, so only the other fields are compared.
-    """
+    """Number of records equal to each matching record, itself included, int64 (answers,); 1 where answers are text."""
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
         records = columns["references"][row]

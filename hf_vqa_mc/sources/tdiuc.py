@@ -75,11 +75,7 @@ def read(files: Files) -> pa.Table:
 
 
 def _read_tail(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    """The questions of TDIUC-Tail: answers are counted over the whole set, all types and splits together.
-
-    As ``scoring.tdiuc.in_tail`` counts them (Kafle and Kanan 2017, section 6.4: "answers repeated less than 1000
-    times"), without the types that the appendix names.
-    """
+    """The questions of TDIUC-Tail: answers are counted over the whole set, all types and splits together."""
     splits = read_splits(files)
     counts = pc.value_counts(pa.concat_tables(splits.values())["answer"])
     rare = counts.field("values").filter(pc.less(counts.field("counts"), TAIL_BELOW))

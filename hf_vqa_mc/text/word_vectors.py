@@ -146,11 +146,7 @@ def _epochs(sentences: int) -> int:
 
 
 def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
-    """Train word2vec (skip-gram, gensim); the same sentences and seed give the same bytes.
-
-    Words are in the order of their first occurrence, since ties of frequency are not sorted deterministically. There
-    is one worker, since the order of updates of several depends on scheduling.
-    """
+    """Train word2vec (skip-gram, gensim); the same sentences and seed give the same bytes."""
     from gensim.models import Word2Vec
 
     with _logging_only(logging.ERROR):  # it warns about small corpora
@@ -175,10 +171,7 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
 
 
 def _from_gensim_data(name: str) -> Path:
-    """The vector file in the cache of gensim's downloader, downloaded if missing.
-
-    The Python module that gensim-data keeps next to the file is never run.
-    """
+    """The vector file in the cache of gensim's downloader, downloaded if missing."""
     from gensim import downloader
 
     kept = Path(downloader.BASE_DIR, name, f"{name}.gz")  # complete if it exists: gensim moves it there

@@ -138,10 +138,7 @@ def _likelihood(rows: Rows, folds: Folds) -> tuple[Values, NDArray[np.int64]]:
 
 
 def _count_beginnings(rows: Rows, folds: Folds, likelihood: Values, decoys: NDArray[np.int64]) -> None:
-    """Update P_0 (rows, choices) to P_n in place; a row's counts exclude its own fold.
-
-    A choice that occurs once under a beginning keeps its value, since no other row counts.
-    """
+    """Update P_0 (rows, choices) to P_n in place; a row's counts exclude its own fold."""
     n_keys, n_folds = len(rows.vocabulary.key_texts), int(folds.max()) + 1
     row, column = np.nonzero(rows.valid)
     key = rows.keys[row, column]

@@ -60,10 +60,7 @@ def like_choices_prior(rows: Rows, folds: Folds) -> Values:
 
 
 def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_], known: NDArray[np.bool_]) -> Values:
-    """The share of targets among known choices of the same description, (rows, choices), smoothed by one choice.
-
-    By the kind of group with the highest likelihood of the known targets; 1 if none is better than random guessing.
-    """
+    """The share of targets among known choices of the same description, (rows, choices), smoothed by one choice."""
     chance = 1.0 / valid.sum(axis=1)
     best, highest = None, float(np.log(chance[known]).sum())
     for numbers in described:

@@ -53,11 +53,7 @@ def _most_frequent_position(groupings: Callable[[Context], list[Groups]]) -> Cal
 def _shares(
     groupings: list[Groups], labels: NDArray[np.int64], known: NDArray[np.bool_], n_labels: int
 ) -> Values | None:
-    """The share of each label in each row's group, (rows, labels), by the grouping that predicts known labels best.
-
-    Shares are smoothed by one row with the shares of all rows. Groupings are compared by leave-one-out likelihood.
-    None if no grouping is better than the shares of all rows.
-    """
+    """The share of each label in each row's group, (rows, labels), by the grouping that predicts known labels best."""
     own = labels[known]
     overall = (np.bincount(own, minlength=n_labels) + 1) / (len(own) + n_labels)
     best, highest = None, float(np.log(overall[own]).sum())

@@ -223,10 +223,7 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
 def _change(
     groups: NDArray[np.integer], answers: NDArray[np.integer], kept: Bools, names: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Mean entropy of the answers of a group before and after, over remaining groups with several answers.
-
-    The increase is (after - before) / before.
-    """
+    """Mean entropy of the answers of a group before and after, over remaining groups with several answers."""
     cells = AnswerCells(groups, answers, np.arange(len(groups)))
     left = cells.kept_counts(kept)
     before, after = entropies(cells.counts, cells.starts), entropies(left, cells.starts)

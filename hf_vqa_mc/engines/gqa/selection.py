@@ -150,10 +150,7 @@ def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits
 
 
 def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
-    """Rank of questions, in [0, 1]: even within each answer of a large local group, one rank for a small group.
-
-    So small groups are removed as a whole and are not left with one answer.
-    """
+    """Rank of questions, in [0, 1]: even within each answer of a large local group, one rank for a small group."""
     local = table.local_group[indices]
     order = np.lexsort((bits[indices], table.answer[indices], local))
     cell = np.stack((local[order], table.answer[indices][order]))
@@ -170,10 +167,7 @@ def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: 
 
 
 def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, even: bool) -> int:
-    """Restore questions until the order of answers is right at both levels; returns how many.
-
-    ``even``: also until no group's entropy is lower than with all questions.
-    """
+    """Restore questions until the order of answers is right at both levels; returns how many."""
     total, rounds, evened = 0, 0, 0
     while True:
         back = 0

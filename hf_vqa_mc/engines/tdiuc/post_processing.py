@@ -81,10 +81,7 @@ def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) 
 
 
 def _balanced(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
-    """Drop presence questions until both answers are equally frequent in each split.
-
-    Imported ones are dropped first: yes is far more frequent in them, while generated ones are balanced.
-    """
+    """Drop presence questions until both answers are equally frequent in each split."""
     rows: dict[tuple[str, str], list[int]] = {}
     for at, one in enumerate(questions):
         if one.question_type == PRESENCE:

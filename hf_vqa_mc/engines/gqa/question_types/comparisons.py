@@ -85,11 +85,7 @@ def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _can_be_compared(image: ImageContext, kind: str, more: str, less: str) -> bool:
-    """Whether the comparison is clear in the image; values are relative to a kind.
-
-    A large cup may be smaller than a small table, so what is larger or taller must also take more of the image. For
-    other types only things of one category are compared.
-    """
+    """Whether the comparison is clear in the image; values are relative to a kind."""
     if image.name(more) == image.name(less) or BODY_PART in image.noun(more).parents:
         return False
     _, _, width, height = image.thing(more).box
