@@ -56,6 +56,22 @@ class OpenEndedTexts:
                 found[name] = convert(self, checked_texts(texts, GIVEN[name]))
         return found
 
+    @property
+    def sizes(self) -> dict[str, tuple[str, int]]:
+        """Setting of a model to its description and size; of what there is."""
+        found = {
+            "vocabulary_size": ("words", self.words.size),
+            "bag_size": ("dimensions of a bag of words", self.words.bag_size),
+            "group_count": ("groups of questions", len(self.groups)),
+        }
+        if self.vectors is not None:
+            found["text_size"] = ("dimensions of a question's vector", self.vectors.dim)
+        if self.captions is not None:
+            found["caption_size"] = ("words of captions", self.captions.bag_size)
+        if self.layouts is not None:
+            found["layout_words"] = ("words of layouts", self.layouts.size)
+        return found
+
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""
         found: dict[str, Any] = {"question_words": self.words.as_json()}
