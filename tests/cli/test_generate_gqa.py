@@ -146,10 +146,6 @@ def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
         ([EXAMPLE, "--splits", "trian=1"], "did you mean 'train'"),
         ([EXAMPLE, "--shares", "quary=0.2"], "did you mean 'query'"),
         ([EXAMPLE, "--objects", "objects.txt"], "attributes"),
-        ([EXAMPLE, "--latin", "2", "--grid", "4"], "--latin and --grid exclude each other"),
-        ([EXAMPLE, "--grid", "5"], "4 or 6"),
-        ([EXAMPLE, "--latin", "2", "--shares", "verify=0.2"], "--shares: closed answer sets are not balanced"),
-        ([EXAMPLE, "--latin", "7"], "no closed answer set can be formed"),
     ],
 )
 def test_unusable_input_is_named_and_nothing_is_written(arguments, said, tmp_path, capsys, monkeypatch):
@@ -157,26 +153,6 @@ def test_unusable_input_is_named_and_nothing_is_written(arguments, said, tmp_pat
     assert call("generate", "gqa", *arguments, "--output", tmp_path / "out") == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("option", "kind", "size"), [("--latin", "latin", 2), ("--same-question", "same_question", 2)]
-)
-def test_closed_answer_sets_are_ready_for_load_dataset(option, kind, size, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert call("generate", "gqa", EXAMPLE, option, size, "--output", "vqa_mc") == 0
-    assert "for which no partners were left" in " ".join(capsys.readouterr().out.split())
-    card = (tmp_path / "vqa_mc" / "README.md").read_text()
-    assert all(f"| {setting} |" in card for setting in (f"set\\_size | {size}", "depth | 2", "ontology | own"))
-    splits = load_dataset("vqa_mc", f"gqa_sets_{kind}", cache_dir=str(tmp_path / "cache"))
-    rows = [row for split in splits.values() for row in split]
-    assert {row["set_kind"] for row in rows} == {kind}
-    sizes = {len(row["choices"]) for row in rows}
-    assert sizes == {size}
-    about = read_inventory(tmp_path / "vqa_mc")["sources"]["gqa"]["about"]
-    assert "generated" in about["title"] and "CC" not in about["licence"]
-    found = vm.generate_gqa(EXAMPLE, output=tmp_path / "again", **{option[2:].replace("-", "_"): size})
-    assert found.load(f"gqa_sets_{kind}")["train"].to_list() == splits["train"].to_list()
 
 
 def test_one_image_of_which_little_is_told_is_enough(tmp_path):

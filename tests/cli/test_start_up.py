@@ -38,7 +38,7 @@ train rows.csv --output run --model nothing
 predict ./nofolder rows.csv
 transfer nofile.csv --output run
 transfer rows.csv --output run --recipe nofile.yaml
-generate gqa nofile.json --output out --grid 3
+generate gqa nofile.json --output out
 """.splitlines()
 RUN = """
 import io, json, os, sys

@@ -143,12 +143,6 @@ def gqa_corpus(folder: Path, real: Path | None) -> Path:
     return output
 
 
-def gqa_latin(folder: Path, real: Path | None) -> Path:
-    """Latin squares that were generated as such."""
-    vm.generate_gqa((SCENE_GRAPHS,), output=folder / "latin", latin=2)
-    return folder / "latin"
-
-
 def cocoqa(folder: Path, real: Path | None) -> Path:
     """The real COCO-QA by GloVe vectors."""
     assert real is not None
@@ -166,7 +160,6 @@ GROUPS: dict[str, tuple[Callable[[Path, Path | None], Path], ...]] = {
     "easyvqa_part": (easyvqa_part, easyvqa_embedded),
     "easyvqa": (easyvqa,),
     "gqa": (gqa, gqa_corpus),
-    "gqa_latin": (gqa_latin,),
     "cocoqa": (cocoqa,),
 }
 """Builds that share a folder, in order, by the name of the group."""

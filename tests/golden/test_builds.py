@@ -10,7 +10,7 @@ import pytest
 from tests.golden.builds import GROUPS, group
 from tests.golden.rewrite import golden, plain
 
-SLOW = {"triplets", "easyvqa", "gqa", "gqa_latin", "cocoqa"}
+SLOW = {"triplets", "easyvqa", "gqa", "cocoqa"}
 """Groups that take half a minute or more."""
 
 
