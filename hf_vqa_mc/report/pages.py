@@ -2,14 +2,13 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.report import drawings, plain_text
-from hf_vqa_mc.report.counterexamples import BEST, Explained
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-PREVIEW_SIDE, SIDE, SMALL_SIDE = 480, 400, 240
-"""Longer side in pixels: images of a preview, of a question with counter-examples, and of a candidate."""
+PREVIEW_SIDE, SMALL_SIDE = 480, 240
+"""Longer side in pixels of images on a page, and where there are many."""
 
 
 def rendered(
@@ -153,51 +152,4 @@ def _preview_card(example: Example) -> dict[str, Any]:
         **picture_values(example.image, PREVIEW_SIDE, attention=example.attention),
         "about": list(filter(None, about)),
         "sets": sets,
-    }
-
-
-def counterexamples_html(title: str, examples: Sequence[Explained], image: Callable[[str], bytes | None]) -> str:
-    """A page of questions with a model's answers and the best counter-examples, as in Goyal et al. 2017 (section 5).
-
-    Args:
-        title: name of the dataset.
-        examples: some dozens, since images are embedded.
-        image: image_id to the content of the image file, None if it is missing.
-    """
-    picks = [one.picked in one.candidates[:BEST] for one in examples if one.picked is not None]
-    answers = [one.answer == one.target for one in examples if one.target]
-    facts = [{"name": "questions", "text": count(len(examples))}]
-    for name, found in (("correct answers", answers), (f"picked image among the best {BEST}", picks)):
-        if found:
-            facts.append({"name": name, "text": f"{sum(found):,} of {len(found):,}"})
-    cards = [_explained_card(one, image) for one in examples]
-    values = {"title": plain(title, 200), "facts": facts, "cards": cards, "best": BEST}
-    return rendered("counterexamples.html.jinja", values)
-
-
-def _explained_card(example: Explained, image: Callable[[str], bytes | None]) -> dict[str, Any]:
-    correct = example.answer == example.target
-    mark, sign = ("correct", "✓") if correct else ("wrong", "✗") if example.target else ("", "")
-    answers = [{"text": "model’s answer", "answer": example.answer, "mark": mark, "sign": sign}]
-    if mark == "wrong":
-        answers.append({"text": "correct answer", "answer": example.target, "mark": "", "sign": ""})
-    candidates = []
-    for at in example.shown:
-        image_id, picked = example.candidates[at], example.candidates[at] == example.picked
-        candidates.append(
-            {
-                "image_id": image_id,
-                "differs": 1 - example.same[at],
-                "note": f"✓ picked by people{f', rank {at + 1}' if at >= BEST else ''}" if picked else "",
-                "mark": "correct" if picked else "",
-                "picked": picked,
-                **picture_values(image(image_id), SMALL_SIDE, "no image"),
-            }
-        )
-    return {
-        "question": example.question,
-        "question_id": example.question_id,
-        "answers": answers,
-        **picture_values(image(example.image_id), SIDE, "no image"),
-        "candidates": candidates,
     }

@@ -13,7 +13,6 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import (
     ADVANCED,
     SEED,
-    check_options,
     default_of,
     flag_of,
     option,
@@ -24,14 +23,11 @@ from hf_vqa_mc.options import (
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.report.counterexamples import CounterexamplesResult
     from hf_vqa_mc.report.examples import Example
 
-OF_COUNTEREXAMPLES = frozenset(
-    ("dataset", "config", "split", "images", "counterexamples", "rows", "seed", "output", "overwrite")
+OF_ANSWERS = frozenset(
+    ("dataset", "config", "split", "images", "predictions", "attentions", "rows", "seed", "output", "overwrite")
 )
-"""Options that apply to ``--counterexamples``."""
-OF_ANSWERS = OF_COUNTEREXAMPLES - {"counterexamples"} | {"predictions", "attentions"}
 """Options that apply to open-ended configs."""
 
 
@@ -49,10 +45,6 @@ class PreviewSettings(BenchmarkOptions):
         "A model's attention maps, written by vqa-mc predict --attentions; drawn on the images.",
         default=None,
     )
-    counterexamples: Path | None = option(
-        "A model's counter-examples, written by vqa-mc predict --counterexamples; the page shows these.",
-        default=None,
-    )
     rows: int = option(
         "Number of questions, drawn at random.",
         default=12,
@@ -61,11 +53,6 @@ class PreviewSettings(BenchmarkOptions):
     seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
     output: Path | None = option("HTML file to write.", default=None, cli_default=Path("preview.html"))
     overwrite: bool = overwrite_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.counterexamples is not None:
-            self.check_applies(OF_COUNTEREXAMPLES, "--counterexamples")
 
     def check_applies(self, names: Collection[str], what: str) -> None:
         """Raise InputError if an option that is not among these names is given."""
@@ -156,26 +143,23 @@ class PreviewResult(Result):
     "vqa-mc preview vqa_mc cocoqa_iou_qou",
     "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
     "vqa-mc preview vqa_mc easyvqa_iou_qou --attentions maps.json",
-    "vqa-mc preview vqa_mc vqa2_pairs --counterexamples counterexamples.json --images coco/val2014",
 )
-def preview(settings: PreviewSettings, progress: Progress) -> "PreviewResult | CounterexamplesResult":
+def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     """Draw sample questions.
 
     Returns:
         The questions; a notebook shows them as the page does.
 
     Raises:
-        InputError: the benchmark, predictions, attention maps or counter-examples cannot be used.
+        InputError: the benchmark, predictions or attention maps cannot be used.
     """
     from hf_vqa_mc.dataset.loading import NoChoices
     from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
 
-    inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions, settings.counterexamples])]
+    inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions])]
     check_output_files({"--output": settings.output}, inputs, settings.overwrite)
-    if settings.counterexamples is not None:
-        return _counterexamples(settings, settings.counterexamples)
     try:
         benchmark = settings.read(progress)
     except NoChoices:
@@ -212,25 +196,3 @@ def _answered(settings: PreviewSettings) -> PreviewResult:
     split, examples = answered_examples(dataset, config, settings)
     title = f"{public_name(dataset)}, {config}, {split}"
     return PreviewResult(title, examples, settings, ("no choices: shown as open-ended questions",))
-
-
-def _counterexamples(settings: PreviewSettings, path: Path) -> "CounterexamplesResult":
-    """The page of counter-examples, written if wanted."""
-    from hf_vqa_mc.dataset.loading import load_splits
-    from hf_vqa_mc.extraction.dataset_images import find_images
-    from hf_vqa_mc.io.atomic import write_together
-    from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.counterexamples import CounterexamplesResult, explained_questions
-
-    if not isinstance(settings.dataset, str | Path):
-        raise InputError("--counterexamples: expected a folder of vqa-mc build or a dataset on the Hub as dataset")
-    dataset = settings.dataset_name
-    config, _ = load_splits(dataset, settings.config)
-    split, examples = explained_questions(path, dataset, config, settings.split, settings.rows, settings.seed)
-    title = f"{public_name(dataset)}, {config}, {split}"
-    result = CounterexamplesResult(title, examples, find_images(dataset, config, settings.images))
-    result.check_images()
-    if settings.output is None:
-        return result
-    write_together({settings.output: result.html.encode()}, settings.overwrite)
-    return replace(result, written=(settings.output,))
