@@ -1,6 +1,7 @@
 """One declaration of an option serves the Python function, the command line and config files."""
 
 import inspect
+import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +41,7 @@ class PaintSettings(Part):
     colours: tuple[str, ...] | None = option("Colours.", default=None, separator=",")
     output: Path | None = option("File.", default=None, cli_default=lambda given: Path(f"{given['thing']}.txt"))
     extra: dict[str, Any] = option("NAME=VALUE.", factory=dict)
+    rooms: dict[str, str] = option("Room, as kitchen=NAME.", factory=dict, separator=",")
     glossy: bool = option("Glossy paint.", default=False)
     primer: bool = option("With primer.", default=True)
 
@@ -99,6 +101,13 @@ def typed(*arguments: str):
     app.command("paint")(run)
     done = CliRunner().invoke(app, ["paint", *arguments])
     return done, seen
+
+
+def test_pairs_hold_texts_where_the_option_wants_texts():
+    done, _ = typed("house", "--rooms", "kitchen=1,hall=no", "--json")
+    assert json.loads(done.stdout)["rooms"] == str({"kitchen": "1", "hall": "no"})
+    done, _ = typed("house", "--rooms", "kitchen")
+    assert str(done.exception) == "--rooms kitchen: expected NAME=VALUE (Room, as kitchen=NAME.)"
 
 
 def test_the_function_has_the_fields_as_arguments_and_documents_them():

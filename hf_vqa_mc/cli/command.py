@@ -4,6 +4,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -140,23 +141,22 @@ def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  
 
 
 def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` texts as a dictionary; values are read as YAML, ``1e-3`` also as a number."""
+    """``NAME=VALUE`` texts as a dictionary; values that are no texts are read as YAML, ``1e-3`` also as a number."""
     import yaml
 
     if separator := spec_of(one).separator:
         given = [part.strip() for text in given for part in text.split(separator) if part.strip()]
+    is_text = get_args(inner_type(one))[1] not in (int, float, Any)
     found: dict[str, Any] = {}
     for pair in given:
         name, equals, text = pair.partition("=")
         try:
-            value = text if get_args(inner_type(one))[1] is str else yaml.safe_load(text)
+            found[name] = text if is_text else yaml.safe_load(text)
         except yaml.YAMLError:
             equals = ""
         if not equals or not name:
-            examples = (f"{key}={default}" for key, default in (default_of(one) or {"hidden_size": 1024}).items())
-            raise InputError(f"{flag_of(one)} {pair}: expected NAME=VALUE, such as {next(examples)}")
-        try:
-            found[name] = float(value) if isinstance(value, str) else value
-        except ValueError:
-            found[name] = value
+            raise InputError(f"{flag_of(one)} {pair}: expected NAME=VALUE ({spec_of(one).help})")
+        if not is_text and isinstance(found[name], str):
+            with suppress(ValueError):
+                found[name] = float(found[name])
     return found
