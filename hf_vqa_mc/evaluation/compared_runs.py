@@ -111,7 +111,7 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
 
 def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
     """The run in a result of vqa-mc score; raises InputError if it has no scores of questions."""
-    results = found.get("results")
+    results = found.get("results") if isinstance(found, dict) else None
     if not isinstance(results, dict):
         raise InputError(f"{path}: field 'results' is missing; expected {EXPECTED}")
     metrics: dict[str, Any] = {}

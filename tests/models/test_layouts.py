@@ -160,7 +160,7 @@ def test_any_mixture_of_layouts_gives_the_results_and_gradients_of_one_by_one(ro
 def test_attention_is_that_of_the_last_module_that_attends():
     questions = ["is the cat on the mat", "is the mat red"]
     made = OpenEndedTexts(QuestionWords.of(questions), layouts=Layouts.of(questions * 2, "text"))
-    sizes = {name: size for name, (_, size) in made.sizes.items() if name in ("vocabulary_size", "layout_words")}
+    sizes = {name: size for name, size in made.sizes.items() if name in ("vocabulary_size", "layout_words")}
     config = MODELS["nmn"].config({"size": 6, "word_size": 5, "lstm_size": 4}, image_size=3, **sizes, num_labels=2)
     model = MODELS["nmn"].model_class(config).eval()
     tensors = made.tensors(MODELS["nmn"].inputs, questions=questions) | {"image_grid": torch.randn(2, 4, 3)}

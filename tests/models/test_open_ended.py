@@ -62,7 +62,7 @@ GRID, CELLS = "image_grid", 4
 
 def model_of(name, image_size=4, **settings):
     declared = MODELS[name]
-    sizes = {size: value for size, (_, value) in TEXTS.sizes.items()} | {"image_size": image_size}
+    sizes = TEXTS.sizes | {"image_size": image_size}
     labels = {"id2label": dict(enumerate(ANSWERS)), "label2id": {text: at for at, text in enumerate(ANSWERS)}}
     torch.manual_seed(1)
     given = {key: value for key, value in (SMALL | settings).items() if key in declared.defaults()}
