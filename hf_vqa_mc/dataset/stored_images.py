@@ -50,7 +50,7 @@ class StoredImages:
 
     Raises:
         FileNotFoundError: there are no parquet files in it.
-        InputError: a file is a link that leads out of the dataset, or holds more than it may.
+        InputError: a file is a link that leads out of the dataset, is damaged, or holds more than it may.
     """
 
     def __init__(self, folder: str) -> None:
@@ -63,9 +63,14 @@ class StoredImages:
             check_links(Path(root).resolve().parent, names)
         self._folder = folder
         self._positions: dict[str, tuple[int, int, int]] = {}
-        for name in names if local else ():
-            check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
-        self._files = [pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names]
+        try:
+            for name in names if local else ():
+                check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
+            self._files = [
+                pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names
+            ]
+        except pa.ArrowException as error:
+            raise InputError(f"{folder}: the images are damaged; download or build them again") from error
         for number, file in enumerate(self._files):
             image_ids = iter(file.read(columns=["image_id"])["image_id"].to_pylist())
             for group in range(file.num_row_groups):

@@ -198,7 +198,7 @@ def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, 
     Raises:
         InputError: it cannot be read, a map is missing, or is not square and finite.
     """
-    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)))
+    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)), "--attentions")
     for name in names:
         if name not in maps:
             raise InputError(f"--attentions {path}: no map of question {name!r} of {location}; expected all shown")

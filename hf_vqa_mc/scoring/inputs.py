@@ -110,9 +110,9 @@ def read_choices(path: Path, annotations: "Annotations") -> dict[str, Any]:
     return _by_id(CHOICES.flag, path, annotations.scored, "question", annotations.location, {"valid", "plausible"})
 
 
-def read_attentions(path: Path, annotations: "Annotations") -> dict[str, Any]:
+def read_attentions(path: Path, annotations: "Annotations", option: str = "--input attentions") -> dict[str, Any]:
     """Read attention maps of the scored questions: by id, or in records of ``questionId`` and ``attention``."""
-    return _by_id(ATTENTIONS.flag, path, annotations.scored, "question", annotations.location)
+    return _by_id(option, path, annotations.scored, "question", annotations.location)
 
 
 def read_scene_graphs(path: Path, annotations: "Annotations") -> dict[str, Any]:

@@ -182,16 +182,16 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     for name, file in (("--recipe", settings.recipe), ("--fine-tuning-recipe", settings.fine_tuning_recipe)):
         if isinstance(file, Path):
             read_settings_file(file, TrainingSettings, name)
+    if settings.init_from and not settings.from_scratch and settings.recipe is not None:
+        raise InputError(
+            f"--recipe {settings.recipe} has no effect with --init-from; add --from-scratch, or remove --recipe"
+        )
     if settings.init_from:
         checkpoint_folder(settings.init_from)
     from hf_vqa_mc.training.run_folder import config_of
     from hf_vqa_mc.training.transfer import PRETRAINED_ON, TARGETS
     from hf_vqa_mc.training.transfer import transfer as transfer_model
 
-    if settings.init_from and not settings.from_scratch and settings.recipe is not None:
-        raise InputError(
-            f"--recipe {settings.recipe} has no effect with --init-from; add --from-scratch, or remove --recipe"
-        )
     config = settings.pretrain or (settings.init_from and config_of(settings.init_from)) or PRETRAINED_ON
     paths = {"dataset": settings.dataset, "config": config, "output": settings.output}
     shared = ("features", "word_vectors", "init_from", "skip_missing")

@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.benchmarks import write_benchmark
-from hf_vqa_mc.dataset.card import card
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.dataset_folder import dataset_shipment
-from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.io.hub_folder import first_line
-from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 ROWS = "question,image,A,B,answer\nWhich?,1.jpg,red,blue,A\n"
@@ -112,23 +108,6 @@ def test_a_header_of_thousands_of_digits_is_no_vector_file(tmp_path: Path) -> No
     (tmp_path / "x.txt").write_bytes(b"9" * 5000 + b" 3\na 1 2 3\n")
     with pytest.raises(InputError, match="line"):
         load_word_vectors(str(tmp_path / "x.txt"))
-
-
-@pytest.mark.parametrize("fields", [{"files": 7}, {"files": {"a/" + "x" * 300: "00"}}])
-def test_a_changed_inventory_is_refused(fields: dict[str, object], tmp_path: Path) -> None:
-    entry = {"about": {}, "configs": {"a": {"variant": "iou", "splits": {}, **fields}}}
-    inventory = {"written_by": "hf_vqa_mc", "layout": 1, "default": "a", "sources": {"x": entry}}
-    (tmp_path / "statistics.json").write_text(json.dumps(inventory))
-    (tmp_path / "README.md").write_text("x")
-    with pytest.raises(InputError):
-        dataset_shipment(Request("ada/x", tmp_path), silent)
-
-
-@pytest.mark.parametrize("about", [{}, {"title": 7}, {"licence": None}])
-def test_a_card_of_a_changed_inventory_is_refused(about: dict[str, object]) -> None:
-    config = {"variant": "iou", "splits": {"test": {"rows": 1, "num_bytes": 2}}, "files": {}}
-    with pytest.raises(InputError, match="no card can be made of"):
-        card({"default": "a", "sources": {"x": {"about": about, "configs": {"a": config}}}})
 
 
 def test_messages_of_libraries_can_be_printed() -> None:

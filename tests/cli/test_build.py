@@ -167,7 +167,7 @@ def test_a_folder_of_someone_else_is_rejected(build, tmp_path):
 ENDINGS = {
     "a full disk": (OSError(errno.ENOSPC, "cannot write x: no space left"), 1, "cannot write x: no space left"),
     "no network": (ConnectionError("cannot reach example.org"), 1, "cannot reach example.org"),
-    "no such file": (FileNotFoundError(errno.ENOENT, "No such file", "x.txt"), 1, "No such file (x.txt)"),
+    "no such file": (FileNotFoundError(errno.ENOENT, "No such file", "x.txt"), 2, "x.txt: No such file"),
     "a missing extra": (
         MissingExtra("easy-vqa", "demo"),
         2,

@@ -84,7 +84,6 @@ def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features
         (("questions", "other", *PIXELS[2:]), "unknown config 'other'"),
         (("questions", "made", "--images", "nowhere"), "--images nowhere: no such folder"),
         ((*PIXELS, "--grid", "0"), "--grid 0: expected 1 or more"),
-        ((*PIXELS, "--batch-size", "0"), "--batch-size 0: expected 1 or more"),
         (("questions", "made", "--images", "pictures", "--backbone", "questions"), "has no config.json"),
     ],
 )

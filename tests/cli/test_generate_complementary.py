@@ -71,7 +71,7 @@ def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
     ("options", "complaint"),
     [
         (["--output", "found.txt"], "suffixes .jsonl, .parquet"),
-        (["--captions", "none.json"], "none.json: cannot be read (No such file"),
+        (["--captions", "none.json"], "none.json: No such file"),
         (["--output", "none/a.jsonl"], "--output none/a.jsonl: folder "),
     ],
 )

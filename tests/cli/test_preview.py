@@ -165,7 +165,7 @@ def test_attention_maps_are_drawn_on_the_images(run, pictured, tmp_path):
     [
         (["q0", "q1", "q3"], [[1.0]], "maps.json: no map of question 'q2' of"),
         (["q0", "q1", "q2", "q3"], [[1.0, 0.0]], "question 'q0': attention is [[1.0, 0.0]], expected a square map"),
-        (["x"], [[1.0]], "--attentions maps.json: found none of 4 questions of"),
+        (["x"], [[1.0]], "--attentions=maps.json: found none of 4 questions of"),
     ],
 )
 def test_attention_maps_that_do_not_fit_are_rejected(run, pictured, tmp_path, names, attention, text):

@@ -114,7 +114,7 @@ def test_questions_left_out_are_counted_in_what_came_out(folder):
         (["train", "no/where/toy", CONFIG, "--output", "run", "--model", "mlp-a"], "no/where/toy"),
         (["train", "--settings", "none.yaml"], "no such file"),
         (["predict", "no/best/at/all", "toy", CONFIG], "no/best/at/all"),
-        (["predict", "run", "toy", CONFIG, "--output", "toy"], "is a folder"),
+        (["predict", "toy", "toy", CONFIG, "--output", "toy"], "is a folder"),
     ],
 )
 def test_what_cannot_be_used_is_one_line_and_exit_code_2(folder, words, message):
