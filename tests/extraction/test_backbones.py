@@ -233,7 +233,7 @@ def test_a_name_that_is_nowhere_says_what_was_expected(monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ConnectionError, match=r"--backbone pixel is not a local folder.*did you mean pixels\?"):
         VisionModel("pixel")
-    with pytest.raises(InputError, match=r"--backbone a/b/c is neither a local folder nor a valid Hub name"):
+    with pytest.raises(InputError, match=r"--backbone a/b/c: no such folder; expected pixels"):
         VisionModel("a/b/c")
 
 

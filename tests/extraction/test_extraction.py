@@ -46,7 +46,8 @@ def pictures(tmp_path):
 
 def extract(dataset, pictures, backbone=None, **options):
     backbone = backbone or CountedPixels()
-    done = extract_features(str(dataset), "made", images=pictures, backbone=backbone, batch_size=8, **options)
+    backbone.batch_size = 8
+    done = extract_features(str(dataset), "made", images=pictures, backbone=backbone, **options)
     return done, backbone
 
 

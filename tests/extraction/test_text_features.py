@@ -39,7 +39,7 @@ def plain(vectors, text):
 @given(some=st.lists(texts, max_size=8))
 def test_a_text_is_the_mean_of_its_words_that_have_a_vector(vectors, some):
     features = TextFeatures.of(vectors, some)
-    expected = [plain(vectors, text, 0.0) for text in some]
+    expected = [plain(vectors, text) for text in some]
     encoded = features.encode(some)
     assert encoded.shape == (len(some), 4) and encoded.dtype == np.float32
     np.testing.assert_allclose(encoded, np.reshape(expected, (-1, 4)), atol=1e-6)

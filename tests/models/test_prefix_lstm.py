@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.prefix_lstm import last_states, prefixes_of
 
 QUESTIONS = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=6), min_size=1, max_size=12)
@@ -37,11 +36,6 @@ def test_each_distinct_prefix_occurs_once():
     assert found.words.tolist() == [2, 3, 3, 4, 4, 4]
     assert [one.tolist() for one in found.parents] == [[0, 0], [0, 0], [0, 1]]
     assert found.questions.tolist() == [2, 4, 2, 1, 5]
-
-
-def test_a_question_without_words_is_named():
-    with pytest.raises(InputError, match=r"question_indices\[1\] has no words"):
-        prefixes_of(torch.tensor([[2, 3], [0, 0]]))
 
 
 @pytest.mark.parametrize("layers", [1, 2])
