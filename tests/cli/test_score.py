@@ -133,11 +133,11 @@ def test_rows_with_the_answers_of_several_get_consensus_accuracy(score, tmp_path
         for row in rows
     ]
     assert result["chance"] == pytest.approx(sum(each) / len(each))
-    written = json.loads((tmp_path / "here/out/vqa_MultipleChoice_mscoco_val2014_x_results.json").read_text())
+    written = json.loads((tmp_path / "here/out/vqa_MultipleChoice_mscoco_val2014_p_results.json").read_text())
     assert written == [
         {"question_id": int(row["question_id"]), "answer": text} for row, text in zip(rows, texts, strict=True)
     ]
-    again = score("out/vqa_MultipleChoice_mscoco_val2014_x_results.json", "vqa_mc", "vqa_orig", "--json")[1]
+    again = score("out/vqa_MultipleChoice_mscoco_val2014_p_results.json", "vqa_mc", "vqa_orig", "--json")[1]
     assert json.loads(again)["results"] == json.loads(out)["results"]
     code, out, _ = score(path, "vqa_mc", "vqa_orig", "--metric", "mc_accuracy", "--metric", "wups", "--json")
     assert list(json.loads(out)["results"]) == ["mc_accuracy", "wups"]
