@@ -1,6 +1,7 @@
 """Plain files and files packed with gzip, bzip2, xz or zip, decompressed while they are read, under a limit."""
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -130,7 +131,7 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
     except DAMAGE as error:
         raise damaged(location, error) from error
     except OSError as error:
-        if error.errno is None:  # of bz2
+        if error.errno in (None, errno.EINVAL):  # of bz2; a negative offset in a zip
             raise damaged(location, error) from error
         raise
 

@@ -71,17 +71,20 @@ def _split_of(path: Path) -> str | None:
 
 
 def _tables(path: Path) -> Iterator[pa.Table]:
-    with pq.ParquetFile(path) as file:
-        wanted = [name for name in file.schema_arrow.names if name in TRIPLETS.names]
-        row = 0
-        for batch in file.iter_batches(10 * ROWS, columns=wanted):
-            location = f"{path}, rows from {row}"
-            table = pa.Table.from_batches([batch])
-            columns = {name: _column(table[name], name, location) for name in wanted}
-            columns.setdefault("split", pa.repeat(_split_of(path) or "", table.num_rows))
-            columns.setdefault("image_file", pa.repeat("", table.num_rows))
-            yield check_triplets(triplet_table(**columns), location)
-            row += table.num_rows
+    try:
+        with pq.ParquetFile(path) as file:
+            wanted = [name for name in file.schema_arrow.names if name in TRIPLETS.names]
+            row = 0
+            for batch in file.iter_batches(10 * ROWS, columns=wanted):
+                location = f"{path}, rows from {row}"
+                table = pa.Table.from_batches([batch])
+                columns = {name: _column(table[name], name, location) for name in wanted}
+                columns.setdefault("split", pa.repeat(_split_of(path) or "", table.num_rows))
+                columns.setdefault("image_file", pa.repeat("", table.num_rows))
+                yield check_triplets(triplet_table(**columns), location)
+                row += table.num_rows
+    except OSError as error:  # pages after a readable footer
+        raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
 
 
 def _column(column: pa.ChunkedArray, name: str, location: str) -> pa.Array:

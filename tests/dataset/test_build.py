@@ -107,7 +107,7 @@ WRONG = {
     "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; give them"),
     "vectors": (
         {"word_vectors": "/nowhere/glove.txt"},
-        r"word vectors /nowhere/glove.txt: there is no folder /nowhere",
+        r"word vectors /nowhere/glove.txt: no such file; expected a word2vec, GloVe or .kv file, or corpus",
     ),
     "raw files": ({"data_dir": "/nowhere"}, r"/nowhere does not exist"),
     "images": ({"images": "/nowhere"}, r"images /nowhere: no such folder"),

@@ -12,7 +12,6 @@ from hf_vqa_mc.dataset.croissant import croissant
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import read_inventory
-from hf_vqa_mc.errors import InputError
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.exports.conftest import harness as harness
 
@@ -115,10 +114,3 @@ def test_columns_of_any_name_are_read_and_types_that_croissant_lacks_are_named(r
     (records,) = content(remedied)["recordSet"]
     assert records["description"] == "2 rows of test. Columns without a type in Croissant: facts, when"
     assert "rai:dataBiases" in content(remedied) and "license" not in content(remedied)
-
-
-def test_a_damaged_inventory_is_an_error_on_one_line(folder):
-    inventory = read_inventory(folder)
-    del inventory["sources"]["made"]["about"]["licence"]
-    with pytest.raises(InputError, match=r"of statistics\.json \(KeyError: 'licence'\)"):
-        croissant(inventory)

@@ -133,19 +133,16 @@ def test_a_dataset_name_of_others_leads_to_no_other_folder(built):
             with_images(rows)
 
 
-def test_links_of_an_image_folder_are_not_followed_out_of_it(tmp_path):
-    draw_images(tmp_path / "elsewhere", table(("1", "1.png"), ("2", "2.png")))
+def test_links_of_an_image_folder_are_followed(tmp_path):
+    draw_images(tmp_path / "elsewhere", table(("2", "2.png")))
     (tmp_path / "files" / "deep").mkdir(parents=True)
-    (tmp_path / "files" / "1.png").symlink_to(tmp_path / "elsewhere" / "1.png")
+    draw_images(tmp_path / "files", table(("3", "deep/3.png")))
     (tmp_path / "files" / "all").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "files" / "deep" / "round").symlink_to(tmp_path / "files")
-    message = r"1 of 1 missing: 1.png .*; 2 links are not followed, since they lead out of the folder: .*1\.png"
-    with pytest.raises(InputError, match=message):
-        find_images(table(("1", "1.png")), tmp_path / "files")
-    draw_images(tmp_path / "files", table(("3", "deep/3.png")))
     (tmp_path / "files" / "4.png").symlink_to("deep/3.png")
-    found = find_images(table(("3", "3.png"), ("4", "4.png")), tmp_path / "files")
-    assert found.paths == {"3": tmp_path / "files/deep/3.png", "4": tmp_path / "files/4.png"}
+    found = find_images(table(("2", "2.png"), ("3", "3.png"), ("4", "4.png")), tmp_path / "files")
+    expected = {"2": "all/2.png", "3": "deep/3.png", "4": "4.png"}
+    assert found.paths == {name: tmp_path / "files" / path for name, path in expected.items()}
 
 
 def test_the_images_config_itself_can_be_named(built):

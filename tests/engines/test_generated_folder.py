@@ -70,7 +70,7 @@ def test_what_another_wrote_is_left_alone(tmp_path, message):
 
 def test_paths_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is not a folder"):
+    with pytest.raises(InputError, match="is a file; give a folder"):
         check_generated_folder(tmp_path / "file", "gqa")
     with pytest.raises(InputError, match="create it first"):
         check_generated_folder(tmp_path / "nowhere" / "made", "gqa")

@@ -14,6 +14,7 @@ SLOW = {"triplets", "easyvqa", "gqa", "cocoqa"}
 """Groups that take half a minute or more."""
 
 
+@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in GROUPS]
 )

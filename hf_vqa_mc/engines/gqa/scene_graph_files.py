@@ -1,8 +1,8 @@
 """Scene graphs as published: GQA's, and Visual Genome's from which GQA's were made.
 
-What cannot be read is an error that names its location: no JSON, a missing field or one of another type, an image size
-that is not positive, an image that occurs twice. What annotators leave imperfect (no name, an empty box, a relation to
-a missing object) is passed on; ``normalising`` leaves it out and counts it.
+What cannot be read is an error that names its location: no JSON, a missing field or one of another type. What
+annotators leave imperfect (no name, an empty box, a relation to a missing object) is passed on; ``normalising`` leaves
+it out and counts it.
 """
 
 from collections.abc import Iterable, Iterator

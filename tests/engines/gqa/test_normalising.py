@@ -229,16 +229,12 @@ def test_the_scene_is_derived_from_the_file_and_the_objects(tmp_path: Path) -> N
     ("spoil", "message"),
     [
         (lambda g: g.pop("width"), "image '7', field 'width': it is missing"),
-        (lambda g: g.update(height=0), "field 'height': expected the image's height"),
         (lambda g: g.update(objects=[]), "field 'objects': expected a JSON object"),
         (lambda g: g.update(weather=3), "field 'weather': expected text"),
         (lambda g: g["objects"]["1"].pop("name"), "object '1', field 'name': it is missing"),
         (lambda g: g["objects"]["1"].update(name=None), "object '1', field 'name': expected text"),
         (lambda g: g["objects"]["1"].update(x="4"), "field 'x': expected a number of pixels"),
-        (lambda g: g["objects"]["1"].update(w=1e12), "field 'w': expected a number of pixels"),
-        (lambda g: g["objects"]["1"].update(y=float("nan")), "field 'y': expected a number of pixels"),
         (lambda g: g["objects"]["1"].update(attributes={}), "field 'attributes': expected a list"),
-        (lambda g: g["objects"]["1"].update(attributes=[1]), "field 'attributes': expected text"),
         (lambda g: g["objects"]["1"].update(relations=["on"]), r"relations\[0\]: expected a JSON object"),
         (lambda g: g["objects"]["1"].update(relations=[{"name": "on"}]), r"relations\[0\], field 'object': it is"),
         (lambda g: g["objects"].update({"1": 5}), "object '1': expected a JSON object"),
@@ -249,13 +245,6 @@ def test_errors_in_a_file_name_the_location(tmp_path: Path, spoil: Any, message:
     spoil(graph)
     with pytest.raises(InputError, match=message):
         _read(tmp_path, {"7": graph})
-
-
-def test_an_image_that_occurs_twice_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text('{"7": {"width": 9, "height": 9, "objects": {}}, "7": {"width": 9, "height": 9, "objects": {}}}')
-    with pytest.raises(InputError, match="image '7': occurs twice"):
-        list(read_gqa_graphs(PublishedFile("x.json", path)))
 
 
 def _genome(folder: Path, objects: list[Any], relationships: list[Any]) -> None:
@@ -311,10 +300,6 @@ def test_files_about_different_images_are_named(tmp_path: Path) -> None:
     (tmp_path / "attributes.json").write_text(json.dumps([{"image_id": 1, "attributes": []}]))
     (tmp_path / "relationships.json").write_text(json.dumps([{"image_id": 3, "relationships": []}]))
     with pytest.raises(InputError, match="expected a record of image '1'"):
-        list(read_visual_genome(Folder(tmp_path)))
-    records = [{"image_id": key, "relationships": []} for key in (3, 1)]
-    (tmp_path / "relationships.json").write_text(json.dumps(records))
-    with pytest.raises(InputError, match=r"has image '3', objects\.json does not"):
         list(read_visual_genome(Folder(tmp_path)))
 
 
