@@ -184,8 +184,9 @@ class ImageFeatures:
     def _locations(self, image_ids: Sequence[str]) -> list[Location]:
         try:
             return [self._store.locations[self.hashes[image_id]] for image_id in image_ids]
-        except KeyError as error:
-            raise self._unknown(error.args[0]) from None
+        except KeyError:
+            unknown = next(one for one in image_ids if self.hashes.get(one, b"") not in self._store.locations)
+            raise self._unknown(unknown) from None
 
     def copy_to(self, folder: Path) -> list[Path]:
         """Copy these features to a folder inside the folder of another store of the same kind; return the files."""

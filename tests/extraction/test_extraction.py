@@ -234,18 +234,17 @@ def test_other_folders_than_features_are_rejected(dataset, pictures):
         InputError, match=r"nowhere is not a folder of image features; create one with vqa-mc features"
     ):
         ImageFeatures("nowhere")
-    for wrong in ("{", "[]", "{}", '{"kind": {}}'):
-        (done.folder / INDEX).write_text(wrong)
-        with pytest.raises(InputError, match=r"index.json.*run vqa-mc features again"):
-            ImageFeatures(done.folder)
+    (done.folder / INDEX).write_text("{")
+    with pytest.raises(InputError, match=r"index.json: not JSON"):
+        ImageFeatures(done.folder)
 
 
 def test_an_index_whose_features_are_gone_says_so(dataset, pictures):
     done, _ = extract(dataset, pictures)
     for path in done.folder.parent.glob("*.safetensors"):
         path.unlink()
-    with pytest.raises(InputError, match=r"lacks the features of 60 of 60 images.*run vqa-mc features again"):
-        ImageFeatures(done.folder)
+    with pytest.raises(InputError, match=r"has no features of an image with image_id '5'.*run vqa-mc features"):
+        ImageFeatures(done.folder).take(["5"])
 
 
 def test_features_travel_to_workers_as_their_folder(dataset, pictures):
@@ -293,7 +292,7 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
     with pytest.raises(InputError, match=r"--images nowhere: no such folder"):
         extract(dataset, Path("nowhere"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"choose another"):
+    with pytest.raises(NotADirectoryError, match="file"):
         extract(dataset, pictures, output=tmp_path / "file")
     for output in (dataset, dataset / "features", pictures / "features"):
         with pytest.raises(InputError, match="would replace or change an input"):
