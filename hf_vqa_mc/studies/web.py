@@ -114,7 +114,7 @@ class Pages:
             raise InputError("expected an answer as application/json")
         try:
             sent = json.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError("expected an answer as JSON") from error
         if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
             raise InputError("expected an answer as task, value and seconds")

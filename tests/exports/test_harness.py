@@ -15,7 +15,7 @@ def test_a_folder_of_others_is_left_alone(tmp_path):
     theirs.parent.mkdir(parents=True)
     theirs.write_text("theirs")
     for harness in ("lm-eval", "lmms-eval"):
-        with pytest.raises(InputError, match=r"vqa-mc export did not write .*choose another --name or --output"):
+        with pytest.raises(InputError, match=r"vqa-mc export did not write .*notes.txt\); choose another"):
             small.export(small.benchmark(), harness, tmp_path / "tasks", name="small")
     assert [path.name for path in (tmp_path / "tasks").rglob("*")] == ["small", "notes.txt"]
 
