@@ -150,7 +150,6 @@ def test_an_assignment_without_knowledge_is_at_chance_whatever_the_published_ord
 def test_rows_that_share_no_choices_are_not_assigned():
     rows = context_of(sets(30).take(np.arange(0, 90, 3))).rows
     assert best_assignment(rows, np.full((30, 3), 1 / 3), 0) is None
-    assert best_assignment(rows, None, 0) is None
 
 
 def test_rows_that_were_not_evaluated_are_not_scored():
