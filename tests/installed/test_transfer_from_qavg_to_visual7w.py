@@ -21,10 +21,13 @@ def test_a_model_of_qavg_is_tested_and_fine_tuned_on_visual7w(run, raw, tmp_path
         config = f"{source}_{variant}"
         run("vqa-mc", "features", "vqa_mc", config, "--backbone", "pixels", "--images", "images", cwd=tmp_path)
     (features,) = (tmp_path / "vqa_mc_features").iterdir()
-    (tmp_path / "small.yaml").write_text("model_settings:\n  hidden_size: 16\nbatch_size: 8\nheld_out: 0.3\n")
+    (tmp_path / "small.yaml").write_text(
+        "model_settings:\n  hidden_size: 16\nbatch_size: 8\nheld_out: 0.3\nepochs: 2\n"
+    )
+    (tmp_path / "tuning.yaml").write_text("epochs: 2\n")
     done = run(
         "vqa-mc", "transfer", "vqa_mc", "--features", features, *vectors, "--targets", "visual7w_orig",
-        "--epochs", "2", "--fine-tuning-epochs", "2", "--recipe", "small.yaml", "--output", "table6", cwd=tmp_path,
+        "--recipe", "small.yaml", "--fine-tuning-recipe", "tuning.yaml", "--output", "table6", cwd=tmp_path,
     )  # fmt: skip
     assert "mlp-iqa trained on qavg_iou_qou" in done
     (row,) = json.loads((tmp_path / "table6" / "transfer.json").read_text())["rows"]
