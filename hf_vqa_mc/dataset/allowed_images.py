@@ -65,7 +65,7 @@ class AllowedImages:
                 folder, image_id = _address_parts(name)
                 return stored_images(folder).read(image_id)
             path = self._inside.path(name)
-            if path is None or not os.path.exists(path):  # noqa: PTH110  false for names that are too long
+            if path is None or not os.path.isfile(path):  # noqa: PTH113  false for names that are too long
                 base = self.folders[0] if self.folders else "the dataset"
                 raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
             return Path(path).read_bytes()
