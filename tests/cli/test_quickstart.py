@@ -138,12 +138,11 @@ def test_in_python_it_finds_the_same(quickstart):
     assert found.built.output == Path("vqa_mc").absolute()
 
 
-def test_a_second_run_counts_the_new_rows(quickstart):
-    first, again, other = (json.loads(quickstart("--json", *seed)[1]) for seed in ((), (), ("--seed", 7)))
+def test_a_second_run_gives_the_same(quickstart):
+    first, again = (json.loads(quickstart("--json")[1]) for _ in range(2))
     assert first == again
-    assert other != first
     for name, rule in prior_rules(Path("vqa_mc")).items():
-        assert other["configs"][name]["answer_prior"] == pytest.approx(rule["accuracy"])
+        assert again["configs"][name]["answer_prior"] == pytest.approx(rule["accuracy"])
     assert {path.name for path in Path.cwd().iterdir()} == {"vqa_mc", "vqa_mc_audit"}
 
 
@@ -184,7 +183,7 @@ def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_n
 
 
 @pytest.mark.slow
-def test_a_second_run_keeps_the_models_and_another_seed_trains_its_own(quickstart, quick_recipe):
+def test_a_second_run_keeps_the_models(quickstart, quick_recipe):
     _, out, err = quickstart("--json", "--train")
     first, runs = json.loads(out)["models"], Path("vqa_mc_runs")
     assert set(first) == {"mlp-a", "mlp-ia", "mlp-qa", "mlp-iqa"}
@@ -203,13 +202,6 @@ def test_a_second_run_keeps_the_models_and_another_seed_trains_its_own(quickstar
     _, out, err = quickstart("--json", "--train")
     assert json.loads(out)["models"] == first
     assert {path: path.stat().st_mtime_ns for path in runs.glob("*/best/*")} == written
-
-    _, out, _ = quickstart("--json", "--train", "--seed", 7)
-    other = json.loads(out)["models"]
-    assert other != first
-    assert other["mlp-a"]["easyvqa_qou"]["checkpoint"].endswith("vqa_mc_runs/easyvqa_qou-mlp-a-seed7/best")
-    assert len(list(runs.glob("*/best"))) == 24
-    assert {path: path.stat().st_mtime_ns for path in written} == written
 
 
 @pytest.mark.slow
