@@ -184,7 +184,10 @@ def move(folder, name, to):
 
 SPOILT = {
     "no config": (lambda best: (best / "config.json").unlink(), "config.json"),
-    "a pickle": (lambda best: move(best, "model.safetensors", "pytorch_model.bin"), "pytorch_model.bin, and pickles"),
+    "a pickle": (
+        lambda best: move(best, "model.safetensors", "pytorch_model.bin"),
+        "expected safetensors weights (pickles are not loaded)",
+    ),
     "half the weights": (
         lambda best: (best / "model.safetensors").write_bytes(b"\x10\0"),
         "model.safetensors is damaged",
