@@ -350,16 +350,6 @@ def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
     assert list(done.record["results"]) == ["held_out"]
 
 
-def test_missing_optimizer_state_is_reported(settings):
-    args = settings()
-    train(args)
-    state_file = args.output / "last" / "state.safetensors"
-    kept = {name: tensor for name, tensor in load_file(state_file).items() if not name.startswith("optimizer.0.")}
-    save_file(kept, state_file)
-    with pytest.raises(InputError, match="last is damaged"):
-        train(args)
-
-
 @pytest.mark.slow
 def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings, monkeypatch):
     from hf_vqa_mc.io import atomic
