@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -52,6 +53,7 @@ def config_names(dataset: str, expected: str = BUILT) -> list[str]:
     from datasets import get_dataset_config_names
 
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
+        _check_card(dataset, revision)
         return [str(name) for name in get_dataset_config_names(dataset, revision=revision)]
 
 
@@ -90,6 +92,29 @@ def _cache_of(builder: "DatasetBuilder") -> str:
     files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
     states = [(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file in files for one in [Path(file).stat()]]
     return str(Path(config.HF_DATASETS_CACHE, "local", hashlib.sha256(repr(states).encode()).hexdigest()[:16]))
+
+
+def _check_card(dataset: str, revision: str | None) -> None:
+    """Raise InputError if the card names addresses as data files, which ``datasets`` would fetch."""
+    import yaml
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.repocard import metadata_load
+
+    for name in ("README.md", ".huggingface.yaml"):
+        try:
+            local = Path(dataset).is_dir()
+            file = (
+                Path(dataset, name)
+                if local
+                else hf_hub_download(dataset, name, repo_type="dataset", revision=revision)
+            )
+            found = (yaml.safe_load(Path(file).read_text("utf-8")) if name[0] == "." else metadata_load(file)) or {}
+        except (OSError, HfHubHTTPError):
+            continue  # there is none; datasets reports a Hub that cannot be reached
+        named = json.dumps([[one.get("data_files"), one.get("data_dir")] for one in found.get("configs") or ()])
+        if address := re.search(r'[^"]*(://|::)[^"]*', named):
+            raise InputError(f"{dataset}, {name}: the data file {address[0]} is outside; copy it into the dataset")
 
 
 def _check_files(dataset: str, builder: "DatasetBuilder") -> None:

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import (
-    ADVANCED,
-    SEED,
-    default_of,
-    flag_of,
-    option,
-    overwrite_option,
-    settings,
-    verb,
-)
+from hf_vqa_mc.options import ADVANCED, SEED, default_of, flag_of, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
