@@ -95,7 +95,7 @@ def _cache_of(builder: "DatasetBuilder") -> str:
 
 
 def _check_card(dataset: str, revision: str | None) -> None:
-    """Raise InputError if the card names addresses as data files, which ``datasets`` would fetch."""
+    """Raise InputError if the card names data files outside of the dataset, which ``datasets`` would read or fetch."""
     import yaml
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError
@@ -112,9 +112,13 @@ def _check_card(dataset: str, revision: str | None) -> None:
             found = (yaml.safe_load(Path(file).read_text("utf-8")) if name[0] == "." else metadata_load(file)) or {}
         except (OSError, HfHubHTTPError):
             continue  # there is none; datasets reports a Hub that cannot be reached
+        except yaml.YAMLError as error:
+            raise InputError(f"{dataset}, {name}: invalid YAML ({first_line(error)}); correct it") from error
         named = json.dumps([[one.get("data_files"), one.get("data_dir")] for one in found.get("configs") or ()])
-        if address := re.search(r'[^"]*(://|::)[^"]*', named):
-            raise InputError(f"{dataset}, {name}: the data file {address[0]} is outside; copy it into the dataset")
+        if outside := re.search(r'"([/\\][^"]*|[^"]*(?:://|::|\.\.[/\\]|[/\\]\.\.)[^"]*)"', named):
+            raise InputError(
+                f"{dataset}, {name}: the data file {outside[1]} is outside of the dataset; copy it into the dataset"
+            )
 
 
 def _check_files(dataset: str, builder: "DatasetBuilder") -> None:

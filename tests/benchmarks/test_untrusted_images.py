@@ -182,20 +182,20 @@ def test_files_that_a_card_names_outside_are_refused(tmp_path, secret):
     folder = folder_of(tmp_path / "bench", ["x"])
     with serving(Publisher(files={"/test.parquet": foreign.read_bytes()})) as publisher:
         for name in (
-            "../foreign/test.parquet", str(foreign), "../foreign/*", f"{publisher.address}/test.parquet",
+            "../foreign/test.parquet", str(foreign), "a/../../foreign/*", f"{publisher.address}/test.parquet",
             f"file://{foreign}", "zip://test.parquet::../a.zip", "hf://datasets/someone/else/test.parquet",
         ):  # fmt: skip
             for entry in ({"data_files": name}, {"data_files": [{"split": "test", "path": ["test.parquet", name]}]}):
                 (folder / "README.md").write_text(
                     f"---\n{json.dumps({'configs': [{'config_name': 'a', **entry}]})}\n---\n"
                 )
-                with pytest.raises(InputError, match=r"outside of the dataset|No .supported. data files|No such file"):
+                with pytest.raises(InputError, match=r"README\.md: the data file .* is outside of the dataset"):
                     read_benchmark(str(folder))
         (folder / "README.md").unlink()
         (folder / ".huggingface.yaml").write_text(
             json.dumps({"configs": [{"config_name": "a", "data_dir": "../foreign"}]})
         )
-        with pytest.raises(InputError, match=r"outside of the dataset|No .supported. data files|No such file"):
+        with pytest.raises(InputError, match=r"\.huggingface\.yaml: the data file .* is outside of the dataset"):
             read_benchmark(str(folder))
         (folder / ".huggingface.yaml").write_text("configs: [")
         with pytest.raises(InputError, match=r"bench, \.huggingface\.yaml: invalid YAML \("):
