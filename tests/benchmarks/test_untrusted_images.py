@@ -203,7 +203,7 @@ def test_files_that_a_card_names_outside_are_refused(tmp_path, secret):
         assert not publisher.requests
     (folder / ".huggingface.yaml").unlink()
     (folder / "train.parquet").symlink_to(foreign)
-    with pytest.raises(InputError, match=r"train\.parquet: leads out of .*bench; copy the file into the folder"):
+    with pytest.raises(InputError, match=r"train\.parquet is outside of the dataset; copy it into the dataset"):
         read_benchmark(str(folder))
 
 
