@@ -119,7 +119,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
             write_folder,
             source=source.name,
             variants=build_variants(*variants) if variants else (),
-            placed=entries,
+            part_configs=entries,
             about=about_source(source),
             made_with=_made_with(made, work, plan, settings),
             open_ended=readings,
@@ -129,14 +129,14 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
             progress=progress,
         )
 
-        def place(folder: Storage) -> None:
+        def copy_parts(folder: Storage) -> None:
             for number, (name, new_name) in enumerate(files):
                 progress("copying parts", number, len(files))
                 cast("Storage", work).copy(name, folder, new_name)
 
         if is_url(location):
-            return write_remote(Storage(location), source.name, write, place, settings.overwrite)
-        return write(Path(location), place=lambda tree: place(Storage(str(tree))))
+            return write_remote(Storage(location), source.name, write, copy_parts, settings.overwrite)
+        return write(Path(location), copy_parts=lambda tree: copy_parts(Storage(str(tree))))
 
 
 def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> None:

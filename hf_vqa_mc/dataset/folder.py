@@ -65,8 +65,8 @@ def write_folder(
     *,
     about: Mapping[str, Any],
     made_with: Mapping[str, Any],
-    placed: Mapping[str, Mapping[str, Any]] | None = None,
-    place: Callable[[Path], None] = lambda tree: None,
+    part_configs: Mapping[str, Mapping[str, Any]] | None = None,
+    copy_parts: Callable[[Path], None] = lambda tree: None,
     open_ended: Iterable[Reading] = (),
     images: ImageFiles | None = None,
     embed_images: bool = False,
@@ -84,8 +84,8 @@ def write_folder(
         variants: the rows, each variant written before the next is requested.
         about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
         made_with: settings and versions for the card.
-        placed: variant to its config's entry in the inventory, for rows that are written already.
-        place: puts the files of ``placed`` into the new folder.
+        part_configs: variant to its config's entry in the inventory, for rows that are written already.
+        copy_parts: puts the files of ``part_configs`` into the new folder.
         open_ended: the open-ended configs, read while they are written.
         images: the image files; adds the config ``<source>_images``.
         embed_images: add the column ``image`` to every row instead.
@@ -101,8 +101,8 @@ def write_folder(
     """
 
     def fill(tree: Path) -> dict[str, Any]:
-        configs = {f"{source}_{name}": dict(entry) for name, entry in (placed or {}).items()}
-        place(tree)
+        configs = {f"{source}_{name}": dict(entry) for name, entry in (part_configs or {}).items()}
+        copy_parts(tree)
         for variant in variants:
             name = f"{source}_{variant.name}"
             configs[name] = write_variant(tree, name, variant, images if embed_images else None, progress)

@@ -417,17 +417,17 @@ def write_remote(
     output: Storage,
     source: str,
     write: Callable[[Path], Inventory],
-    place: Callable[[Storage], None],
+    copy_parts: Callable[[Storage], None],
     overwrite: bool,
 ) -> Inventory:
-    """Write a dataset folder on this machine and upload it, the card last; ``place`` copies the files of parts."""
+    """Write a dataset folder on this machine and upload it, the card last; ``copy_parts`` copies parts."""
     with TemporaryDirectory(prefix="vqa-mc-") as temporary:
         folder = Path(temporary, PurePath(output.location).name)
         inventory = write(folder)
         check_remote(output, source, overwrite)
         output.remove(CARD)
         output.remove()
-        place(output)
+        copy_parts(output)
         for name in sorted(set(files_in(folder)) - {MANIFEST}, key=lambda name: name == CARD):
             output.write(name, (folder / name).read_bytes())
     return inventory
