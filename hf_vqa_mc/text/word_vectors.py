@@ -57,11 +57,16 @@ class WordVectors:
 
         Returns:
             float32 (words, dim), zero for words without a vector; and whether there is one, bool (words,).
+
+        Raises:
+            InputError: a vector holds NaN or infinity.
         """
         row = np.array([self._row.get(word, -1) for word in words], np.int64)
         found = row >= 0
         vectors = np.zeros((len(row), self.dim), np.float32)
         vectors[found] = self._vectors[row[found]]
+        if not (finite := np.isfinite(vectors).all(axis=1)).all():
+            raise InputError(f"word vectors {self.name}: that of {words[int(finite.argmin())]!r} is not finite")
         return vectors, found
 
 
@@ -87,19 +92,15 @@ def load_word_vectors(
     if name == CORPUS:
         if corpus is None:
             raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; give a file")
-        return _named(CORPUS, _train_on_corpus(_Restartable(corpus, progress), seed))
+        table = _train_on_corpus(_Restartable(corpus, progress), seed)
+        return WordVectors.of(CORPUS, table.sha256, table.words, table.vectors)
     path = Path(name).expanduser()
     if path.is_dir():
         raise InputError(f"word vectors {name}: expected a file, this is a folder")
-    if path.exists():
-        return _named(path.name, _read(path))
-    if path.suffix in _FILE_ENDINGS or path.name != name:
+    if not path.exists() and (path.suffix in _FILE_ENDINGS or path.name != name):
         raise InputError(f"word vectors {path}: no such file; expected a word2vec, GloVe or .kv file, or corpus")
-    return _named(name, _read(_from_gensim_data(name)))
-
-
-def _named(name: str, table: VectorTable) -> WordVectors:
-    return WordVectors.of(name, table.sha256, table.words, table.vectors)
+    table = _read(path if path.exists() else _from_gensim_data(name))
+    return WordVectors.of(path.name, table.sha256, table.words, table.vectors)
 
 
 def _read(path: Path) -> VectorTable:

@@ -298,3 +298,12 @@ def test_training_reports_sentences_of_all_epochs(monkeypatch):
     assert steps[0] == ("training word vectors", 0, 150)
     assert ("training word vectors", 40, 150) in steps
     assert steps[-1] == ("training word vectors", 150, 150)
+
+
+def test_a_vector_that_is_not_finite_is_named_when_its_word_is_used(tmp_path):
+    (tmp_path / "v.txt").write_text("red 1 2\nblue nan 1\ngreen inf 2\n")
+    vectors = load_word_vectors(str(tmp_path / "v.txt"))
+    assert vectors.rows(["red"])[0].tolist() == [[1.0, 2.0]]
+    for word in ("blue", "green"):
+        with pytest.raises(InputError, match=f"word vectors v.txt: that of '{word}' is not finite"):
+            vectors.rows(["red", word])
