@@ -47,22 +47,17 @@ def made_with(
     orig_made: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Settings and versions for the dataset card, the same on every machine; empty for open-ended configs alone."""
+    encoder = settings and settings.question_encoder
+    if encoder and Path(encoder).is_dir():
+        encoder = Path(encoder).resolve().name  # without the folders of the user
     return {
         "version": __version__,
         "decoys": decoys,
         "triplets": triplets,
         "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
-        "settings": _recorded(settings) if settings else {},
+        "settings": asdict(settings) | {"question_encoder": encoder} if settings else {},
         **({"orig_made": orig_made} if orig_made else {}),
     }
-
-
-def _recorded(settings: Settings) -> dict[str, Any]:
-    """The settings for the inventory, without the folders of the user."""
-    encoder = settings.question_encoder
-    if encoder is not None and Path(encoder).is_dir():
-        encoder = Path(encoder).resolve().name
-    return asdict(settings) | {"question_encoder": encoder}
 
 
 def build_folder(settings: BuildSettings, output: Path | str, progress: Progress) -> Inventory:
