@@ -60,11 +60,11 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
     Raises:
         InputError: a path is no finished run, has no such input or metric, or the runs are of different benchmarks.
     """
-    if len(paths) < 2:
-        raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
+    if len(paths) < 2:
+        raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
     twice = [str(one) for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]
     if twice:
         raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
