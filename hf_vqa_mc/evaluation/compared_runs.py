@@ -23,7 +23,7 @@ ACCURACY = "mc_accuracy"
 """The metric of vqa-mc evaluate, named as in vqa-mc score."""
 CLUSTER, QUESTION_TYPE = "cluster", "question_type"
 SCORED = "a file of vqa-mc score --per-question --output FILE"
-EXPECTED = f"a folder of vqa-mc evaluate or {SCORED}"
+EXPECTED = f"a folder of vqa-mc evaluate or vqa-mc train, or {SCORED}"
 LONGEST_NAME = 100
 
 

@@ -345,7 +345,7 @@ def bad_inputs(folder):
     damaged = write_run(folder / "damaged", numbered([1]))
     (damaged / "rows.parquet").write_bytes(b"PAR1")
     return [
-        ([good], {}, "RUNS: expected two or more, each a folder of vqa-mc evaluate or a file of vqa-mc score"),
+        ([good], {}, "RUNS: expected two or more, each a folder of vqa-mc evaluate or vqa-mc train, or a file"),
         ([good, good], {}, "is given twice; remove one"),
         ([good, folder / "none"], {}, "none: no such folder or file; expected"),
         ([good, folder / "empty"], {}, "results.json is missing; expected a folder of vqa-mc evaluate"),

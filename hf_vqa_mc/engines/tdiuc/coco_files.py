@@ -64,21 +64,24 @@ class CocoAnnotations:
         """Add a file's images and objects; count those that another file listed before.
 
         Raises:
-            InputError: the file is not as COCO's are, or is truncated.
+            InputError: the file is not as COCO's are, is truncated, or has another image under a known id.
         """
         part = _FilePart(file)
         names = part.category_names()
         annotated = frozenset(names.values())
         for image_id, (width, height, name) in part.images.items():
             known = self._sizes.get(image_id)
+            if known and known[:2] != (width, height):
+                raise InputError(f"{file.location}: image {image_id} has another size in another file; renumber one")
             self.left_out["images listed in another file too"] += known is not None
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
-        if unlisted := set(part.image_ids) - part.images.keys():
-            raise InputError(
-                f"{file.location}: image {min(unlisted)} is annotated, but not in the list 'images': the file is "
-                "truncated, so unannotated objects may still be on the images; give the whole file"
-            )
+        for what, used, listed in (("image", part.image_ids, part.images), ("category", part.category_ids, names)):
+            if unlisted := set(used) - listed.keys():
+                raise InputError(
+                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed: the file is truncated, so "
+                    "unannotated objects may still be on the images; give the whole file"
+                )
         categories = [_NUMBERS[names[one]] for one in part.category_ids]
         numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds]).astype(np.int64)
         self._numbers.frombytes(numbers.tobytes())

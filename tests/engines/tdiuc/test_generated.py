@@ -234,6 +234,29 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
 
 def test_a_cut_file_is_refused(real_data: Path, tmp_path: Path) -> None:
     for path in sorted((real_data / "coco").glob("minyus100__instances*")):
-        with pytest.raises(ValueError, match=r"not in the list 'images'.* give the whole file"):
+        with pytest.raises(ValueError, match=r"is annotated, but not listed: .* give the whole file"):
             generate(TdiucInputs(coco=[path]), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def _coco(category: int, width: int) -> dict[str, Any]:
+    """A file with one object."""
+    return {
+        "images": [{"id": 1, "file_name": "000000000001.jpg", "width": width, "height": 400}],
+        "categories": [{"id": 1, "name": "person"}],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": category, "area": 9, "bbox": [0, 0, 3, 3], "iscrowd": 0}
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [(_coco(999, 600), "category 999 is annotated, but not listed"), (_coco(1, 500), "image 1 has another size")],
+)
+def test_files_that_do_not_belong_together_are_refused(second: dict[str, Any], message: str, tmp_path: Path) -> None:
+    paths = [tmp_path / "instances_first.json", tmp_path / "instances_second.json"]
+    made.write(paths[0], _coco(1, 600))
+    made.write(paths[1], second)
+    with pytest.raises(ValueError, match=message):
+        generate(TdiucInputs(coco=paths), tmp_path / "out")
