@@ -184,11 +184,6 @@ class Records:
         return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
 
 
-def is_list_of(value: object, of: Any) -> bool:  # noqa: ANN401  a type
-    """Whether a JSON value is a list of values of a type, or of a union of types."""
-    return isinstance(value, list) and all(isinstance(one, of) for one in value)
-
-
 def check_texts(values: list[Any], location: Callable[[int], str]) -> None:
     """Raise InputError unless all values are text; location: position to location."""
     if not set(map(type, values)) <= {str}:
