@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hf_vqa_mc.dataset.stored_images import PROTOCOL, hub_repository, is_known_here, stored_images
+from hf_vqa_mc.dataset.stored_images import PROTOCOL, hub_repository, known_here, stored_images
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
 
@@ -45,7 +45,8 @@ class AllowedImages:
     def refuses(self, name: str) -> bool:
         """Whether a name is not allowed, whatever is there."""
         if "://" in name:
-            return not self._allows_address(name)
+            folder, _ = _address_parts(name)
+            return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self._allows_folder(folder))
         return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
 
     def has(self, name: str) -> bool:
@@ -79,12 +80,6 @@ class AllowedImages:
         """Raise InputError unless an images config, a folder or address, belongs to the dataset."""
         if not self._allows_folder(folder):
             raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
-
-    def _allows_address(self, name: str) -> bool:
-        if not name.startswith(f"{PROTOCOL}://"):
-            return False
-        folder, _ = _address_parts(name)
-        return is_known_here(folder) or self._allows_folder(folder)
 
     def _allows_folder(self, folder: str) -> bool:
         if "::" in folder:  # fsspec would open what follows

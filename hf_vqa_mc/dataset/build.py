@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -207,10 +208,11 @@ def _check_output(location: str, source: Source, settings: BuildSettings) -> Non
 
 def _check_folder_name(name: str) -> None:
     """Raise InputError if ``load_dataset`` reserves the name, such as ``csv``."""
-    from datasets import packaged_modules
+    modules = Path(str(getattr(find_spec("datasets"), "origin", ""))).with_name("packaged_modules")
+    if name.isidentifier() and (modules / name).is_dir():
+        from datasets import packaged_modules  # which takes a second
 
-    taken = getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", {}).keys() - {"vqa_mc"}  # vqa_mc once registered
-    if name in taken:
-        raise InputError(
-            f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
-        )
+        if name in packaged_modules._PACKAGED_DATASETS_MODULES:
+            raise InputError(
+                f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
+            )

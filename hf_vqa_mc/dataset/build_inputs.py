@@ -99,9 +99,8 @@ def named_vectors(
     if settings.decoys != "generated":
         return None
     if wanted is None and needs_word_vectors(chosen):
-        alone = [
-            f"; or build open-ended configs alone, which need none (--variants {c.word})" for c in source.open_ended
-        ]
+        words = ",".join(config.word for config in source.open_ended)
+        alone = f"; or build open-ended configs alone, which need none (--variants {words})" if words else ""
         raise InputError(
             f"{source.name}: QoU decoys need word vectors; give them (--word-vectors, or word_vectors= in Python): a "
             "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "

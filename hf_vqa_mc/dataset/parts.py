@@ -407,8 +407,9 @@ def check_remote(output: Storage, source: str, overwrite: bool) -> None:
             "there"
         )
     try:  # before hours of work
-        output.write(PROBE, b"")
-        output.remove(PROBE)
+        for storage in (output, _staging(output)):
+            storage.write(PROBE, b"")
+            storage.remove(PROBE)
     except OSError as error:
         raise InputError(f"{output.path()}: cannot be written ({error}); give a location that can be") from error
 
@@ -420,17 +421,29 @@ def write_remote(
     copy_parts: Callable[[Storage], None],
     overwrite: bool,
 ) -> Inventory:
-    """Write a dataset folder on this machine and upload it, the card last; ``copy_parts`` copies parts."""
+    """Write a dataset folder on this machine and upload it; ``copy_parts`` copies parts.
+
+    It is uploaded next to the output, then copied there by the store, the card last: a failed upload changes nothing.
+    """
+    staging = _staging(output)
     with TemporaryDirectory(prefix="vqa-mc-") as temporary:
         folder = Path(temporary, PurePath(output.location).name)
         inventory = write(folder)
-        check_remote(output, source, overwrite)
-        output.remove(CARD)
-        output.remove()
-        copy_parts(output)
-        for name in sorted(set(files_in(folder)) - {MANIFEST}, key=lambda name: name == CARD):
-            output.write(name, (folder / name).read_bytes())
+        staging.remove()
+        copy_parts(staging)
+        for name in sorted(set(files_in(folder)) - {MANIFEST}):
+            staging.write(name, (folder / name).read_bytes())
+    check_remote(output, source, overwrite)
+    output.remove(CARD)
+    output.remove()
+    for name in sorted(staging.names(), key=lambda name: name == CARD):
+        staging.copy(name, output, name)
+    staging.remove()
     return inventory
+
+
+def _staging(output: Storage) -> Storage:
+    return Storage(f"{output.path()}.partial")
 
 
 class ClusterSearch(SimilarQuestions):

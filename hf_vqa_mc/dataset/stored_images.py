@@ -103,12 +103,8 @@ class StoredImages:
         return self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
 
 
-_known_here: set[str] = set()
-
-
-def is_known_here(folder: str) -> bool:
-    """Whether `with_images` of this process wrote addresses of this folder."""
-    return folder in _known_here
+known_here: set[str] = set()
+"""Folders of which `with_images` of this process wrote addresses."""
 
 
 def stored_images(folder: str) -> StoredImages:
@@ -173,7 +169,7 @@ def with_images(ds: Rows, images: str | Path | None = None) -> Rows:
 def _with_addresses(ds: Any, folder: str, stored: StoredImages) -> Any:  # noqa: ANN401  mypy cannot narrow Rows
     from datasets import Dataset, Features, Image
 
-    _known_here.add(folder)
+    known_here.add(folder)
     features = None if ds.features is None else Features({**ds.features, "image": Image()})
     if not isinstance(ds, Dataset):
 

@@ -137,7 +137,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
         for name in COLUMNS
     }  # fmt: skip
     nested = {name: pa.chunked_array(_inner(part, path) for _, part in parts) for name, path in NESTED.items()}
-    steps = [pc.list_value_length(part[PROGRAM]).to_numpy() for _, part in parts if _has_program(part)]
+    programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
     return replace(
         _data(
             _names(opened.name, opened.config, options.split),
@@ -146,7 +146,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
         ),
         other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
         confidences=_confidences([part for _, part in parts]),
-        steps=np.concatenate(steps) if steps else None,
+        steps=np.concatenate([pc.list_value_length(one).to_numpy() for one in programs]) if programs else None,
         notes=("open-ended questions: figures of choices do not apply",),
     )
 
@@ -184,10 +184,6 @@ def _inner(table: pa.Table, path: tuple[str, ...]) -> pa.Array:
             found = pc.struct_field(column, fields) if fields else column
             return found.cast(pa.string()) if is_text(found.type) else pa.nulls(len(found), pa.string())
     return pa.nulls(table.num_rows, pa.string())
-
-
-def _has_program(table: pa.Table) -> bool:
-    return PROGRAM in table.column_names and is_list(table.schema.field(PROGRAM).type)
 
 
 def _halves(table: pa.Table) -> list[pa.Table]:

@@ -16,7 +16,6 @@ from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import Faulty, read_readable
 from hf_vqa_mc.descriptions.data import Data, of_benchmark
-from hf_vqa_mc.descriptions.texts import Column
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress
@@ -164,8 +163,3 @@ def in_split(linted: Linted) -> Iterator[tuple[str, NDArray[np.int64]]]:
     for split in linted.splits:
         yield split.name, np.arange(start, start + split.rows.num_rows)
         start += split.rows.num_rows
-
-
-def texts_where(column: Column, hits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Indices of the rows of a column whose distinct text is hit, bool (distinct,)."""
-    return np.flatnonzero(np.append(hits, False)[column.codes])

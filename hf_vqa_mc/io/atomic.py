@@ -164,11 +164,18 @@ def new_file(path: Path, content: bytes = b"", overwrite: bool = True) -> Iterat
 
     Without ``overwrite``, publishing it raises InputError if the file exists by then.
     """
-    Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
-    new = Staged(path, overwrite)
-    with _staged(new):
-        new.new.write_bytes(content)
-        yield new
+    folder = Path(os.path.realpath(path)).parent
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        new = Staged(path, overwrite)
+        with _staged(new):
+            new.new.write_bytes(content)
+            yield new
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):  # it has files
+                folder.rmdir()
 
 
 @contextlib.contextmanager

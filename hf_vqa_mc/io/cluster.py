@@ -148,6 +148,8 @@ def is_url(location: str) -> bool:
 
 def check_url(option: str, location: str) -> None:
     """Raise InputError for a URL with credentials, which messages would show, or without a folder in the bucket."""
+    if location.startswith("file:"):
+        raise InputError(f"{option} {location}: give a path instead of a URL")
     path = location.partition("://")[2].strip("/")
     if "@" in path.partition("/")[0]:
         raise InputError(f"{option}: a URL must not hold a user or password; credentials come from the environment")

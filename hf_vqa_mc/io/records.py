@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -138,13 +139,12 @@ class Records:
                 )
         return values
 
-    def text_lists(self, field: str, length: int) -> list[list[str]]:
-        """The field's values, which must be lists of ``length`` texts."""
+    def text_lists(self, field: str, length: int | None = None) -> list[list[str]]:
+        """The field's values, which must be lists of texts, of ``length`` if given."""
         values = self.lists(field, length)
-        check_texts(
-            list(chain.from_iterable(values)),
-            lambda position: f"{self.location(position // length)}, field {field!r}, item {position % length}",
-        )
+        for position, texts in enumerate(values):
+            if not set(map(type, texts)) <= {str}:
+                check_texts(texts, partial("{}, field {!r}, item {}".format, self.location(position), field))
         return values
 
     def nested(self, field: str, length: int | None = None) -> "Records":
@@ -182,11 +182,6 @@ class Records:
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for an unexpected value."""
         return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
-
-
-def is_list_of(value: object, of: Any) -> bool:  # noqa: ANN401  a type
-    """Whether a JSON value is a list of values of a type, or of a union of types."""
-    return isinstance(value, list) and all(isinstance(one, of) for one in value)
 
 
 def check_texts(values: list[Any], location: Callable[[int], str]) -> None:

@@ -26,8 +26,6 @@ from hf_vqa_mc.options import flag_of, spec_of
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
-MOST_BYTES = 255
-"""Maximum length of a file name."""
 AUDITED = FolderKind("vqa-mc audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20

@@ -1,5 +1,6 @@
 """Finding and opening published files: plain, .gz, .xz or inside a .zip; nothing is unpacked to disk."""
 
+import os
 import zipfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -126,7 +127,8 @@ class Folder:
         """The folder itself, the folders in it, and those in them."""
         levels = [[self.path]]
         for _ in range(DEPTH):
-            levels.append([path for folder in levels[-1] for path in sorted(folder.iterdir()) if path.is_dir()])
+            inner = (path for folder in levels[-1] for path in sorted(folder.glob("*/")))
+            levels.append([path for path in inner if os.access(path, os.R_OK | os.X_OK)])  # not a disk's lost+found
         return levels
 
     @cached_property
@@ -137,7 +139,7 @@ class Folder:
             for path in sorted(folder.glob("*.zip")):
                 try:
                     names[path] = member_names(path)
-                except InputError as error:
+                except (InputError, OSError) as error:  # also a folder of that name
                     self._unreadable[path] = str(error)
         return names
 

@@ -220,19 +220,23 @@ def read_keyed_vectors(path: Path) -> VectorTable:
         data = file.read()
     try:
         saved = unpickled(data, _SUBSTITUTES)
+        attributes = vars(saved) if isinstance(saved, _Attributes) else {}
+        words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
+        if words is None:
+            raise ValueError("there is no list of words in it")
+        vectors = _vectors(attributes, path)
+        if len(words) != len(vectors):
+            raise ValueError(f"{len(words)} words, {len(vectors)} vectors")
+        return VectorTable(words, vectors, table_checksum(words, vectors))
     except Refused as error:
         raise InputError(
             f"{path}: expected gensim KeyedVectors of plain words and numbers, found {error}; nothing else is loaded "
             "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
         ) from error
-    except Exception as error:  # a damaged pickle may raise anything
+    except OSError:  # no file of vectors next to it
+        raise
+    except Exception as error:  # a damaged pickle or array may raise anything
         raise InputError(f"{path}: not a complete gensim KeyedVectors file ({error})") from error
-    attributes = vars(saved) if isinstance(saved, _Attributes) else {}
-    words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
-    if words is None:
-        raise InputError(f"{path}: not gensim KeyedVectors, there is no list of words in it")
-    vectors = _vectors(attributes, path)
-    return VectorTable(words, vectors, table_checksum(words, vectors))
 
 
 def _vectors(attributes: dict[str, Any], path: Path) -> NDArray[Any]:

@@ -39,6 +39,7 @@ predict ./nofolder rows.csv
 transfer nofile.csv --output run
 transfer rows.csv --output run --recipe nofile.yaml
 generate gqa nofile.json --output out
+build cocoqa --data-dir empty --word-vectors nofile.txt
 """.splitlines()
 RUN = """
 import io, json, os, sys
@@ -69,6 +70,7 @@ print(json.dumps(found))
 def ends(tmp_path_factory):
     """Exit code, slow packages that were imported, and output for each mistake."""
     folder = tmp_path_factory.mktemp("mistakes")
+    (folder / "empty").mkdir()
     row = "What is it?,cat,dog,A\n"
     (folder / "rows.csv").write_text("question,A,B,answer\n" + row * 4)
     (folder / "rows.docx").write_text("rows")

@@ -205,6 +205,15 @@ def test_the_number_of_threads_is_set(cocoqa_files, tmp_path):
         numba.set_num_threads(before)
 
 
+@pytest.mark.parametrize(
+    ("source", "end"),
+    [("cocoqa", "own text"), ("vqa2", "own text; or build .* alone, which need none .--variants pairs,open.")],
+)
+def test_missing_word_vectors_are_asked_for(source, end, tmp_path):
+    with pytest.raises(InputError, match=rf"QoU decoys need word vectors; .* dataset's {end}$"):
+        vm.build(source, data_dir=tmp_path, output=tmp_path.parent / "vqa_mc")
+
+
 def test_a_name_that_means_no_folder_to_load_dataset_is_refused(build, tmp_path):
     with pytest.raises(InputError, match=r"output csv: load_dataset\('csv', ...\) would not look for a folder"):
         build(output=tmp_path / "csv")

@@ -147,29 +147,53 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
         files.rm("/bench", recursive=True)
 
 
-def test_an_interrupted_upload_resumes(built, inputs, monkeypatch):
+@pytest.mark.parametrize("name", ["write", "copy"])
+def test_an_interrupted_upload_resumes(built, inputs, monkeypatch, name):
     files = fsspec.filesystem("memory")
-    write, written = Storage.write, []
+    store = getattr(Storage, name)
 
-    def interrupted(self, name, content):
-        if self.location.endswith("vqa_mc") and name != ".vqa-mc":
+    def interrupted(self, name, *more):
+        if self.location.endswith("vqa_mc.partial") and name == "README.md":
             raise KeyboardInterrupt
-        written.append(name)
-        write(self, name, content)
+        store(self, name, *more)
 
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(Storage, "write", interrupted)
+            patch.setattr(Storage, name, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 vm.build("triplets", output="memory://half/vqa_mc", **inputs)
-        assert written
-        assert [name for name in files.find("/half/vqa_mc") if name.endswith(".parquet")]
+        assert [name for name in files.find("/half/vqa_mc.partial") if name.endswith(".parquet")]
         assert not files.exists("/half/vqa_mc/README.md")
         vm.build("triplets", output="memory://half/vqa_mc", **inputs)
         stored = {name.removeprefix("/half/vqa_mc/"): files.cat_file(name) for name in files.find("/half")}
         assert stored == tree_bytes(built)
     finally:
         files.rm("/half", recursive=True)
+
+
+def test_an_upload_that_fails_leaves_the_old_dataset(inputs, monkeypatch):
+    files = fsspec.filesystem("memory")
+    write = Storage.write
+
+    def failing(self, name, content):
+        if name == "statistics.json":
+            raise OSError("the network is gone")
+        write(self, name, content)
+
+    try:
+        vm.build("triplets", output="memory://old/vqa_mc", **inputs)
+        before = {name: files.cat_file(name) for name in files.find("/old/vqa_mc")}
+        monkeypatch.setattr(Storage, "write", failing)
+        with pytest.raises(OSError, match="the network is gone"):
+            vm.build("triplets", output="memory://old/vqa_mc", overwrite=True, seed=1, **inputs)
+        assert {name: files.cat_file(name) for name in files.find("/old/vqa_mc")} == before
+    finally:
+        files.rm("/old", recursive=True)
+
+
+def test_a_file_url_is_refused_since_a_path_does_the_same(inputs, tmp_path):
+    with pytest.raises(InputError, match=r"--output file:///.*/vqa_mc: give a path instead of a URL"):
+        vm.build("triplets", output=f"file://{tmp_path}/vqa_mc", **inputs)
 
 
 def test_missing_images_are_named_before_parts_are_built(inputs, tmp_path, monkeypatch):

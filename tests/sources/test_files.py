@@ -31,6 +31,17 @@ def test_an_archive_as_downloaded_reads_like_the_plain_file(inside: str, tmp_pat
     assert read_triplets("visual7w", tmp_path / "zip").equals(plain)
 
 
+def test_folders_that_cannot_be_read_and_folders_named_like_archives_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = fixtures.write_visual7w(tmp_path / "raw")
+    (tmp_path / "lost+found").mkdir()
+    (tmp_path / "annotations.zip").mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "lost+found")
+    assert Folder(tmp_path).find(TELLING).path == written
+    assert tmp_path / "lost+found" not in Folder(tmp_path)._levels[1]
+
+
 def test_cocoqa_is_read_from_its_archive(tmp_path: Path) -> None:
     plain = read_triplets("cocoqa", fixtures.write_cocoqa(tmp_path / "plain"))
     (tmp_path / "zip").mkdir()

@@ -244,11 +244,6 @@ ONE_COLUMN_FORMS: tuple[Callable[[pa.Table, str], ChoiceForm | None], ...] = (
 )
 
 
-def form_of(table: pa.Table, column: str) -> ChoiceForm | None:
-    """The form of a column that holds all choices of a row; None if it does not."""
-    return next((form for find in ONE_COLUMN_FORMS if (form := find(table, column))), None)
-
-
 def forms_of(
     table: pa.Table,
     options: BenchmarkOptions,
@@ -260,7 +255,8 @@ def forms_of(
         return [ChoiceColumns(options.choices)]
     names = options.choices or named(table.column_names, known)
     runs = [] if options.choices else runs_of(cell_columns(table))
-    return [*filter(None, (form_of(table, name) for name in names)), *(ChoiceColumns(tuple(run)) for run in runs)]
+    forms = (next((form for find in ONE_COLUMN_FORMS if (form := find(table, name))), None) for name in names)
+    return [*filter(None, forms), *(ChoiceColumns(tuple(run)) for run in runs)]
 
 
 def _has_options(text: str) -> bool:

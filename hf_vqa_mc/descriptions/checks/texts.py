@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
-from hf_vqa_mc.descriptions.linted import ROW, Linted, texts_where
+from hf_vqa_mc.descriptions.linted import ROW, Linted
 from hf_vqa_mc.descriptions.texts import Column, pairs
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
@@ -46,7 +46,7 @@ def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
         ("choice", linted.data.choices.flat, linted.data.choices.rows),
     ):
         if what in where:
-            at = texts_where(column, hits(column))
+            at = np.flatnonzero(np.append(hits(column), False)[column.codes])
             rows.append(linted.rows[of_rows[at]])
             names = {code: f"{what} {shown(column.texts[code])}" for code in np.unique(column.codes[at]).tolist()}
             details += [names[code] for code in column.codes[at].tolist()]

@@ -77,7 +77,7 @@ def _gqa_graph(image_id: str, value: Any, location: str) -> RawGraph:  # noqa: A
     things = Records(list(objects.values()), lambda position: f"{location}, object {keys[position]!r}")
     links = things.nested("relations")
     relations = zip(links.texts("name"), links.ids("object"), strict=True)
-    attributes, of_each = things.lists("attributes"), map(len, things.column("relations"))
+    attributes, of_each = things.text_lists("attributes"), map(len, things.column("relations"))
     rows = zip(keys, things.texts("name"), _boxes(things), attributes, of_each, strict=True)
     return RawGraph(
         image_id,
@@ -169,7 +169,7 @@ def _put_objects(graph: RawGraph, given: Records) -> list[str]:
         attributes = [] if row.get("attributes") is None else row["attributes"]
         rows.append({**own, "also": row.get("merged_object_ids", []), **row, "attributes": attributes})
     full = Records(rows, given.location)
-    names, attributes, merged = (full.lists(name) for name in ("names", "attributes", "also"))
+    names, attributes, merged = full.text_lists("names"), full.text_lists("attributes"), full.lists("also")
     for key, name, box, values, also in zip(keys, names, _boxes(full), attributes, merged, strict=True):
         known = graph.objects.setdefault(key, RawObject(key, "", box))
         known.name = known.name or next(iter(name), "")
