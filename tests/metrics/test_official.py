@@ -168,6 +168,7 @@ def test_a_name_that_no_file_can_have_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.io.atomic.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
         scored.save_official(tmp_path / "out")
+    assert not any((tmp_path / "out").glob("*"))
 
 
 def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
