@@ -1,7 +1,7 @@
 """Comparison of two audits by their audit.json: of an audit and its recomputation, or of two releases."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -80,7 +80,7 @@ def read_audit(path: Path) -> dict[str, Any]:
     """
     expected = "give an audit.json that vqa-mc audit wrote"
     if not path.is_file():
-        raise InputError(f"{path}: no such file; {expected}")
+        raise InputError(f"{path}: {'this is a folder' if path.is_dir() else 'no such file'}; {expected}")
     try:
         found = read_json(path)
         found = found.get("after", found)
@@ -108,7 +108,8 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
         checks.append(Check(what, _status(_close(before, now)), before, now))
     for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)):
         gains = [one and f"gain {points(one['gain'])} points" for one in (before, now)]
-        if not _comparable(before or now, old, new):
+        lacking = [audit for audit, one in ((old, before), (new, now)) if one is None]
+        if not _comparable(before or now, old, new, lacking):
             checks.append(Check(what, Status.NOT_COMPARED, *gains))
             continue
         same = bool(before and now) and _within(before, now) and _within(now, before)
@@ -162,10 +163,13 @@ def _within(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return inside
 
 
-def _comparable(shortcut: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a shortcut is untrained, or trained with the same settings; the time limit only ends an audit."""
+def _comparable(
+    shortcut: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any], lacking: Iterable[Any] = ()
+) -> bool:
+    """Whether a shortcut is untrained, or trained with the same settings and not lacking where time was over."""
     settings = [audit["certificate"]["settings"] | {"time_limit": None} for audit in (old, new)]
-    return not shortcut["trained"] or settings[0] == settings[1]
+    cut_off = any("time limit" in one["reason"] for audit in lacking for one in audit["not_run"])
+    return not shortcut["trained"] or (settings[0] == settings[1] and not cut_off)
 
 
 def _given(audit: Mapping[str, Any]) -> str:

@@ -64,7 +64,7 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
         if not path.exists():
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
     if len(paths) < 2:
-        raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
+        raise InputError(f"RUNS: expected two or more, each {EXPECTED}; runs of vqa-mc train are only listed")
     twice = [str(one) for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]
     if twice:
         raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
@@ -116,7 +116,8 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
         raise InputError(f"{path}: field 'results' is missing; expected {EXPECTED}")
     metrics: dict[str, Any] = {}
     for scheme, result in results.items():
-        if scores := result.get("per_question"):
+        scores = result.get("per_question") if isinstance(result, dict) else None
+        if isinstance(scores, dict):
             of_measures = {f"{scheme} {measure}": one for measure, one in scores.items() if isinstance(one, dict)}
             metrics |= of_measures or {scheme: scores}
     if not metrics:

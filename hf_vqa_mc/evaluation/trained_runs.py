@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
@@ -38,8 +37,8 @@ def is_trained(path: Path) -> bool:
     return any((path / name).is_file() for name in RECORDS)
 
 
-def trained_runs(path: Path) -> list[TrainedRun]:
-    """The results of a run: on its test split, else on its validation split, and on the configs of ``--also-test``.
+def trained_run(path: Path) -> TrainedRun:
+    """The result of a run on its test split, else on its validation split.
 
     Raises:
         InputError: the run is not finished.
@@ -49,17 +48,10 @@ def trained_runs(path: Path) -> list[TrainedRun]:
     if not record.get("finished", True):
         raise InputError(f"{path}: the training is not finished; run it again to resume it")
     split, measured = list(record["results"].items())[-1]
-    tested = {f"{record['config']}, {split}": measured}
-    for config, results in (record.get("also_tested") or {}).items():
-        tested |= {f"{config}, {name}": one for name, one in results.items()}
-    return [_result(path, record, name, one) for name, one in tested.items()]
-
-
-def _result(path: Path, record: dict[str, Any], tested: str, measured: dict[str, Any]) -> TrainedRun:
     interval, chance = measured.get("interval"), measured.get("chance")
     return TrainedRun(
         run=one_line(public_name(str(path))),
-        tested=one_line(tested),
+        tested=one_line(f"{record['config']}, {split}"),
         model=one_line(record["model"]),
         metric=one_line(measured.get("metric", "accuracy")),
         mean=float(measured["accuracy"]),

@@ -29,14 +29,17 @@ class Candidates:
         self.path = path
         self._row: dict[str, int] = {}
         images, distances = list[list[str]](), list[list[float]]()
-        if path.suffix == ".parquet":
-            raise InputError(f"--candidates {path}: expected .jsonl, see vqa-mc generate complementary --output")
-        for _, line in json_lines(path):
-            question_id, of_question, of_images = str(line["question_id"]), line["candidates"], line["distances"]
-            self._row[question_id] = len(images)
-            order = np.argsort(of_images, kind="stable")
-            images.append([of_question[at] for at in order])
-            distances.append([of_images[at] for at in order])
+        try:
+            for _, line in json_lines(path):
+                question_id, of_question, of_images = str(line["question_id"]), line["candidates"], line["distances"]
+                self._row[question_id] = len(images)
+                order = np.argsort(of_images, kind="stable")
+                images.append([of_question[at] for at in order])
+                distances.append([of_images[at] for at in order])
+            if len(set(map(len, images))) != 1:
+                raise ValueError("questions have different numbers of candidates, or there are none")
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"--candidates {path}: not a file of vqa-mc generate complementary ({error})") from error
         self.images, self.distances = np.array(images, object), np.array(distances)
 
     def __contains__(self, question_id: object) -> bool:

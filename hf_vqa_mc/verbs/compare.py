@@ -184,14 +184,14 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     """
     from hf_vqa_mc.evaluation.compared_runs import read_runs
     from hf_vqa_mc.evaluation.comparison import compared
-    from hf_vqa_mc.evaluation.trained_runs import is_trained, trained_runs
+    from hf_vqa_mc.evaluation.trained_runs import is_trained, trained_run
     from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.outputs import check_output_files
 
     outputs = {"--output": settings.output, "--changed": settings.changed}
     check_output_files(outputs, settings.runs, settings.overwrite)
     progress("reading runs", 0, 1)
-    trained = [result for path in settings.runs if is_trained(path) for result in trained_runs(path)]
+    trained = [trained_run(path) for path in settings.runs if is_trained(path)]
     paths = [path for path in settings.runs if not is_trained(path)]
     comparison = None
     if paths or not trained:

@@ -77,6 +77,18 @@ def test_a_missing_trained_probe_is_a_change_unless_the_settings_are_others(done
     assert skipped == ["settings", name]
 
 
+@pytest.mark.parametrize("slower", ["first", "second"])
+def test_a_trained_probe_for_which_a_machine_had_no_time_is_not_compared(done, stored, slower):
+    name = stored["shortcuts"][0]["name"]
+    stored["shortcuts"][0]["trained"] = True
+    new = copy.deepcopy(done)
+    new["shortcuts"].pop(0)
+    new["not_run"] = [{"name": name, "reason": "the time limit was reached after 1 of 5 folds"}]
+    pair = (new, stored) if slower == "first" else (stored, new)
+    assert changed(*pair) == []
+    assert [check.what for check in compare(*pair) if check.status is Status.NOT_COMPARED] == [name]
+
+
 @pytest.mark.parametrize("key", ["rows", "chance", "images"])
 def test_a_changed_count_is_found(done, stored, key):
     stored[key] += 1
@@ -121,6 +133,11 @@ def test_other_files_are_no_audit(content, tmp_path):
     path.write_text(content)
     with pytest.raises(InputError, match=r"x\.json: not an audit"):
         read_audit(path)
+
+
+def test_the_folder_of_an_audit_is_named_as_a_folder(tmp_path):
+    with pytest.raises(InputError, match=r"this is a folder; give an audit\.json"):
+        read_audit(tmp_path)
 
 
 def test_the_audit_after_a_remedy_counts(done, tmp_path):

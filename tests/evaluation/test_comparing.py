@@ -339,6 +339,7 @@ def bad_inputs(folder):
     strange = write_run(folder / "strange", {"x": 1.0})
     write_scored(folder / "copy.json", numbered([0, 0]), image_ids={"q0": "a", "q1": "b"})
     (folder / "without.json").write_text('{"results": {"mc_accuracy": {"accuracy": 1}}}')
+    (folder / "other_tool.json").write_text('{"results": {"accuracy": 0.5, "per_task": {"per_question": [1, 0]}}}')
     (folder / "broken.json").write_text("{")
     (folder / "list.json").write_text("[]")
     (folder / "empty").mkdir()
@@ -350,6 +351,7 @@ def bad_inputs(folder):
         ([good, folder / "none"], {}, "none: no such folder or file; expected"),
         ([good, folder / "empty"], {}, "results.json is missing; expected a folder of vqa-mc evaluate"),
         ([good, folder / "without.json"], {}, "there are no scores of questions; expected a file of vqa-mc score"),
+        ([good, folder / "other_tool.json"], {}, "other_tool.json: there are no scores of questions; expected"),
         ([good, folder / "broken.json"], {}, "broken.json: not JSON"),
         ([good, folder / "list.json"], {}, "list.json: field 'results' is missing; expected"),
         ([good, damaged], {}, "rows.parquet"),
@@ -375,14 +377,13 @@ def test_bad_input_gets_one_clear_line(tmp_path):
 
 def test_runs_of_training_are_listed_with_their_stored_scores(runs, tmp_path):
     write_record(tmp_path / "qa" / "best")
-    also = {"vqa2_open": {"validation": {"accuracy": 0.5, "interval": [0.49, 0.51]}}}
-    write_record(tmp_path / "iqa" / "best", config="vqa_open", results={"validation": {"accuracy": 0.625}},
-                 also_tested=also)  # fmt: skip
+    results = {"validation": {"accuracy": 0.625, "interval": [0.49, 0.71]}}
+    write_record(tmp_path / "iqa" / "best", config="vqa_open", results=results)
     listed = vm.compare([tmp_path / "qa", tmp_path / "iqa" / "best"], output=tmp_path / "runs.md")
     frame = listed.to_pandas()
-    assert frame["tested"].tolist() == ["cocoqa_iou_qou, test", "vqa_open, validation", "vqa2_open, validation"]
-    assert frame["mean"].tolist() == [0.5187, 0.625, 0.5]
-    assert frame["low"].tolist()[2] == 0.49
+    assert frame["tested"].tolist() == ["cocoqa_iou_qou, test", "vqa_open, validation"]
+    assert frame["mean"].tolist() == [0.5187, 0.625]
+    assert frame["low"].tolist()[1] == 0.49
     lines = (tmp_path / "runs.md").read_text().splitlines()
     assert lines[0] == "| run | tested | model | metric | % | chance | questions |"
     assert lines[2] == r"| qa | cocoqa\_iou\_qou, test | mlp-qa | accuracy | 51.9 | 14.3 | 38,948 |"
@@ -396,7 +397,7 @@ def test_runs_of_training_that_cannot_be_listed_are_named(runs, tmp_path):
     for options in ({"by": "label"}, {"changed": tmp_path / "changed.csv"}, {"output": tmp_path / "board.html"}):
         with pytest.raises(vm.InputError, match="runs of vqa-mc train are only listed"):
             vm.compare([tmp_path / "qa"], **options)
-    with pytest.raises(vm.InputError, match="RUNS: expected two or more"):
+    with pytest.raises(vm.InputError, match=r"RUNS: expected two or more.*runs of vqa-mc train are only listed"):
         vm.compare([tmp_path / "qa", runs / "weak"])
     write_record(tmp_path / "qa" / "best", finished=False)
     with pytest.raises(vm.InputError, match="qa: the training is not finished; run it again to resume it"):

@@ -9,6 +9,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring import counterexample_recall
+from hf_vqa_mc.training.candidates import Candidates
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import paired_worlds
@@ -134,3 +135,24 @@ def test_files_of_candidates_are_checked(settings, worlds, tmp_path, change, mes
     path.write_text("".join(json.dumps(line) + "\n" for line in change(lines)))
     with pytest.raises(InputError, match=message):
         train(settings(candidates=path))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"question_id": 1, "answer": "x"}\n', "candidates"),
+        ("[1]\n", "list"),
+        ("", "different numbers of candidates, or there are none"),
+        (
+            '{"question_id": 1, "candidates": ["a"], "distances": [1.0]}\n'
+            '{"question_id": 2, "candidates": ["a", "b"], "distances": [1.0, 2.0]}\n',
+            "different numbers of candidates",
+        ),
+        ("PAR1\x00", "not JSON"),
+    ],
+)
+def test_another_file_is_no_file_of_candidates(tmp_path, content, reason):
+    path = tmp_path / "x.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError, match=f"not a file of vqa-mc generate complementary .*{reason}"):
+        Candidates(path)
