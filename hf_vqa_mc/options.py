@@ -30,7 +30,17 @@ Check = tuple[str, Callable[[Any], bool]]
 AT_LEAST_ONE: Check = ("1 or more", lambda value: value >= 1)
 POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
 FRACTION: Check = ("a number from 0 to 1", lambda value: 0 <= value <= 1)
+FOLDER: Check = ("an existing folder", Path.is_dir)
 SEED: Check = ("0 or more, and less than 2**32", lambda value: 0 <= value < 2**32)
+
+
+def _may_have_vectors(name: str) -> bool:
+    path = Path(name).expanduser()
+    is_plain = path.name == name and path.suffix not in (".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip")
+    return path.is_file() or (is_plain and (name == "corpus" or not path.exists()))
+
+
+VECTORS: Check = ("an existing word2vec, GloVe or .kv file, a name of gensim-data, or corpus", _may_have_vectors)
 
 ADVANCED = "Advanced"
 """Group of rare options, the last in the help of every command."""
