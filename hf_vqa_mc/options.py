@@ -125,11 +125,11 @@ def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
     return next((kind for kind in kinds if kind is not type(None)), str)
 
 
-def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
+def check_options(settings: Any, inputs: bool = False) -> None:  # noqa: ANN401  any settings dataclass
     """Convert and validate every field; a ``__post_init__`` of a settings class has to call it.
 
     Text is converted to `Path` or tuple, lists to tuples, integers to floats, according to the field's type. Raises
-    InputError, with the option's name, if a value has the wrong type, is not allowed, or is out of range.
+    InputError if a value is not allowed, with ``inputs`` also if it names no file (records leave out the folders).
     """
     for one in fields(settings):
         value = getattr(settings, one.name)
@@ -138,7 +138,7 @@ def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclas
         value = converted(one, value)
         object.__setattr__(settings, one.name, value)
         check = spec_of(one).check
-        if check is not None and not check[1](value):
+        if check is not None and (inputs or check not in (FOLDER, VECTORS)) and not check[1](value):
             plain = " ".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(f"{flag_of(one)} {plain}: expected {check[0]}")
 
@@ -290,6 +290,7 @@ def verb(
 
     def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
         def reported(made: S, progress: Progress) -> R:
+            check_options(made, inputs=True)
             with reading(progress):
                 return run(made, progress)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.reading import read_benchmark
-from hf_vqa_mc.dataset.loading import NoChoices, check_dataset, load_splits
+from hf_vqa_mc.dataset.loading import NoChoices, load_splits
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
@@ -32,7 +32,6 @@ def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tupl
     """
     splits = None
     if not Path(dataset).is_file():
-        check_dataset(dataset)
         config, splits = load_splits(dataset, config or None)
         columns = next(iter(splits.values())).column_names
         if needed <= set(columns) or open_ended_source(columns, config) is not None:

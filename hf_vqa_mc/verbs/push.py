@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import FOLDER, check_options, option, settings, verb
+from hf_vqa_mc.options import check_options, option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class PushSettings:
         "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy. Model: checkpoint of vqa-mc train, such as "
         "RUN/best. Results: folder of vqa-mc evaluate.",
         default=None,
-        check=FOLDER,
+        check=("an existing folder of vqa-mc", Path.is_dir),
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
