@@ -30,7 +30,17 @@ Check = tuple[str, Callable[[Any], bool]]
 AT_LEAST_ONE: Check = ("1 or more", lambda value: value >= 1)
 POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
 FRACTION: Check = ("a number from 0 to 1", lambda value: 0 <= value <= 1)
+FOLDER: Check = ("an existing folder", Path.is_dir)
 SEED: Check = ("0 or more, and less than 2**32", lambda value: 0 <= value < 2**32)
+
+
+def _may_have_vectors(name: str) -> bool:
+    path = Path(name).expanduser()
+    is_plain = path.name == name and path.suffix not in (".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip")
+    return path.is_file() or (is_plain and (name == "corpus" or not path.exists()))
+
+
+VECTORS: Check = ("an existing word2vec, GloVe or .kv file, a name of gensim-data, or corpus", _may_have_vectors)
 
 ADVANCED = "Advanced"
 """Group of rare options, the last in the help of every command."""
@@ -115,11 +125,11 @@ def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
     return next((kind for kind in kinds if kind is not type(None)), str)
 
 
-def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
+def check_options(settings: Any, inputs: bool = False) -> None:  # noqa: ANN401  any settings dataclass
     """Convert and validate every field; a ``__post_init__`` of a settings class has to call it.
 
     Text is converted to `Path` or tuple, lists to tuples, integers to floats, according to the field's type. Raises
-    InputError, with the option's name, if a value has the wrong type, is not allowed, or is out of range.
+    InputError if a value is not allowed, with ``inputs`` also if it names no file (records leave out the folders).
     """
     for one in fields(settings):
         value = getattr(settings, one.name)
@@ -128,7 +138,7 @@ def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclas
         value = converted(one, value)
         object.__setattr__(settings, one.name, value)
         check = spec_of(one).check
-        if check is not None and not check[1](value):
+        if check is not None and (inputs or check not in (FOLDER, VECTORS)) and not check[1](value):
             plain = " ".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(f"{flag_of(one)} {plain}: expected {check[0]}")
 
@@ -280,6 +290,7 @@ def verb(
 
     def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
         def reported(made: S, progress: Progress) -> R:
+            check_options(made, inputs=True)
             with reading(progress):
                 return run(made, progress)
 

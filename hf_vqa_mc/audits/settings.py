@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, POSITIVE, SEED, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, FOLDER, POSITIVE, SEED, VECTORS, check_options, option, settings
 
 AUDITS = Path("vqa_mc_audit")
 """Default folder of the folders of audits."""
@@ -37,11 +37,13 @@ class ProbeOptions(ProbesOption):
         "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
         "name, or corpus.",
         default=None,
+        check=VECTORS,
     )
     mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False)
     features: Path | None = option(
         "Folder of image features from vqa-mc features; by default downscaled pixel values.",
         default=None,
+        check=FOLDER,
     )
     language_model: str | None = option(
         "Causal language model (folder or Hub name) used as a text-only probe.", default=None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ADVANCED, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, FOLDER, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -42,7 +42,7 @@ class BenchmarkOptions:
         "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
     )
     split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
-    images: Path | None = option("Folder with the image files that a column names.", default=None)
+    images: Path | None = option("Folder with the image files that a column names.", default=None, check=FOLDER)
     question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(
         "Column with a list of choices or of decoys, or several columns with one choice each: A,B,C,D.",

@@ -107,8 +107,6 @@ def read_opened(
     Raises:
         InputError: as `read_benchmark`; FaultyRows names all rows with the same fault.
     """
-    if options.images is not None and not options.images.is_dir():
-        raise InputError(f"--images {options.images}: no such folder")
     notes: tuple[str, ...] = ()
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.rows, opened.base, hub, options.images)

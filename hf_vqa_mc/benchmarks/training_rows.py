@@ -8,9 +8,8 @@ import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.reading import read_benchmark
-from hf_vqa_mc.dataset.loading import NoChoices, check_dataset, load_splits
+from hf_vqa_mc.dataset.loading import NoChoices, load_splits
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -20,10 +19,8 @@ NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
 """Columns of multiple-choice rows that training reads."""
 
 
-def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tuple[str, DatasetDict | None]":
+def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tuple[str, DatasetDict]":
     """The name of a config or file, and its splits with the needed columns, also of a benchmark in another layout.
-
-    The splits are None if they cannot be read, which `load_splits` reports.
 
     Args:
         dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
@@ -31,17 +28,11 @@ def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tupl
         needed: columns with which rows are read as they are.
 
     Raises:
-        InputError: as `read_benchmark`.
+        InputError: as `load_splits` or `read_benchmark`.
     """
     splits = None
     if not Path(dataset).is_file():
-        check_dataset(dataset)
-        try:
-            config, splits = load_splits(dataset, config or None)
-        except (InputError, ConnectionError):  # reported by what reads the rows, after it has checked its options
-            if not config:
-                raise
-            return config, None
+        config, splits = load_splits(dataset, config or None)
         columns = next(iter(splits.values())).column_names
         if needed <= set(columns) or open_ended_source(columns, config) is not None:
             return config, splits

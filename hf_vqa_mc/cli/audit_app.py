@@ -25,6 +25,7 @@ dataset on the Hub. It is audited without trained probes; for those, and for ima
 def audited(path: str | None, name: str, config: str) -> tuple[Any, str, dict[str, Any]]:
     """The shortcuts as a table, the report as HTML, and all figures, of a file or a dataset on the Hub."""
     import gradio
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
 
     try:
         dataset = path or _on_hub(name.strip())
@@ -32,7 +33,7 @@ def audited(path: str | None, name: str, config: str) -> tuple[Any, str, dict[st
         with TemporaryDirectory() as folder:
             result.save(Path(folder, "audit"))
             report = Path(folder, "audit", "report.html").read_text("utf-8")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, httpx.HTTPError) as error:
         reason = str(error).replace(path, Path(path).name) if path else str(error)
         raise gradio.Error(reason, duration=None, print_exception=False) from None
     frame = f'<iframe sandbox="allow-scripts" style="width:100%;height:80vh" srcdoc="{escape(report)}"></iframe>'

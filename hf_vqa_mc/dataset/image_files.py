@@ -51,8 +51,6 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     Raises:
         InputError: images are missing, unreadable or ambiguous; names the first few and their number.
     """
-    if not directory.is_dir():
-        raise InputError(f"images {directory}: no such folder")
     by_name, by_number = listed_files(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
     found = {

@@ -1,4 +1,4 @@
-"""Drawings as shapes and texts, which `report.drawings` writes as SVG and PNG."""
+"""Drawings as shapes and texts, which `report.drawings` writes as SVG."""
 
 from dataclasses import dataclass, field
 

@@ -54,8 +54,6 @@ def find_images(
     The dataset's own images are in the column ``image``, or in the config ``<source>_images``. ``rows`` are its splits
     if they were read already.
     """
-    if directory is not None and not directory.is_dir():
-        raise InputError(f"--images {directory}: no such folder")
     location, splits, image_ids = dataset_image_ids(dataset, config, rows)
     if directory is not None:
         return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)

@@ -25,8 +25,6 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     from huggingface_hub import constants
 
     name, folder = check_name(request.name), request.folder or FOLDER
-    if not folder.is_dir():
-        raise InputError(f"{folder}: folder does not exist; create it with vqa-mc build or choose another")
     inventory = read_inventory(folder)
     if inventory is None:
         raise InputError(f"{folder}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")

@@ -41,8 +41,6 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
 
 def _checked_files(folder: Path) -> tuple[str, ...]:
     """The files of a checkpoint; raises InputError unless it is complete."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: folder does not exist; give a checkpoint that vqa-mc train wrote")
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
         raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
     _, processor = load_checkpoint(folder)

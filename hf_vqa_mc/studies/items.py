@@ -201,8 +201,6 @@ def with_images(
     """
     from hf_vqa_mc.extraction.dataset_images import FolderImages, find_images
 
-    if options.images is not None and not options.images.is_dir():
-        raise InputError(f"--images {options.images}: no such folder")
     wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
     numbers = {image_id: number for number, image_id in enumerate(wanted)}
 

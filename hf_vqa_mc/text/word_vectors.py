@@ -20,6 +20,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.plain_pickle import PickledArray, Refused, unpickled
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.options import VECTORS
 from hf_vqa_mc.text.vector_files import VectorTable, read_vector_file, table_checksum
 
 CORPUS = "corpus"
@@ -31,7 +32,6 @@ _TRAINING, _REPORTED = "training word vectors", 10_000
 """Name of the step, and sentences after which its progress is reported."""
 PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
 """The first two bytes of a pickle."""
-_FILE_ENDINGS = frozenset((".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,19 +94,14 @@ def load_word_vectors(
             raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; give a file")
         table = _train_on_corpus(_Restartable(corpus, progress), seed)
         return WordVectors.of(CORPUS, table.sha256, table.words, table.vectors)
-    path = Path(name).expanduser()
-    if path.is_dir():
-        raise InputError(f"word vectors {name}: expected a file, this is a folder")
-    if not path.exists() and (path.suffix in _FILE_ENDINGS or path.name != name):
-        raise InputError(f"word vectors {path}: no such file; expected a word2vec, GloVe or .kv file, or corpus")
-    table = _read(path if path.exists() else _from_gensim_data(name))
-    return WordVectors.of(path.name, table.sha256, table.words, table.vectors)
-
-
-def _read(path: Path) -> VectorTable:
+    if not VECTORS[1](name):
+        raise InputError(f"word vectors {name}: expected {VECTORS[0]}")
+    given = Path(name).expanduser()
+    path = given if given.exists() else _from_gensim_data(name)
     with unpacked(path) as file:
         pickled = file.read(2) in PICKLE_STARTS
-    return read_keyed_vectors(path) if pickled else read_vector_file(path)
+    table = read_keyed_vectors(path) if pickled else read_vector_file(path)
+    return WordVectors.of(given.name, table.sha256, table.words, table.vectors)
 
 
 @contextlib.contextmanager

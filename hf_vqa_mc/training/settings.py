@@ -11,7 +11,9 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import (
     ADVANCED,
     AT_LEAST_ONE,
+    FOLDER,
     POSITIVE,
+    VECTORS,
     Check,
     check_options,
     default_of,
@@ -74,12 +76,15 @@ class TrainingSettings:
     output: Path = option("Folder of the run, created or resumed.")
     model: str = option(f"{', '.join(MODELS)}.", default="mlp-iqa")
     features: Path | None = option(
-        "Folder of image features written by vqa-mc features, for models with images.", default=None
+        "Folder of image features written by vqa-mc features, for models with images.",
+        default=None,
+        check=FOLDER,
     )
     word_vectors: str | None = option(
         "Word vectors that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus "
         "to train vectors on the training questions and targets.",
         default=None,
+        check=VECTORS,
     )
     init_from: str | None = option(
         "Checkpoint to initialise the weights from: a folder, or a name on the Hub.", default=None

@@ -12,7 +12,7 @@ from hf_vqa_mc.evaluation.methods import METHODS
 from hf_vqa_mc.evaluation.model_options import EVALUATIONS, ModelOptions
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings, verb
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
@@ -40,6 +40,7 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
     word_vectors: str | None = option(
         "File of the word vectors of a checkpoint of vqa-mc train, for words that were not in training.",
         default=None,
+        check=VECTORS,
         panel=ADVANCED,
     )
     inputs: tuple[str, ...] = option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import AT_LEAST_ONE, ExecutorOptions, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, FOLDER, ExecutorOptions, option, settings, verb
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -38,7 +38,7 @@ class FeaturesSettings(ExecutorOptions):
         kw_only=False,
     )
     images: Path | None = option(
-        "Folder with the image files; by default the images built into the dataset.", default=None
+        "Folder with the image files; by default the images built into the dataset.", default=None, check=FOLDER
     )
     backbone: "str | Backbone" = option(
         "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.", default=BACKBONE
@@ -67,10 +67,7 @@ class FeaturesSettings(ExecutorOptions):
         super().__post_init__()
         encoders = (("--backbone", self.backbone != BACKBONE), ("--grid", self.grid is not None))
         detector = self.detector is not None
-        reading = (
-            ("--workers", self.workers is not None),
-            ("--executor", self.executor != "local"),
-        )
+        reading = (("--workers", self.workers is not None), ("--executor", self.executor != "local"))
         for flag, given in (("--images", self.images is not None), ("--detector", detector), *encoders, *reading):
             if self.regions is not None and given:
                 raise InputError(f"{flag}: --regions imports finished features and reads no images; remove {flag}")
@@ -133,7 +130,7 @@ def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
 def _extracted(
     settings: FeaturesSettings,
     config: str,
-    rows: "DatasetDict | None",
+    rows: "DatasetDict",
     progress: Progress,
     share: tuple[int, int] | None = None,
 ) -> "FeaturesResult":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, overwrite_option, settings, verb
+from hf_vqa_mc.options import FOLDER, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.tables import check_suffix
 
@@ -30,7 +30,7 @@ class GenerateComplementarySettings:
 
     dataset: str = option("Folder of vqa-mc build, or dataset on the Hub.", kw_only=False)
     config: str = option("Config with the questions; candidates are the images of all its splits.", kw_only=False)
-    features: Path = option("Folder of image features written by vqa-mc features.")
+    features: Path = option("Folder of image features written by vqa-mc features.", check=FOLDER)
     output: Path | None = option(
         "File to write: .jsonl or .parquet.", default=None, cli_default=Path("complementary.jsonl")
     )
@@ -112,8 +112,6 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     """
     import pyarrow as pa
 
-    from hf_vqa_mc.engines.complementary import Known, complementary, read_captions, read_instances
-    from hf_vqa_mc.extraction.store import ImageFeatures
     from hf_vqa_mc.io.atomic import write_bytes
     from hf_vqa_mc.io.outputs import check_output_file
 
@@ -123,6 +121,9 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
         inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
         check_output_file(output, "--output", inputs, settings.overwrite)
         check_suffix(output, "--output", FORMATS)
+    from hf_vqa_mc.engines.complementary import Known, complementary, read_captions, read_instances
+    from hf_vqa_mc.extraction.store import ImageFeatures
+
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
     features = ImageFeatures(settings.features)
     triplets, split_of = _triplets(settings.dataset, settings.config)

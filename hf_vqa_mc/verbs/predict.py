@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, overwrite_option, settings, verb
+from hf_vqa_mc.options import FOLDER, VECTORS, option, overwrite_option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.training.evaluation import PredictResult
@@ -31,9 +31,11 @@ class PredictSettings:
     )
     config: str = option("Config of a dataset with several, such as cocoqa_iou_qou.", default="", kw_only=False)
     split: str | None = option("Split to answer; by default test, else validation, else the only one.", default=None)
-    features: Path | None = option("Folder of image features of the same kind as in training.", default=None)
+    features: Path | None = option(
+        "Folder of image features of the same kind as in training.", default=None, check=FOLDER
+    )
     word_vectors: str | None = option(
-        "File of the model's word vectors, for words that were not in training.", default=None
+        "File of the model's word vectors, for words that were not in training.", default=None, check=VECTORS
     )
     captions: Path | None = option("COCO captions file, for models that read captions.", default=None)
     candidates: Path | None = option(

@@ -41,6 +41,7 @@ class PushSettings:
         "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy. Model: checkpoint of vqa-mc train, such as "
         "RUN/best. Results: folder of vqa-mc evaluate.",
         default=None,
+        check=("an existing folder of vqa-mc", Path.is_dir),
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(

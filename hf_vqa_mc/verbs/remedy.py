@@ -18,6 +18,7 @@ from hf_vqa_mc.options import (
     ADVANCED,
     AT_LEAST_ONE,
     SEED,
+    VECTORS,
     check_options,
     flag_of,
     option,
@@ -81,6 +82,7 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         "For QoU decoys and similar questions in closed sets: a word2vec, GloVe or .kv file, a gensim-data name, or "
         "corpus.",
         default=None,
+        check=VECTORS,
     )
     seed: int = option("Random seed.", default=0, check=SEED)
     pool: str | None = option(

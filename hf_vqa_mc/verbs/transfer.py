@@ -8,7 +8,7 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import ADVANCED, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import ADVANCED, FOLDER, VECTORS, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -30,10 +30,12 @@ class TransferSettings:
         "Folder with image features of all configs, such as vqa_mc_features/microsoft--resnet-152-..., for models "
         "with images.",
         default=None,
+        check=FOLDER,
     )
     word_vectors: str | None = option(
         "Word vectors that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus.",
         default=None,
+        check=VECTORS,
     )
     skip_missing: bool = option("Leave out questions whose images vqa-mc features skipped.", default=False)
     init_from: str | None = option("Checkpoint (folder or Hub name) to use instead of pretraining.", default=None)

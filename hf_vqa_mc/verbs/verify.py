@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, settings, verb
+from hf_vqa_mc.options import FOLDER, option, settings, verb
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 
@@ -32,7 +32,7 @@ class VerifySettings:
         "The audited dataset: file, folder, or NAMESPACE/NAME or NAMESPACE/NAME@REVISION on the Hub.", kw_only=False
     )
     config: str | None = option("Config; by default that of the audit.", default=None, kw_only=False)
-    images: Path | None = option("Folder with the image files that a column names.", default=None)
+    images: Path | None = option("Folder with the image files that a column names.", default=None, check=FOLDER)
     probes: bool = option("Recompute trained probes; without them only what is exact.", default=True)
 
 

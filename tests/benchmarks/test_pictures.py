@@ -118,7 +118,7 @@ def test_names_alone_are_no_images_until_a_folder_is_named(tmp_path):
         assert contents(split) in ([RED, BLUE, RED],)
     with pytest.raises(InputError, match="holds no image of the benchmark, such as '8'"):
         read(tmp_path, images=folder, image_id=["8", "9", "8"])
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="nowhere: expected an existing folder"):
         read(tmp_path, images=tmp_path / "nowhere")
 
 

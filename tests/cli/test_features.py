@@ -82,7 +82,7 @@ def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features
     [
         (("nowhere", "made"), "nowhere"),
         (("questions", "other", *PIXELS[2:]), "unknown config 'other'"),
-        (("questions", "made", "--images", "nowhere"), "--images nowhere: no such folder"),
+        (("questions", "made", "--images", "nowhere"), "--images nowhere: expected an existing folder"),
         ((*PIXELS, "--grid", "0"), "--grid 0: expected 1 or more"),
         (("questions", "made", "--images", "pictures", "--backbone", "questions"), "has no config.json"),
     ],

@@ -207,7 +207,7 @@ def test_open_ended_questions_have_their_answer_and_the_models_answer_and_attent
         (["--attentions", "maps.json", "--images", "pictures"], "no map of question 'q1'"),
         (["--predictions", "other.json"], "other.json: no answer text for question 'q1' of open, "),
         (["--attentions", "others.json", "--images", "pictures"], "others.json: found none of 4 questions of open, "),
-        (["--images", "nowhere"], "--images nowhere: no such folder"),
+        (["--images", "nowhere"], "--images nowhere: expected an existing folder"),
         (["--attentions", "all.json"], "--images DIR"),
     ],
 )

@@ -34,6 +34,10 @@ export lm-eval rows.csv --question nothing --output out
 score nofile.json rows.csv
 features nofile.csv
 train nofile.csv --output run
+train rows.csv --output run --features nofolder
+train rows.csv --output run --word-vectors nofile.txt
+push model ada/mlp --folder nofolder
+generate complementary rows.csv default --features . --output out.txt
 train rows.csv --output run --model nothing
 predict ./nofolder rows.csv
 transfer nofile.csv --output run

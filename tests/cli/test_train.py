@@ -109,7 +109,7 @@ def test_questions_left_out_are_counted_in_what_came_out(folder):
     ("words", "message"),
     [
         (["train", "toy", CONFIG], "missing: --output (Folder of the run"),
-        (["train", "toy", "toy_iou", "--output", "run"], "mlp-iqa sees images: add --features"),
+        (["train", "toy", CONFIG, "--output", "run"], "mlp-iqa sees images: add --features"),
         (["train", "toy", "toy_iou", "--output", "run", "--model", "mlp-a"], "did you mean 'toy_iou_qou'"),
         (["train", "no/where/toy", CONFIG, "--output", "run", "--model", "mlp-a"], "no/where/toy"),
         (["train", "--settings", "none.yaml"], "no such file"),

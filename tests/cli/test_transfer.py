@@ -132,7 +132,7 @@ def test_other_configs_than_the_papers(transfer):
     ("options", "message"),
     [
         (["--targets", "visual7w_orig,vqa_all"], "vqa_mc has no vqa_all; it has "),
-        (["--word-vectors", "none.txt"], "word vectors none.txt: no such file"),
+        (["--word-vectors", "none.txt"], "--word-vectors none.txt: expected an existing"),
         (["--features", "vqa_mc_features"], "of several kinds; give one, such as vqa_mc_features/pixels-1"),
         (["--image-data", "none.json"], "--image-data none.json: no such file; image_data.json is in https://"),
         (["--recipe", "none.yaml"], "--recipe none.yaml: no such file"),

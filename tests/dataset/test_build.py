@@ -107,10 +107,10 @@ WRONG = {
     "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; give them"),
     "vectors": (
         {"word_vectors": "/nowhere/glove.txt"},
-        r"word vectors /nowhere/glove.txt: no such file; expected a word2vec, GloVe or .kv file, or corpus",
+        r"word.vectors /nowhere/glove.txt: expected an existing word2vec, GloVe or .kv file, .* or corpus",
     ),
     "raw files": ({"data_dir": "/nowhere"}, r"/nowhere does not exist"),
-    "images": ({"images": "/nowhere"}, r"images /nowhere: no such folder"),
+    "images": ({"images": "/nowhere"}, r"images /nowhere: expected an existing folder"),
     "embedding": ({"embed_images": True}, r"--embed-images needs --images DIR"),
     "threads": ({"workers": 0}, r"--workers 0: expected 1 or more"),
 }

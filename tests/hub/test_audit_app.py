@@ -69,3 +69,18 @@ def test_a_visitor_audits_a_file_but_neither_paths_nor_private_datasets(ask, hub
     private = hub.repositories["dataset", "ada/private"] = Repository("dataset", "ada/private", True)
     private.write("main", {"rows.csv": b"question,A,B,answer\na?,b,c,A\n"}, title="rows")
     assert "Repository Not Found" in refused(None, "ada/private", "")
+
+
+def test_a_hub_that_cannot_be_reached_is_named(monkeypatch):
+    import gradio
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import httpx
+
+    from hf_vqa_mc.cli.audit_app import audited
+
+    def unreachable(*_, **__):
+        raise httpx.ConnectError("Name or service not known")
+
+    monkeypatch.setattr(HfApi, "dataset_info", unreachable)
+    with pytest.raises(gradio.Error, match="Name or service not known"):
+        audited(None, "ada/benchmark", "")

@@ -218,7 +218,7 @@ def test_a_checkpoint_that_is_not_whole_is_rejected(best, tmp_path, spoil, messa
 def test_a_run_is_no_checkpoint(best, tmp_path):
     with pytest.raises(InputError, match=f"is a run folder, not a checkpoint: did you mean {best}\\?"):
         model_shipment(Request(NAME, best.parent))
-    with pytest.raises(InputError, match="folder does not exist"):
+    with pytest.raises(InputError, match="nothing: no such folder"):
         model_shipment(Request(NAME, tmp_path / "nothing"))
     with pytest.raises(InputError, match="expected NAMESPACE/NAME"):
         model_shipment(Request("mlp-qa", best))

@@ -193,10 +193,9 @@ def test_a_zip_with_several_files_asks_which_one(tmp_path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"no such file; expected a word2vec, GloVe or \.kv file, or corpus"):
-        load_word_vectors(str(tmp_path / "nofile.txt"))
-    with pytest.raises(InputError, match="expected a file, this is a folder"):
-        load_word_vectors(str(tmp_path))
+    for name in ("nofile.txt", "."):
+        with pytest.raises(InputError, match=r"expected an existing word2vec, GloVe or \.kv file, .* or corpus"):
+            load_word_vectors(str(tmp_path / name))
 
 
 @SAME_FOLDER

@@ -288,7 +288,7 @@ def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
         ({"model": "attention"}, "--grid 7"),
         ({"features": Path("somewhere")}, "mlp-qa sees no images"),
         ({"word_vectors": None}, "the model needs word vectors"),
-        ({"word_vectors": "none.txt"}, "no such file"),
+        ({"word_vectors": "none.txt"}, "none.txt: expected an existing"),
         ({"config": "toy_iou_qau"}, "did you mean 'toy_iou_qou'"),
         ({"model_settings": {"hidden": 8}}, "did you mean 'hidden_size'"),
         ({"model_settings": {"hidden_size": "many"}}, "hidden_size"),
