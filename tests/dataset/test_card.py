@@ -56,15 +56,6 @@ def test_a_card_rendered_again_from_the_folder_is_the_same(folder):
     assert whole_card(read_inventory(folder)) == (folder / "README.md").read_text("utf-8")
 
 
-def test_a_fault_of_the_package_is_not_blamed_on_the_inventory(folder, monkeypatch):
-    def fail(inventory):
-        raise NotImplementedError
-
-    monkeypatch.setattr("hf_vqa_mc.dataset.card.card_text", fail)
-    with pytest.raises(NotImplementedError):
-        whole_card(read_inventory(folder))
-
-
 def test_texts_of_an_inventory_stay_text(folder):
     def spoilt(value, key=""):
         if isinstance(value, dict):

@@ -53,6 +53,7 @@ class CocoAnnotations:
         self.left_out = Counter[str]()
         self._images = images
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
+        self._stems: dict[int, str] = {}
         self._numbers = array("q")  # annotation id, image id, category, crowd
         self._boxes = array("d")  # area, left, top, width, height
 
@@ -71,16 +72,17 @@ class CocoAnnotations:
         annotated = frozenset(names.values())
         for image_id, (width, height, name) in part.images.items():
             known = self._sizes.get(image_id)
-            if known and known[:2] != (width, height):
-                raise InputError(f"{file.location}: image {image_id} has another size in another file; renumber one")
+            stem = PurePosixPath(name).stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
+            if known and (known[:2] != (width, height) or self._stems[image_id] != stem):
+                raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
+            self._stems[image_id] = stem
             self.left_out["images listed in another file too"] += known is not None
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         for what, used, listed in (("image", part.image_ids, part.images), ("category", part.category_ids, names)):
             if unlisted := set(used) - listed.keys():
                 raise InputError(
-                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed: the file is truncated, so "
-                    "unannotated objects may still be on the images; give the whole file"
+                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
                 )
         categories = [_NUMBERS[names[one]] for one in part.category_ids]
         numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds]).astype(np.int64)

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.tdiuc import coco_questions, genome, post_processing
 from hf_vqa_mc.engines.tdiuc import generate as engine
-from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
+from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, CocoImage
 from hf_vqa_mc.engines.tdiuc.coco_questions import SCENES
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.question import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
+from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import NUMBERS, faults
 
@@ -234,15 +235,15 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
 
 def test_a_cut_file_is_refused(real_data: Path, tmp_path: Path) -> None:
     for path in sorted((real_data / "coco").glob("minyus100__instances*")):
-        with pytest.raises(ValueError, match=r"is annotated, but not listed: .* give the whole file"):
+        with pytest.raises(ValueError, match="is annotated, but not listed; use a whole file"):
             generate(TdiucInputs(coco=[path]), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
-def _coco(category: int, width: int) -> dict[str, Any]:
+def _coco(category: int, width: int, name: str = "000000000001.jpg") -> dict[str, Any]:
     """A file with one object."""
     return {
-        "images": [{"id": 1, "file_name": "000000000001.jpg", "width": width, "height": 400}],
+        "images": [{"id": 1, "file_name": name, "width": width, "height": 400}],
         "categories": [{"id": 1, "name": "person"}],
         "annotations": [
             {"id": 1, "image_id": 1, "category_id": category, "area": 9, "bbox": [0, 0, 3, 3], "iscrowd": 0}
@@ -252,7 +253,11 @@ def _coco(category: int, width: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("second", "message"),
-    [(_coco(999, 600), "category 999 is annotated, but not listed"), (_coco(1, 500), "image 1 has another size")],
+    [
+        (_coco(999, 600), "category 999 is annotated, but not listed"),
+        (_coco(1, 500), "image 1 is another image"),
+        (_coco(1, 600, "garden.jpg"), "image 1 is another image"),
+    ],
 )
 def test_files_that_do_not_belong_together_are_refused(second: dict[str, Any], message: str, tmp_path: Path) -> None:
     paths = [tmp_path / "instances_first.json", tmp_path / "instances_second.json"]
@@ -260,3 +265,13 @@ def test_files_that_do_not_belong_together_are_refused(second: dict[str, Any], m
     made.write(paths[1], second)
     with pytest.raises(ValueError, match=message):
         generate(TdiucInputs(coco=paths), tmp_path / "out")
+
+
+def test_an_image_may_have_the_names_of_two_releases(tmp_path: Path) -> None:
+    paths = [tmp_path / "instances_first.json", tmp_path / "instances_second.json"]
+    made.write(paths[0], _coco(1, 600))
+    made.write(paths[1], _coco(1, 600, "COCO_val2014_000000000001.jpg"))
+    annotations = CocoAnnotations(Images(0))
+    for path in paths:
+        annotations.read(PublishedFile(path.name, path))
+    assert annotations.left_out["images listed in another file too"] == 1
