@@ -92,7 +92,8 @@ def test_help_and_report_say_that_failing_premises_go_last(made, tmp_path):
     assert "false for 0% (listed last)" in " ".join(done.stdout.split())
 
 
-def test_features_that_are_not_there_are_named(made, tmp_path):
+def test_a_folder_without_features_is_named(made, tmp_path):
+    (tmp_path / "none").mkdir()
     done = run(made[0], "made", "--features", tmp_path / "none", "--output", tmp_path / "a.jsonl")
     assert done.exit_code == 2
     assert "not a folder of image features" in " ".join(done.stderr.split())

@@ -192,7 +192,7 @@ def test_only_configs_of_available_files_are_built(tmp_path):
 
 
 WRONG = {
-    "no vectors": ("gqa", {}, r"gqa: QoU decoys need word vectors; .* which need none \(--variants balanced\)"),
+    "no vectors": ("gqa", {}, r"gqa: QoU decoys need word vectors; .* which need none \(--variants balanced,all\)"),
     "a variant": ("gqa", {"variants": ["balance"]}, r"unknown variant 'balance': did you mean 'balanced'\?"),
     "a config of another": ("gqa", {"variants": ["tdiuc"]}, r"unknown variant 'tdiuc'"),
     "twice": ("gqa", {"variants": ["all", "gqa_all"]}, r"variant 'gqa_all' is listed twice"),

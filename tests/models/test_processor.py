@@ -144,7 +144,7 @@ def test_new_words_come_from_the_same_file_or_are_left_out_or_refused(tmp_path):
     assert not made["choice_vectors"][0, 1].any() and made["choice_vectors"][0, 0].any()
     with pytest.raises(InputError, match=r"vectors1\.txt.*vectors0\.txt"):
         VqaMcProcessor.from_pretrained(folder, word_vectors=other)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="expected an existing word2vec"):
         VqaMcProcessor.from_pretrained(folder, word_vectors=tmp_path / "vectors7.txt")
     with pytest.raises(TypeError, match="new_word"):
         VqaMcProcessor.from_pretrained(folder, new_word="skip")

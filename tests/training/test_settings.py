@@ -118,7 +118,10 @@ def test_the_rate_falls_by_ten_after_each_part_of_the_steps():
     assert rates == pytest.approx([1] * 5 + [0.1] * 3 + [0.01] * 2)
 
 
-def test_the_command_in_the_record_starts_the_same_run(started):
+def test_the_command_in_the_record_starts_the_same_run(started, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("features of mine").mkdir()
+    Path("glove.txt").touch()
     settings = TrainingSettings(
         **GIVEN,
         model="mlp-iqa",
