@@ -391,7 +391,7 @@ def test_a_path_that_leads_out_of_the_folder_is_rejected(built, vqa_mc, tmp_path
 @pytest.mark.slow
 def test_options_of_the_other_kind_are_rejected(vqa_mc):
     assert "--metric wups is only for push metric" in last_line(vqa_mc("push", "dataset", NAME, "--metric", "wups"))
-    assert "--folder x is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "x"))
+    assert "--folder . is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "."))
     assert "--replace is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--replace"))
 
 

@@ -235,8 +235,8 @@ def test_options_of_other_kinds_are_rejected(vqa_mc):
         vqa_mc("push", "model", NAME, "--metric", "wups")
     )
     assert "--replace is only for push dataset; remove it" in last_line(vqa_mc("push", "model", NAME, "--replace"))
-    assert "--folder x is only for push dataset or model or results; remove it" in last_line(
-        vqa_mc("push", "metric", "ada/wups", "--folder", "x")
+    assert "--folder . is only for push dataset or model or results; remove it" in last_line(
+        vqa_mc("push", "metric", "ada/wups", "--folder", ".")
     )
 
 
