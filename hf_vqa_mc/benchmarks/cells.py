@@ -1,12 +1,13 @@
 """Cells of a benchmark's columns as text, as lists, and as choices, including empty cells."""
 
 import ast
+import contextlib
 import json
+import re
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,11 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class ChoiceCells:
-    """The cells with choices of all rows, concatenated; empty cells are not choices."""
+    """The cells with choices of all rows, concatenated.
+
+    Empty cells after the last choice of a row are not choices. One before it is an empty choice, which keeps its
+    letter, unless the choices have no order.
+    """
 
     texts: pa.Array
     """(cells,): text; null for an empty cell"""
@@ -27,6 +32,12 @@ class ChoiceCells:
     """(rows,): number of cells of each row"""
     names: pa.Array | None = None
     """(cells,): name of each in labels, if rows or column names define it"""
+    targets: NDArray[np.int64] | None = None
+    """(rows,): position of the correct choice, if the cells tell it; else None"""
+    faults: Mapping[int, str] = field(default_factory=dict)
+    """what is wrong with the cells of a row, by row"""
+    ordered: bool = True
+    """whether the choices have an order"""
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -39,9 +50,24 @@ class ChoiceCells:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     @cached_property
-    def valid(self) -> NDArray[np.bool_]:
-        """(cells,): whether each is a choice: not null, "" or NaN."""
+    def filled(self) -> NDArray[np.bool_]:
+        """(cells,): whether each has text: not null, "" or NaN."""
         return as_mask(pc.not_equal(self.texts, ""))
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """(rows,): position after each row's last choice."""
+        ends = np.zeros(len(self.lengths), np.int64)
+        cells = np.flatnonzero(self.filled)
+        np.maximum.at(ends, self.rows[cells], cells - self.starts[self.rows[cells]] + 1)
+        return ends
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """(cells,): whether each is a choice."""
+        if not self.ordered:
+            return self.filled
+        return np.arange(len(self.rows)) < (self.starts + self.ends)[self.rows]
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
@@ -55,31 +81,23 @@ class ChoiceCells:
         return counts
 
     @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        """(rows,): position after each row's last choice; the number of choices if no cell is empty."""
-        ends = np.zeros(len(self.lengths), np.int64)
-        cells = np.flatnonzero(self.valid)
-        np.maximum.at(ends, self.rows[cells], cells - self.starts[self.rows[cells]] + 1)
-        return ends
-
-    @cached_property
     def choices(self) -> pa.ListArray:
         """(rows,): lists of text."""
         offsets = np.concatenate([self.before[self.starts], self.before[-1:]]).astype(np.int32)
         texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
-        return pa.ListArray.from_arrays(pa.array(offsets), texts)
+        return pa.ListArray.from_arrays(pa.array(offsets), pc.fill_null(texts, ""))
 
     def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
-        if not len(self.valid):
+        if not len(self.filled):
             return np.full(len(positions), UNKNOWN, np.int64)
         fits = (positions >= 0) & (positions < self.lengths)
         cells = np.where(fits, self.starts + positions, 0)
-        return np.where(fits & self.valid[cells], self.before[cells] - self.before[self.starts], UNKNOWN)
+        return np.where(fits & self.filled[cells], self.before[cells] - self.before[self.starts], UNKNOWN)
 
     def first(self, hit: pa.Array) -> NDArray[np.int64]:
         """(rows,): position of the first choice in its row with true ``hit`` (cells,), else UNKNOWN."""
-        cells = np.flatnonzero(as_mask(hit) & self.valid)
+        cells = np.flatnonzero(as_mask(hit) & self.filled)
         found = np.full(len(self.lengths), UNKNOWN, np.int64)
         rows = self.rows[cells]
         found[rows[::-1]] = (cells - self.starts[rows])[::-1]
@@ -149,30 +167,49 @@ def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]
 
 
 def unpacked_list(cell: str | None) -> list[str | None] | None:
-    """Parse a list in Python or JSON syntax, without evaluating code; None if it is not one, [] for an empty cell.
+    """Parse a list of texts and numbers; None if it is not one, [] for an empty cell.
 
     >>> unpacked_list("['red', 2, None]"), unpacked_list('["a"]'), unpacked_list("red")
     (['red', '2', None], ['a'], None)
-    >>> unpacked_list('["it is", null]')
-    ['it is', None]
+    >>> unpacked_list('["it is", null]'), unpacked_list("['lamp' 'door']")
+    (['it is', None], ['lamp', 'door'])
     """
     if not cell or not cell.strip():
         return []
-    found = None if cell.lstrip()[1:2] == "'" else list_of_json(cell)  # a quote that is not JSON
-    if found is None:
-        try:
-            found = ast.literal_eval(cell.strip())
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return None
+    found = parsed(cell)
     if not isinstance(found, list | tuple) or not all(isinstance(text, str | int | float | None) for text in found):
         return None
     return [None if text is None or text != text else str(text) for text in found]  # NaN
 
 
-def list_of_json(cell: str) -> list[Any] | None:
-    """Parse a JSON list; None if the text is not one."""
-    try:
-        found = json.loads(cell)
-    except ValueError:
-        return None
-    return found if isinstance(found, list) else None
+def parsed(text: str) -> object:
+    """A list or object in JSON, NumPy or Python syntax, without evaluating code; the text itself if it is none."""
+    syntax, value = _syntax(text)
+    return text if syntax is None else value
+
+
+def spelled_like(old: str, value: object) -> str:
+    """A list or object in the syntax of an old text."""
+    syntax, _ = _syntax(old)
+    if syntax is _of_numpy and isinstance(value, list):
+        return f"[{' '.join(map(repr, value))}]"
+    return repr(value) if syntax is ast.literal_eval else json.dumps(value, ensure_ascii=False)
+
+
+def _syntax(text: str) -> tuple[Callable[[str], object] | None, object]:
+    """The parser that fits a text, and its value."""
+    for parse in (json.loads, _of_numpy, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return parse, parse(text)
+    return None, None
+
+
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_NUMPY = re.compile(rf"\s*\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]\s*", re.DOTALL)
+
+
+def _of_numpy(text: str) -> list[object]:
+    """The texts of a printed array, which have no commas; raises ValueError for other texts."""
+    if not _NUMPY.fullmatch(text):
+        raise ValueError("not an array")
+    return [ast.literal_eval(one) for one in re.findall(_QUOTED, text)]

@@ -1,0 +1,489 @@
+"""The forms in which columns hold the choices of a row.
+
+Other packages add one with ``CHOICE_FORMS.add(TheirForm)``.
+"""
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.benchmarks.cells import (
+    ChoiceCells,
+    as_array,
+    as_lists,
+    as_mask,
+    as_text,
+    is_list,
+    is_number,
+    is_text,
+    spelled_like,
+    unpacked_list,
+)
+from hf_vqa_mc.benchmarks.names import next_name
+from hf_vqa_mc.benchmarks.option_text import OptionText
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.listing import Listing
+
+NewRows = Mapping[int, tuple[Sequence[str], int]]
+"""New choices, and the index of the correct one, by row; for changed rows only."""
+
+
+class ChoiceForm(ABC):
+    """A form of columns with choices; tables are those of `nested.flat`."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> Self | None:
+        """The form of a column; None if the column does not have it."""
+        return None
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the choices."""
+
+    @abstractmethod
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows."""
+
+    @abstractmethod
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The columns with new choices, new columns last; raises InputError if the form cannot represent them."""
+
+    def questions(self, table: pa.Table) -> pa.Array | None:
+        """(rows,): the questions, if a column of choices holds them too; else None."""
+        return None
+
+
+@dataclass(frozen=True)
+class OneColumn(ChoiceForm):
+    """A form of one column."""
+
+    column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+
+class ListOfChoices(OneColumn):
+    """A list in one column."""
+
+    name: ClassVar[str] = "list"
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> "ListOfChoices | None":
+        """The form of a column of lists of texts or numbers."""
+        kind = table.schema.field(column).type
+        return cls(column) if is_list(kind) and (is_text(kind.value_type) or is_number(kind.value_type)) else None
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows."""
+        cells, lengths = as_lists(table[self.column])
+        return ChoiceCells(as_text(cells), lengths)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The column with new choices in some rows."""
+        kind = table.schema.field(self.column).type
+        values = table[self.column].to_pylist()
+        for row, (choices, _) in rows.items():
+            if pa.types.is_fixed_size_list(kind) and len(choices) != kind.list_size:
+                raise InputError(
+                    f"row {row}: column {self.column!r} holds lists of {kind.list_size}, not of {len(choices)}; "
+                    "keep the number of choices, or store lists of variable length"
+                )
+            values[row] = list(choices)
+        if is_text(kind.value_type):
+            return {self.column: pa.array(values, kind)}
+        spelled = [value and [None if cell is None else str(cell) for cell in value] for value in values]
+        return {self.column: typed(pa.array(spelled, pa.list_(pa.string())), kind, self.column, "choice")}
+
+
+@dataclass(frozen=True)
+class NamedChoices(OneColumn):
+    """Choices with their names in labels: a record of two lists, as ARC's ``{"text": [...], "label": [...]}``, or a
+    list of records, ``[{"text": ..., "label": ...}, ...]``."""
+
+    name: ClassVar[str] = "named"
+
+    text: str
+    label: str
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> "NamedChoices | None":
+        """The form of a column."""
+        kind = table.schema.field(column).type
+        inner = kind.value_type if is_list(kind) else kind
+        if not pa.types.is_struct(inner):
+            return None
+        fields = [field.name for field in inner if is_list(kind) != is_list(field.type)]
+        text = next((name for name in ("text", "texts", "choices", "choice", "content", "value") if name in fields), None)
+        label = next((name for name in ("label", "labels", "key", "keys", "id", "letter") if name in fields), None)
+        return cls(column, text, label) if text and label else None
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows; faults are rows with unequal numbers of texts and names."""
+        column = table[self.column]
+        if is_list(column.type):
+            records, lengths = as_lists(column)
+            return ChoiceCells(*(as_text(pc.struct_field(records, self.text)), lengths),
+                               as_text(pc.struct_field(records, self.label)))  # fmt: skip
+        texts, lengths = as_lists(pc.struct_field(column, self.text))
+        names, numbers = as_lists(pc.struct_field(column, self.label))
+        faults = {
+            row: f"{self.column} has {lengths[row]} in {self.text!r} and {numbers[row]} in {self.label!r}; expected "
+            "one for each"
+            for row in np.flatnonzero(lengths != numbers).tolist()
+        }
+        if faults:
+            keep = np.repeat(lengths == numbers, lengths), np.repeat(lengths == numbers, numbers)
+            texts, names = (values.filter(pa.array(kept)) for values, kept in zip((texts, names), keep, strict=True))
+            lengths = np.where(lengths == numbers, lengths, 0)
+        return ChoiceCells(as_text(texts), lengths, as_text(names), faults=faults)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The column with new choices in some rows."""
+        values, kind = table[self.column].to_pylist(), table.schema.field(self.column).type
+        for row, (choices, _) in rows.items():
+            old = values[row]
+            records = old if is_list(kind) else [{self.label: name} for name in old[self.label] or ()]
+            names = [record[self.label] for record in records[: len(choices)]] or ["A"]
+            while len(names) < len(choices):
+                names.append(next_name(names[-1], 1) if isinstance(names[-1], str) else names[-1] + 1)
+            if is_list(kind):
+                values[row] = [
+                    {**(records[index] if index < len(records) else {}), self.text: text, self.label: name}
+                    for index, (text, name) in enumerate(zip(choices, names, strict=True))
+                ]
+            else:
+                values[row] = {**old, self.text: list(choices), self.label: names}
+        return {self.column: pa.array(values, kind)}
+
+
+@dataclass(frozen=True)
+class ChoiceColumns(ChoiceForm):
+    """A column for each choice, such as A, B, C, D."""
+
+    columns: tuple[str, ...]
+    name: ClassVar[str] = "columns"
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows."""
+        width, rows = len(self.columns), table.num_rows
+        by_column = pa.concat_arrays([as_text(table[name]) for name in self.columns])
+        row_by_row = np.arange(width * rows).reshape(width, rows).T.ravel()
+        names = pa.DictionaryArray.from_arrays(
+            pa.array(np.tile(np.arange(width, dtype=np.int32), rows)),
+            pa.array([name.rpartition(".")[2] for name in self.columns]),
+        )
+        return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), names)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The columns with new choices in some rows, and additional columns for more choices."""
+        if not rows:
+            return {}
+        last = self.columns[-1]
+        more = max(len(choices) for choices, _ in rows.values()) - len(self.columns)
+        added = [next_name(last, number) for number in range(1, more + 1)]
+        for name in added:
+            if name in table.column_names:
+                raise InputError(f"a new choice needs the column {name!r}, which exists already; rename that column")
+        kinds = {name: table.schema.field(name).type for name in self.columns}
+        filled = all(map(is_text, kinds.values())) and not any(table[name].null_count for name in self.columns)
+        empty = "" if filled else None
+        written = {}
+        for index, name in enumerate((*self.columns, *added)):
+            cells = as_text(table[name]).to_pylist() if name in kinds else [empty] * table.num_rows
+            for row, (choices, _) in rows.items():
+                cells[row] = choices[index] if index < len(choices) else empty
+            written[name] = typed(pa.array(cells, pa.string()), kinds.get(name, kinds[last]), name, "choice")
+        return written
+
+
+class TextForm(OneColumn):
+    """A text per row that holds all its choices."""
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> Self | None:
+        """The form of a column of such texts."""
+        if not is_text(table.schema.field(column).type):
+            return None
+        cells = [cell for cell in as_text(table[column]).to_pylist() if cell and cell.strip()]
+        return cls(column) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
+
+    @staticmethod
+    @abstractmethod
+    def fits(cell: str) -> bool:
+        """Whether a text has this form; most must."""
+
+    @abstractmethod
+    def parse(self, cell: str) -> Sequence[str | None]:
+        """The choices in a text; raises InputError if they are ambiguous."""
+
+    @abstractmethod
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """A text with other choices."""
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows; faults are ambiguous texts."""
+        found, faults = [], {}
+        for row, cell in enumerate(as_text(table[self.column]).to_pylist()):
+            try:
+                found.append(self.parse(cell or ""))
+            except InputError as error:
+                faults[row] = f"{self.column} is {error}"
+                found.append(())
+        return ChoiceCells(*as_lists(pa.array(found, pa.list_(pa.string()))), faults=faults)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The column with new choices in some rows."""
+        cells = table[self.column].to_pylist()
+        for row, (choices, _) in rows.items():
+            cells[row] = self.replaced(cells[row] or "", choices)
+            try:
+                same = list(self.parse(cells[row])) == list(choices)
+            except InputError:
+                same = False
+            if not same:
+                raise InputError(
+                    f"row {row}: column {self.column!r}: {shown(cells[row])} cannot be parsed back into the choices "
+                    f"{shown(list(choices))}; use a column of lists"
+                )
+        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
+
+
+class OptionsInText(TextForm):
+    """Lettered options in a text, possibly after a question; texts without options are open questions."""
+
+    name: ClassVar[str] = "options_in_text"
+
+    @staticmethod
+    def fits(cell: str) -> bool:
+        """Whether a text holds options."""
+        try:
+            return OptionText.parse(cell) is not None
+        except InputError:
+            return True  # in several ways
+
+    def parse(self, cell: str) -> Sequence[str]:
+        """The options."""
+        found = OptionText.parse(cell)
+        return found.choices if found else ()
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """The text with other options."""
+        found = OptionText.parse(cell)
+        return found.written(choices) if found else cell
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The options of all rows, and their letters; without questions, each text must have options."""
+        cells, found = super().read(table), self._parsed(table)
+        faults = dict(cells.faults)
+        if not any(one.question for _, one in found if one):
+            for row, (text, one) in enumerate(found):
+                if one is None and text.strip() and row not in faults:
+                    faults[row] = (
+                        f"{self.column} is {shown(text)}; expected lettered options such as 'A. red\\nB. blue', as in "
+                        "other rows"
+                    )
+        names = [name for _, one in found if one for name in one.names(len(one.choices))]
+        return replace(cells, names=pa.array(names, pa.string()), faults=faults)
+
+    def questions(self, table: pa.Table) -> pa.Array | None:
+        """(rows,): the texts before the options, and open questions; None if no options follow a question."""
+        found = self._parsed(table)
+        if not any(one.question for _, one in found if one):
+            return None
+        texts = pa.array([one.question if one else text for text, one in found], pa.string())
+        return pc.utf8_trim_whitespace(pc.replace_substring(texts, "<image>\n", ""))
+
+    def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
+        found: list[tuple[str, OptionText | None]] = []
+        for text in as_text(table[self.column]).to_pylist():
+            try:
+                found.append((text or "", OptionText.parse(text or "")))
+            except InputError:
+                found.append((text or "", None))
+        return found
+
+
+class PackedChoices(TextForm):
+    """A list in Python, JSON or NumPy syntax."""
+
+    name: ClassVar[str] = "packed"
+
+    @staticmethod
+    def fits(cell: str) -> bool:
+        """Whether a text starts with a bracket."""
+        return cell.lstrip()[0] in "[("
+
+    def parse(self, cell: str) -> Sequence[str | None]:
+        """The entries of the list."""
+        found = unpacked_list(cell)
+        if found is None:
+            raise InputError(f"{shown(cell)}; expected a list of choices such as \"['red', 'blue']\"")
+        return found
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """A list in the syntax of the old one."""
+        return spelled_like(cell, list(choices))
+
+
+class Lines(TextForm):
+    """A choice per line, without letters."""
+
+    name: ClassVar[str] = "lines"
+
+    @staticmethod
+    def fits(cell: str) -> bool:
+        """Whether a text has several lines."""
+        return "\n" in cell.strip()
+
+    def parse(self, cell: str) -> Sequence[str]:
+        """The lines without empty ones."""
+        if OptionsInText.fits(cell):
+            raise InputError(f"{shown(cell)}; expected choices without letters, as in other rows")
+        return [line.strip() for line in cell.split("\n") if line.strip()]
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """Lines."""
+        return "\n".join(choices)
+
+
+@dataclass(frozen=True)
+class TargetAndDecoys(ChoiceForm):
+    """The layout of SciQ and Visual7W: the target in one column, its decoys in others, without an order."""
+
+    name: ClassVar[str] = "target_and_decoys"
+
+    target: str
+    """the column of targets"""
+    decoys: ChoiceForm
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of decoys and target."""
+        return (*self.decoys.columns, self.target)
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows, the target first."""
+        decoys, targets = self.decoys.read(table), as_text(table[self.target])
+        texts = pa.concat_arrays([targets, decoys.texts])
+        rows = table.num_rows
+        order = np.insert(np.arange(rows, len(texts)), decoys.starts, np.arange(rows))
+        first = np.zeros(rows, np.int64)
+        return ChoiceCells(texts.take(pa.array(order)), decoys.lengths + 1, None, first, decoys.faults, ordered=False)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The columns with new targets and decoys in some rows."""
+        targets, kind = table[self.target].to_pylist(), table.schema.field(self.target).type
+        decoys = {}
+        for row, (texts, label) in rows.items():
+            targets[row] = texts[label]
+            decoys[row] = [*texts[:label], *texts[label + 1 :]], 0
+        return {**self.decoys.write(table, decoys), self.target: pa.array(targets, kind)}
+
+
+@dataclass(frozen=True)
+class FixedChoices(ChoiceForm):
+    """The same choices in all rows, such as yes and no, which no column holds."""
+
+    name: ClassVar[str] = "fixed"
+
+    choices: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """No column."""
+        return ()
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows."""
+        texts = pa.DictionaryArray.from_arrays(
+            pa.array(np.tile(np.arange(len(self.choices), dtype=np.int32), table.num_rows)), pa.array(self.choices)
+        ).cast(pa.string())
+        return ChoiceCells(texts, np.full(table.num_rows, len(self.choices), np.int64))
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """Raise InputError if the choices of a row are not the fixed ones."""
+        for row, (texts, _) in rows.items():
+            if tuple(texts) != self.choices:
+                raise InputError(f"row {row}: all rows have the choices {', '.join(self.choices)}; others have no column")
+        return {}
+
+
+_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z])([.):\]]+\s*)(.*)$"
+
+
+@dataclass(frozen=True)
+class Lettered(ChoiceForm):
+    """Choices that start with their letters, such as ``["A. red", "B. blue"]``; the letters are not read."""
+
+    name: ClassVar[str] = "lettered"
+
+    form: ChoiceForm
+
+    @classmethod
+    def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
+        """The form, without letters if most rows have them."""
+        some = form.read(table.slice(0, 1000))
+        lettered = cls._rows(some)
+        return cls(form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the choices."""
+        return self.form.columns
+
+    @staticmethod
+    def _rows(cells: ChoiceCells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """(rows,): whether the choices of each start with A, B and so on."""
+        expected = pa.array([chr(ord("a") + min(at, 26)) for at in range(int(cells.lengths.max(initial=0)))])
+        positions = np.arange(len(cells.rows)) - cells.starts[cells.rows]
+        letters = pc.struct_field(pc.extract_regex(cells.texts, _LETTER.replace("([A-Za-z])", "(?P<l>[A-Za-z])")), "l")
+        fits = as_mask(pc.equal(pc.utf8_lower(letters), expected.take(pa.array(positions)))) | ~cells.filled
+        wrong = np.bincount(cells.rows[~fits], minlength=len(cells.lengths))
+        return (wrong == 0) & (cells.counts > 1)
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows, without the letters of rows that have them in order."""
+        cells = self.form.read(table)
+        stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
+        return replace(cells, texts=pc.if_else(pa.array(self._rows(cells)[cells.rows]), stripped, cells.texts))
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The columns with new choices in some rows, with letters where the row had them."""
+        cells = self.form.read(table)
+        lettered, new = self._rows(cells), {}
+        for row, (texts, label) in rows.items():
+            found = re.match(_LETTER, cells.texts[int(cells.starts[row])].as_py() or "") if lettered[row] else None
+            new[row] = [found.expand(rf"\g<1>{next_name(found[2], at)}\g<3>") + text for at, text in enumerate(texts)] if (
+                found) else texts, label
+        return self.form.write(table, new)
+
+
+CHOICE_FORMS: Listing[type[ChoiceForm]] = Listing(
+    "choice form", ListOfChoices, NamedChoices, OptionsInText, PackedChoices, Lines
+)
+"""Forms of one column, tried in this order."""
+
+
+def typed(texts: pa.Array, kind: pa.DataType, column: str, what: str) -> pa.Array:
+    """Texts as a column of another type; raises InputError if a text cannot be converted."""
+    if pa.types.is_null(kind):
+        return texts  # a column without values has no type to keep
+    try:
+        return (pc.utf8_lower(texts) if pa.types.is_boolean(kind) else texts).cast(kind)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"column {column!r} holds {kind}, a new {what} does not fit ({error}); store the column as text"
+        ) from error

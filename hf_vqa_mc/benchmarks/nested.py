@@ -1,0 +1,124 @@
+"""Columns within columns: records, objects written as text, and conversations, as columns of their own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.benchmarks.cells import as_array, as_text, is_list, is_text, parsed, spelled_like
+
+TURNS = {"human": "human", "gpt": "gpt"}
+"""Name of the column to the speaker of a turn, in conversations of LLaVA's form."""
+
+
+def flat(table: pa.Table) -> pa.Table:
+    """The table, followed by the columns within its columns, such as ``question.stem`` of a column of records.
+
+    Conversations with one human turn and at most one answer become ``conversations.human`` and ``conversations.gpt``.
+    """
+    inner = {}
+    for field in table.schema:
+        for name, column in _inner(table[field.name]).items():
+            if f"{field.name}.{name}" not in table.column_names:
+                inner[f"{field.name}.{name}"] = column
+    for name, column in inner.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
+    """The table with columns replaced, also those of `flat`; a new one is inserted after the one named before it."""
+    names, last, inner = table.column_names, table.num_columns - 1, dict[str, dict[str, pa.Array]]()
+    for name, values in columns.items():
+        parent, _, child = name.partition(".")
+        if name in table.column_names:
+            last = table.column_names.index(name)
+            field = table.schema.field(name)
+            table = table.set_column(last, field.with_type(values.type).with_nullable(True), values)
+        elif child and parent in names:
+            inner.setdefault(parent, {})[child] = as_array(values)
+        else:
+            last += 1
+            table = table.add_column(last, name, values)
+    for parent, children in inner.items():
+        column = _with_inner(as_array(table[parent]), children)
+        table = with_columns(table, {parent: column})
+    return table
+
+
+def _is_image(kind: pa.DataType) -> bool:
+    return pa.types.is_struct(kind) and {"bytes", "path"} <= {field.name for field in kind}
+
+
+def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
+    """The columns within a column."""
+    kind = column.type
+    if pa.types.is_struct(kind) and not _is_image(kind):
+        return {field.name: as_array(pc.struct_field(column, field.name)) for field in kind}
+    if _has_turns(kind):
+        turns = [_turns(cell) for cell in column.to_pylist()]
+        return {name: pa.array([found.get(who, {}).get("value") for found in turns], pa.string())
+                for name, who in TURNS.items()}  # fmt: skip
+    if is_text(kind):
+        records = _records(column)
+        names = dict.fromkeys(name for record in records for name in record or ())
+        if all(name and isinstance(name, str) for name in names):
+            return {name: column for name in names if (column := _column([one and one.get(name) for one in records]))}
+    return {}
+
+
+def _column(values: list[Any]) -> pa.Array | None:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types
+        return None
+
+
+def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
+    """Objects in JSON or Python syntax, None for empty cells; [] unless all texts are such."""
+    first = next((text for text in pc.drop_null(column.slice(0, 1000)).to_pylist() if text.strip()), "")
+    if not first.lstrip().startswith("{"):
+        return []
+    found: list[dict[str, Any] | None] = []
+    for text in as_text(column).to_pylist():
+        value = parsed(text) if text and text.strip() else None
+        if not isinstance(value, dict | None):
+            return []
+        found.append(value)
+    return found
+
+
+def _has_turns(kind: pa.DataType) -> bool:
+    struct = kind.value_type if is_list(kind) else kind
+    return is_list(kind) and pa.types.is_struct(struct) and {"from", "value"} <= {field.name for field in struct}
+
+
+def _turns(cell: list[dict[str, Any] | None] | None) -> dict[str, dict[str, Any]]:
+    """The turn of each speaker; none if one speaks twice."""
+    turns = [turn for turn in cell or () if turn and turn["from"] in TURNS.values()]
+    found = {turn["from"]: turn for turn in turns}
+    return found if len(found) == len(turns) else {}
+
+
+def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
+    """A column with new columns within it."""
+    if pa.types.is_struct(column.type):
+        fields = {field.name: pc.struct_field(column, field.name) for field in column.type} | dict(children)
+        return pa.StructArray.from_arrays(list(fields.values()), list(fields), mask=pc.is_null(column))
+    cells, values = column.to_pylist(), {name: child.to_pylist() for name, child in children.items()}
+    for row, cell in enumerate(cells):
+        if not cell:
+            continue
+        if _has_turns(column.type):
+            for name, turn in _turns(cell).items():
+                turn["value"] = values[name][row] if name in values else turn["value"]
+            continue
+        record = parsed(cell)
+        if isinstance(record, dict):
+            new = record | {name: texts[row] for name, texts in values.items()
+                            if name in record or texts[row] is not None}  # fmt: skip
+            cells[row] = cell if new == record else spelled_like(cell, new)
+    return pa.array(cells, column.type)
+
+
