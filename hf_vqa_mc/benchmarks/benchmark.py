@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.layouts.layout import Choices, Layout
+from hf_vqa_mc.benchmarks.column_spec import Choices, ColumnSpec
 from hf_vqa_mc.dataset.allowed_images import AllowedImages
 from hf_vqa_mc.dataset.row_hashes import RowHashes, row_hashes
 
@@ -33,6 +33,17 @@ ROWS = pa.schema(
     ]
 )
 """Schema of every benchmark's rows; no nulls."""
+
+
+class FaultyRow(NamedTuple):
+    """A row that cannot be read and is left out."""
+
+    split: str
+    row: int
+    kind: str
+    """``question``, ``choices`` or ``label``"""
+    message: str
+    """why"""
 
 
 class Images(Protocol):
@@ -63,6 +74,8 @@ class Split:
     """whether the benchmark defines the order of choices; otherwise the target comes first"""
     images_missing: str = ""
     """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
+    faulty: tuple[FaultyRow, ...] = ()
+    """rows that are left out, with ``--skip-faulty``"""
 
     def __repr__(self) -> str:
         sizes = pc.list_value_length(self.rows["choices"])
@@ -124,8 +137,8 @@ class Benchmark:
     """the evaluated split"""
     splits: dict[str, Split]
     """readable splits, in the benchmark's order; those with hidden answers are left out"""
-    layout: Layout
-    """how choices and labels are read and written"""
+    spec: ColumnSpec
+    """the columns of questions, choices and labels, read and written"""
     left_out: dict[str, str]
     """reason by split that is not in ``splits``"""
     path: Path | None = None
@@ -155,9 +168,9 @@ class Benchmark:
         """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells.
 
         Raises:
-            InputError: the layout cannot represent them.
+            InputError: the columns cannot hold them.
         """
-        return self.layout.written(split.original, split.rows, choices, labels, split.location)
+        return self.spec.written(split.original, split.rows, choices, labels, split.location)
 
     def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":
         """All splits, or ``tables`` as for `write_benchmark`, with the benchmark's own columns as a DatasetDict."""

@@ -3,20 +3,19 @@
 Other packages add one with ``CHOICE_FORMS.add(TheirForm)``.
 """
 
-import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import (
     ChoiceCells,
-    as_array,
     as_lists,
     as_mask,
     as_text,
@@ -26,7 +25,8 @@ from hf_vqa_mc.benchmarks.cells import (
     spelled_like,
     unpacked_list,
 )
-from hf_vqa_mc.benchmarks.names import next_name
+from hf_vqa_mc.benchmarks.names import columns_in_words, next_name
+from hf_vqa_mc.benchmarks.nested import name_within
 from hf_vqa_mc.benchmarks.option_text import OptionText
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
@@ -57,6 +57,15 @@ class ChoiceForm(ABC):
     @abstractmethod
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices, new columns last; raises InputError if the form cannot represent them."""
+
+    @property
+    def description(self) -> str:
+        """Short description of the columns."""
+        return f"choices={columns_in_words(self.columns)}"
+
+    def widened(self, columns: tuple[str, ...]) -> "ChoiceForm":
+        """The form of the columns that `write` returned."""
+        return self
 
     def questions(self, table: pa.Table) -> pa.Array | None:
         """(rows,): the questions, if a column of choices holds them too; else None."""
@@ -110,8 +119,10 @@ class ListOfChoices(OneColumn):
 
 @dataclass(frozen=True)
 class NamedChoices(OneColumn):
-    """Choices with their names in labels: a record of two lists, as ARC's ``{"text": [...], "label": [...]}``, or a
-    list of records, ``[{"text": ..., "label": ...}, ...]``."""
+    """Choices with their names in labels: a record of two lists, as in ARC, or a list of records.
+
+    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``.
+    """
 
     name: ClassVar[str] = "named"
 
@@ -126,7 +137,9 @@ class NamedChoices(OneColumn):
         if not pa.types.is_struct(inner):
             return None
         fields = [field.name for field in inner if is_list(kind) != is_list(field.type)]
-        text = next((name for name in ("text", "texts", "choices", "choice", "content", "value") if name in fields), None)
+        text = next(
+            (name for name in ("text", "texts", "choices", "choice", "content", "value") if name in fields), None
+        )
         label = next((name for name in ("label", "labels", "key", "keys", "id", "letter") if name in fields), None)
         return cls(column, text, label) if text and label else None
 
@@ -173,8 +186,14 @@ class NamedChoices(OneColumn):
 class ChoiceColumns(ChoiceForm):
     """A column for each choice, such as A, B, C, D."""
 
-    columns: tuple[str, ...]
     name: ClassVar[str] = "columns"
+
+    names: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.names
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
@@ -183,14 +202,16 @@ class ChoiceColumns(ChoiceForm):
         row_by_row = np.arange(width * rows).reshape(width, rows).T.ravel()
         names = pa.DictionaryArray.from_arrays(
             pa.array(np.tile(np.arange(width, dtype=np.int32), rows)),
-            pa.array([name.rpartition(".")[2] for name in self.columns]),
+            pa.array([name_within(name, table) for name in self.columns]),
         )
         return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), names)
 
+    def widened(self, columns: tuple[str, ...]) -> "ChoiceColumns":
+        """The columns with additional ones."""
+        return ChoiceColumns(columns)
+
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, and additional columns for more choices."""
-        if not rows:
-            return {}
         last = self.columns[-1]
         more = max(len(choices) for choices, _ in rows.values()) - len(self.columns)
         added = [next_name(last, number) for number in range(1, more + 1)]
@@ -249,15 +270,6 @@ class TextForm(OneColumn):
         cells = table[self.column].to_pylist()
         for row, (choices, _) in rows.items():
             cells[row] = self.replaced(cells[row] or "", choices)
-            try:
-                same = list(self.parse(cells[row])) == list(choices)
-            except InputError:
-                same = False
-            if not same:
-                raise InputError(
-                    f"row {row}: column {self.column!r}: {shown(cells[row])} cannot be parsed back into the choices "
-                    f"{shown(list(choices))}; use a column of lists"
-                )
         return {self.column: pa.array(cells, table.schema.field(self.column).type)}
 
 
@@ -374,6 +386,15 @@ class TargetAndDecoys(ChoiceForm):
         """The columns of decoys and target."""
         return (*self.decoys.columns, self.target)
 
+    @property
+    def description(self) -> str:
+        """Short description of the columns."""
+        return f"right choice={columns_in_words([self.target])}, decoys={columns_in_words(self.decoys.columns)}"
+
+    def widened(self, columns: tuple[str, ...]) -> "TargetAndDecoys":
+        """The columns with additional decoys."""
+        return TargetAndDecoys(self.target, self.decoys.widened(columns[:-1]))
+
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, the target first."""
         decoys, targets = self.decoys.read(table), as_text(table[self.target])
@@ -406,6 +427,11 @@ class FixedChoices(ChoiceForm):
         """No column."""
         return ()
 
+    @property
+    def description(self) -> str:
+        """The choices."""
+        return f"choices={', '.join(self.choices)} in all rows"
+
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
         texts = pa.DictionaryArray.from_arrays(
@@ -417,11 +443,14 @@ class FixedChoices(ChoiceForm):
         """Raise InputError if the choices of a row are not the fixed ones."""
         for row, (texts, _) in rows.items():
             if tuple(texts) != self.choices:
-                raise InputError(f"row {row}: all rows have the choices {', '.join(self.choices)}; others have no column")
+                raise InputError(
+                    f"row {row}: all rows have the choices {', '.join(self.choices)}; others have no column"
+                )
         return {}
 
 
 _LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z])([.):\]]+\s*)(.*)$"
+_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z])[.):\]]"
 
 
 @dataclass(frozen=True)
@@ -444,15 +473,24 @@ class Lettered(ChoiceForm):
         """The columns of the choices."""
         return self.form.columns
 
+    @property
+    def description(self) -> str:
+        """Short description of the columns."""
+        return f"{self.form.description} (with letters)"
+
+    def widened(self, columns: tuple[str, ...]) -> "Lettered":
+        """The form of more columns."""
+        return Lettered(self.form.widened(columns))
+
     @staticmethod
-    def _rows(cells: ChoiceCells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _rows(cells: ChoiceCells) -> NDArray[np.bool_]:
         """(rows,): whether the choices of each start with A, B and so on."""
         expected = pa.array([chr(ord("a") + min(at, 26)) for at in range(int(cells.lengths.max(initial=0)))])
         positions = np.arange(len(cells.rows)) - cells.starts[cells.rows]
-        letters = pc.struct_field(pc.extract_regex(cells.texts, _LETTER.replace("([A-Za-z])", "(?P<l>[A-Za-z])")), "l")
+        letters = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
         fits = as_mask(pc.equal(pc.utf8_lower(letters), expected.take(pa.array(positions)))) | ~cells.filled
         wrong = np.bincount(cells.rows[~fits], minlength=len(cells.lengths))
-        return (wrong == 0) & (cells.counts > 1)
+        return np.asarray((wrong == 0) & (cells.counts > 1))
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, without the letters of rows that have them in order."""
@@ -466,8 +504,10 @@ class Lettered(ChoiceForm):
         lettered, new = self._rows(cells), {}
         for row, (texts, label) in rows.items():
             found = re.match(_LETTER, cells.texts[int(cells.starts[row])].as_py() or "") if lettered[row] else None
-            new[row] = [found.expand(rf"\g<1>{next_name(found[2], at)}\g<3>") + text for at, text in enumerate(texts)] if (
-                found) else texts, label
+            if found:
+                before, letter, after, _ = found.groups()
+                texts = [f"{before}{next_name(letter, at)}{after}{text}" for at, text in enumerate(texts)]
+            new[row] = texts, label
         return self.form.write(table, new)
 
 

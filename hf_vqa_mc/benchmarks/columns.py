@@ -1,8 +1,7 @@
 """Columns of a benchmark by commonly used names; question, ids, type, human answers and choice_kinds."""
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -15,160 +14,30 @@ from hf_vqa_mc.benchmarks.cells import (
     as_lists,
     as_mask,
     as_text,
-    is_cell,
     is_list,
     is_text,
     unpacked_lists,
 )
-from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
+from hf_vqa_mc.benchmarks.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, named
 from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
 
-QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt")
-CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
-           "candidateanswers", "answercandidates", "mcchoices", "endings")  # fmt: skip
-DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
-          "wrongchoices", "negatives", "multiplechoices")  # fmt: skip
-LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "correctindex", "correctansweridx",
-         "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
-         "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "correct", "target",
-         "bestanswer", "mcanswer", "multiplechoiceanswer")  # fmt: skip
-IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64")
-IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl")
-IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
-QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
-               "sampleid", "exampleid")  # fmt: skip
-QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
-ANSWERS = ("answers", "directanswers", "humananswers")
 KINDS = "choice_kinds"
 """Column of vqa-mc with the kind of each choice."""
 TEXTS = pa.list_(pa.string())
-MAX_NAME_LENGTH = 60
-"""Longer column names are shortened in messages."""
-
-_LETTERED = re.compile(r"(?i:(option|choice|opt|answer|ans|candidate)[\s_.-]*)?([A-Z]|[a-z])")
-_NUMBERED = re.compile(r"(?i)(option|choice|opt|ending|answer|ans|candidate)[\s_.-]*(\d{1,2})")
-_DECOY = re.compile(r"(?i)(distractor|decoy|wrong[\s_-]*answer|incorrect[\s_-]*answer|incorrect|false[\s_-]*answer)"
-                    r"[\s_.-]*(\d{1,2})")  # fmt: skip
-_PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")
-
-
-def named(names: Iterable[str], known: Sequence[str]) -> list[str]:
-    """The columns with known names, in the order of these; case and punctuation are ignored.
-
-    >>> named(["Answer", "correct_choice_idx", "hint"], LABEL)
-    ['correct_choice_idx', 'Answer']
-    """
-    ranks = {name: rank for rank, name in enumerate(known)}
-    keys = {name: re.sub(r"[^a-z0-9]", "", name.lower()) for name in names}
-    return sorted((name for name in keys if keys[name] in ranks), key=lambda name: ranks[keys[name]])
-
-
-def choice_columns(names: Sequence[str]) -> list[list[str]]:
-    """Runs of columns with one choice each, such as A, B, C, D or option1, option2.
-
-    >>> choice_columns(["index", "A", "B", "C", "question"])
-    [['A', 'B', 'C']]
-    >>> choice_columns(["ending1", "ending0", "a"])
-    [['ending0', 'ending1']]
-    """
-    return [*_runs(names, _LETTERED, letters=True), *_runs(names, _NUMBERED)]
-
-
-def decoy_columns(names: Sequence[str]) -> list[list[str]]:
-    """Runs of one or more columns with one decoy each, such as distractor1, distractor2, distractor3."""
-    return _runs(names, _DECOY, least=1)
-
-
-def picture_columns(names: Sequence[str]) -> list[str]:
-    """The run image_1, image_2 and so on, if there is one."""
-    return next(iter(_runs(names, _PICTURE, least=1)), [])
-
-
-def cell_columns(table: pa.Table) -> list[str]:
-    """The columns of short texts or numbers."""
-    return [name for name in table.column_names if is_cell(table.schema.field(name).type)]
-
-
-def next_name(last: str, more: int) -> str:
-    """The name of the column ``more`` positions after the last of a run.
-
-    >>> next_name("D", 1), next_name("option_b", 2), next_name("choice9", 1)
-    ('E', 'option_d', 'choice10')
-
-    Raises:
-        InputError: there are no letters left.
-    """
-    digits = re.search(r"\d+$", last)
-    if digits:
-        return f"{last[: digits.start()]}{int(digits[0]) + more:0{len(digits[0])}d}"
-    letter = chr(ord(last[-1]) + more)
-    if not letter.isascii() or not letter.isalpha() or letter.isupper() != last[-1].isupper():
-        raise InputError(f"no letter is left for a column {more} after {last!r}; use fewer choices per row")
-    return last[:-1] + letter
-
-
-def columns_in_words(names: Sequence[str]) -> str:
-    """Column names for messages; a run by its first and last.
-
-    >>> columns_in_words(["alt1", "alt2", "alt3"]), columns_in_words(["A", "C", "D"])
-    ('alt1 to alt3', 'A, C and D')
-    """
-    shortened = [name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else shown(name) for name in names]
-    if len(names) > 2 and _is_run(names):
-        return f"{shortened[0]} to {shortened[-1]}"
-    return " and ".join([*([", ".join(shortened[:-1])] if shortened[1:] else []), *shortened[-1:]])
-
-
-def _is_run(names: Sequence[str]) -> bool:
-    """Whether the names are consecutive."""
-    try:
-        return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
-    except InputError:
-        return False
-
-
-def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:
-    """Columns whose names differ only in a letter or number that increases from 0, 1 or A without a gap."""
-    stems: dict[str, dict[int, str]] = {}
-    for name in names:
-        found = pattern.fullmatch(name)
-        if found:
-            end = found[2]
-            stem = name[: len(name) - len(end)] + (("A" if end.isupper() else "a") if letters else "")
-            stems.setdefault(stem, {})[ord(end.upper()) - ord("A") if letters else int(end)] = name
-    runs = []
-    for indices in stems.values():
-        first = 0 if 0 in indices else 1
-        run: list[str] = []
-        while first + len(run) in indices and not (letters and first):
-            run.append(indices[first + len(run)])
-        if len(run) >= least:
-            runs.append(run)
-    return sorted(runs, key=len, reverse=True)
 
 
 def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str:
-    """The column of questions; raises InputError if there is none, it is not text, or a row is empty."""
+    """The column of questions; raises InputError if there is none, or it is not text."""
     names = [options.question] if options.question else named(table.column_names, QUESTION)
-    texts = [name for name in names if is_text(table.schema.field(name).type)]
-    if not texts:
-        found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
-        raise InputError(
-            f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}"
-        )
-    column = as_text(table[texts[0]])
-    if column.null_count:
-        row = pc.index(pc.is_null(column), True).as_py()
-        raise FaultyRows(
-            f"{location}, row {row}: {texts[0]} is empty (null), expected a question; fix or remove such rows "
-            f"({column.null_count} of {len(column)})",
-            "question",
-            np.flatnonzero(as_mask(pc.is_null(column))),
-            texts[0],
-        )
-    return texts[0]
+    for name in names:
+        if is_text(table.schema.field(name).type):
+            return name
+    found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
+    raise InputError(
+        f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}"
+    )
 
 
 def question_ids(

@@ -14,7 +14,7 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
-from hf_vqa_mc.benchmarks.columns import named
+from hf_vqa_mc.benchmarks.names import named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import unpacked

@@ -216,7 +216,7 @@ def _nested(kind: pa.DataType) -> list[pa.DataType]:
 
 def _described(benchmark: Benchmark, config: str, note: str, pruned: bool) -> dict[str, str]:
     """What was changed, as title, sentence and note; plain text, escaped on the card."""
-    name, layout = _name(benchmark), benchmark.layout.description
+    name, layout = _name(benchmark), benchmark.spec.description
     rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
     title = f"{name}, {'pruned' if pruned else 'choices replaced'}"

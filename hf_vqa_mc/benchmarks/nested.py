@@ -27,6 +27,12 @@ def flat(table: pa.Table) -> pa.Table:
     return table
 
 
+def name_within(name: str, table: pa.Table) -> str:
+    """The name of a column within its column: ``stem`` of ``question.stem``; the name of other columns."""
+    parent, dot, inner = name.partition(".")
+    return inner if dot and parent in table.column_names else name
+
+
 def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
     """The table with columns replaced, also those of `flat`; a new one is inserted after the one named before it."""
     names, last, inner = table.column_names, table.num_columns - 1, dict[str, dict[str, pa.Array]]()
@@ -120,5 +126,3 @@ def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
                             if name in record or texts[row] is not None}  # fmt: skip
             cells[row] = cell if new == record else spelled_like(cell, new)
     return pa.array(cells, column.type)
-
-

@@ -57,7 +57,17 @@ class BenchmarkOptions:
         check=("0 or 1, the first choice's number", lambda value: value in (0, 1)),
         panel=COLUMNS,
     )
-    image: str | None = option("Column of the image: image data, base64 text or path.", default=None, panel=COLUMNS)
+    fixed_choices: tuple[str, ...] | None = option(
+        "Choices of all rows where no column holds them: yes,no.", default=None, separator=",", panel=COLUMNS
+    )
+    skip_faulty: bool = option(
+        "Leave out rows that cannot be read (up to half of a split) and count them; otherwise they are an error.",
+        default=False,
+        panel=COLUMNS,
+    )
+    image: str | None = option(
+        "Column of the image: image data, base64 text or path; '' for none.", default=None, panel=COLUMNS
+    )
     columns: Mapping[str, str] = option(
         "Other columns: question_type=COLUMN, image_id=COLUMN (the same for rows with the same image), "
         "question_id=COLUMN (unique).",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Images, Split
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
-from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_PATH, named, picture_columns
+from hf_vqa_mc.benchmarks.names import IMAGE, IMAGE_PATH, named, picture_columns
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
 
@@ -198,7 +198,7 @@ def other_columns(benchmark: Benchmark) -> OtherColumns:
     split = benchmark.test
     table, rows = split.original, split.rows
     names = table.column_names
-    labels = set(benchmark.layout.columns)
+    labels = set(benchmark.spec.columns)
     known = labels | set(named(names, (*IMAGE, *IMAGE_PATH))) | set(picture_columns(names))
     for name in names:  # files, such as images
         kind = table[name].type

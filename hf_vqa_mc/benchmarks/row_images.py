@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Images, SomeImages
 from hf_vqa_mc.benchmarks.cells import as_text, is_list, is_text
-from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, named, picture_columns
+from hf_vqa_mc.benchmarks.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, named, picture_columns
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.picture_cells import LOOKED_AT, MOST_NAME, PictureCells

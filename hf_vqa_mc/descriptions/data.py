@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
-from hf_vqa_mc.benchmarks.columns import ANSWERS, QUESTION_ID, human_answers, named
+from hf_vqa_mc.benchmarks.columns import human_answers
+from hf_vqa_mc.benchmarks.names import ANSWERS, QUESTION_ID, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.dataset.loading import NoChoices

@@ -66,7 +66,7 @@ class Linted:
         return [
             name
             for name in names
-            if name not in self.benchmark.layout.columns
+            if name not in self.benchmark.spec.columns
             and all(name in split.original.column_names for split in self.splits)
         ]
 

@@ -40,7 +40,7 @@ def new_split(
     """
     made = arrangement.columns(rows)
     sizes = pc.list_value_length(made["choices"]).to_numpy()
-    if benchmark.layout.index_from == 1 and not (made["label"].to_numpy() == sizes - 1).any():
+    if benchmark.spec.index_from == 1 and not (made["label"].to_numpy() == sizes - 1).any():
         arrangement.put_target_last(int(rows[0]))  # so that the file shows that labels count from 1
         made = arrangement.columns(rows)
     few = sizes < 2
@@ -88,7 +88,7 @@ def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array]
     kind = table.schema.field(KINDS).type if KINDS in table.schema.names else pa.null()
     is_number = pa.types.is_list(kind) and pa.types.is_integer(kind.value_type)
     numbered = bool(is_number) and class_names(table.schema, KINDS) in (None, list(CHOICE_KINDS))
-    table = _without_narrow_classes(table, benchmark.layout.columns, most)
+    table = _without_narrow_classes(table, benchmark.spec.columns, most)
     for name, column in columns.items():
         if name in ("choices", "label"):
             continue

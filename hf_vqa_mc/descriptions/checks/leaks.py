@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
-from hf_vqa_mc.benchmarks.columns import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
+from hf_vqa_mc.benchmarks.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
 from hf_vqa_mc.descriptions.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues
 from hf_vqa_mc.descriptions.checks.texts import matches
 from hf_vqa_mc.descriptions.linted import Linted, in_split

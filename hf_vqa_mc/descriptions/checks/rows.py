@@ -7,8 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
-from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named, repeats
-from hf_vqa_mc.benchmarks.layouts.label_forms import hidden
+from hf_vqa_mc.benchmarks.columns import repeats
+from hf_vqa_mc.benchmarks.labels import hidden
+from hf_vqa_mc.benchmarks.names import QUESTION_ID, named
 from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
 from hf_vqa_mc.descriptions.figures.choices import position_test
 from hf_vqa_mc.descriptions.linted import ROW, Linted, in_split

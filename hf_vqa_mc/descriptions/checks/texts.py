@@ -90,7 +90,7 @@ def _empty_cells(linted: Linted) -> Issues:
     """Empty cells before a row's last choice."""
     rows, details = [], list[str]()
     for split in linted.splits:
-        cells = linted.benchmark.layout.cells(split.original, split.location)
+        cells = linted.benchmark.spec.cells(split.original, split.location)
         empty = np.flatnonzero(~cells.valid)
         position = empty - cells.starts[cells.rows[empty]]
         inside = position < cells.ends[cells.rows[empty]]

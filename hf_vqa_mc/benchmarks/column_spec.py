@@ -1,0 +1,424 @@
+"""Which columns of a benchmark hold questions, choices and labels, and in which form; found once, read and written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_array, as_mask, as_text, is_cell, is_list, is_text
+from hf_vqa_mc.benchmarks.choices import (
+    CHOICE_FORMS,
+    ChoiceColumns,
+    ChoiceForm,
+    FixedChoices,
+    Lettered,
+    OptionsInText,
+    TargetAndDecoys,
+)
+from hf_vqa_mc.benchmarks.columns import question_column
+from hf_vqa_mc.benchmarks.labels import (
+    BY_LETTER,
+    BY_TEXT,
+    AmbiguousLabels,
+    HiddenLabels,
+    LabelForm,
+    LabelInterpretation,
+    check_agreement,
+    decided,
+    hidden,
+    integers_only,
+    interpret,
+    label_texts,
+    unreadable_label,
+    with_labels,
+)
+from hf_vqa_mc.benchmarks.names import (
+    CHOICES,
+    DECOYS,
+    LABEL,
+    QUESTION,
+    cell_columns,
+    choice_columns,
+    columns_in_words,
+    decoy_columns,
+    named,
+)
+from hf_vqa_mc.benchmarks.nested import flat, with_columns
+from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
+from hf_vqa_mc.dataset.loading import NoChoices
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.text.many_texts import lists_of
+
+PER_CHOICE = ("choice_kinds", "choice_fallback", "choice_origins")
+"""Columns of vqa-mc with one entry per choice; emptied where the choices change."""
+ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
+"""Columns of open-ended questions."""
+Tables: TypeAlias = Mapping[str, pa.Table]
+"""Split name to its columns, with those within them; see `nested.flat`."""
+Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray
+"""(rows,) the choices of each row."""
+
+
+class Fault(NamedTuple):
+    """Why a row cannot be read."""
+
+    kind: str
+    """``question``, ``choices`` or ``label``"""
+    message: str
+
+
+@dataclass(frozen=True)
+class RowCells:
+    """Questions, choices and labels of a table's rows."""
+
+    questions: pa.Array
+    """(rows,): text"""
+    cells: ChoiceCells
+    labels: NDArray[np.int64]
+    """(rows,): index of the correct choice; UNKNOWN in rows without choices"""
+    faults: dict[int, Fault] = field(default_factory=dict)
+    """by row"""
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """The columns of questions, choices and labels, with their forms."""
+
+    question: str | None
+    """None if the choices' column holds the question, too"""
+    choices: ChoiceForm
+    labels: tuple[tuple[str, LabelForm], ...] = ()
+    """label columns, such as letters and the text of the choice; none if the choices show the correct one"""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of choices and labels."""
+        return (*self.choices.columns, *(name for name, _ in self.labels))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the benchmark defines the order of choices; otherwise the target comes first."""
+        return not isinstance(self.choices, TargetAndDecoys)
+
+    @property
+    def index_from(self) -> int | None:
+        """Index of the first choice, if labels are integers."""
+        return self.labels[0][1].first if self.labels else None
+
+    @property
+    def read_as(self) -> str:
+        """Short description of the columns."""
+        labels = " and ".join(f"{columns_in_words([name])} ({form.name})" for name, form in self.labels)
+        question = f"question={columns_in_words([self.question or self.choices.columns[0]])}"
+        return ", ".join([question, self.choices.description, *([f"label={labels}"] if labels else [])])
+
+    @property
+    def description(self) -> str:
+        """The columns of choices, and the form of labels, for cards."""
+        label = f"; {self.labels[0][0]} is {self.labels[0][1].description}" if self.labels else ""
+        return f"{self.choices.description}{label}"
+
+    def read(self, table: pa.Table, location: str) -> RowCells:
+        """Questions, choices and labels of all rows; rows that cannot be read are faults.
+
+        Raises:
+            InputError: a column is missing (HiddenLabels: no row has a label).
+        """
+        table = self._flat(table, location)
+        cells = self.choices.read(table)
+        faults = {row: Fault("choices", message) for row, message in cells.faults.items()}
+        questions = self.choices.questions(table) if self.question is None else as_text(table[self.question])
+        questions = pa.nulls(table.num_rows, pa.string()) if questions is None else questions
+        valid = cells.counts > (0 if self.ordered else 1)
+        labels = self._labels(table, cells, valid, faults, location)
+        for row in np.flatnonzero(valid & (cells.counts < 2)).tolist():
+            faults.setdefault(row, Fault("choices", f"{cells.counts[row]} choice, expected two or more"))
+        for row in np.flatnonzero(as_mask(pc.is_null(questions))).tolist():
+            faults.setdefault(row, Fault("question", f"{self.question} is empty (null), expected a question"))
+        return RowCells(questions, cells, labels, faults)
+
+    def _labels(
+        self,
+        table: pa.Table,
+        cells: ChoiceCells,
+        valid: NDArray[np.bool_],
+        faults: dict[int, Fault],
+        location: str,
+    ) -> NDArray[np.int64]:
+        """(rows,): index of the correct choice; adds the faults of rows with choices and without a label."""
+        if cells.targets is not None:
+            labels = cells.labels(cells.targets)
+            target = self.choices.columns[-1]
+            if valid.any() and (labels == UNKNOWN)[valid].all():
+                raise HiddenLabels(f"{location}: the labels are hidden ({target} is empty in all rows)")
+            for row in np.flatnonzero(valid & (labels == UNKNOWN)).tolist():
+                faults.setdefault(row, Fault("label", f"{target} is empty, expected the correct answer"))
+            return labels
+        name, form = self.labels[0]
+        texts, several = label_texts(table, name)
+        labels = cells.labels(form.read(texts, cells))
+        wrong = np.flatnonzero(valid & (labels == UNKNOWN)).tolist()
+        if wrong and not several and hidden(texts)[valid].all():
+            value = shown(table[name][wrong[0]].as_py())
+            raise HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {wrong[0]})")
+        read = LabelInterpretation(name, form, labels)
+        for row in wrong:
+            message = several.get(row) or unreadable_label(read, table, cells, row)
+            faults.setdefault(row, Fault("label", message))
+        return labels
+
+    def written(
+        self, table: pa.Table, rows: pa.Table, choices: Choices, labels: Sequence[int], location: str
+    ) -> pa.Table:
+        """The table with new choices and label indices, (rows,) each; ``rows`` is the same split as ``ROWS``.
+
+        Unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
+
+        Raises:
+            InputError: a wrong number of rows, an empty choice, a label out of range, or the columns cannot hold them.
+        """
+        if not len(choices) == len(labels) == rows.num_rows:
+            raise InputError(
+                f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows; "
+                "expected one each"
+            )
+        changed: dict[int, tuple[list[str], int]] = {}
+        before = zip(lists_of(as_array(rows["choices"])), rows["label"].to_pylist(), strict=True)
+        given = lists_of(as_array(choices)) if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
+        for row, (old, texts, label) in enumerate(zip(before, given, labels, strict=True)):
+            if old == (list(texts), label):
+                continue
+            if not 0 <= label < len(texts) or not all(texts):
+                raise InputError(
+                    f"{location}, row {row}: label {label} with choices {shown(texts)}; expected one of them"
+                )
+            changed[row] = list(texts), int(label)
+        return self._with_rows(table, changed, location) if changed else table
+
+    def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:
+        """The table with new choices and labels in some rows; raises InputError unless they can be read back."""
+        inner = self._flat(table, location)
+        columns = self.choices.write(inner, changed)
+        table, inner = with_columns(table, columns), with_columns(inner, columns)
+        wider = self.choices.widened(tuple(columns))
+        cells = wider.read(inner)
+        new = {}
+        for row, (texts, label) in changed.items():
+            name = None if cells.names is None else cells.names[int(cells.starts[row]) + label].as_py()
+            new[row] = label, texts[label], name
+        for name, form in self.labels:
+            table = with_columns(table, {name: with_labels(form, inner, name, new)})
+        for name in PER_CHOICE:
+            if name in table.column_names:
+                values, kind = table[name].to_pylist(), table.schema.field(name).type
+                for row in changed:
+                    values[row] = "[]" if is_text(kind) else []  # text in CSV files
+                table = with_columns(table, {name: pa.array(values, kind)})
+        again = ColumnSpec(self.question, wider, self.labels).read(table.take(pa.array(list(changed))), location)
+        for at, (row, (texts, label)) in enumerate(changed.items()):
+            expected = texts if self.ordered else [texts[label], *texts[:label], *texts[label + 1 :]]
+            read = again.cells.choices[at].as_py(), int(again.labels[at])
+            if at in again.faults or read != (expected, label if self.ordered else 0):
+                raise InputError(
+                    f"{location}, row {row}: the choices {shown(texts)} cannot be written so that they are read back "
+                    f"from {columns_in_words(self.columns)}; store the choices as a list of texts"
+                )
+        return table
+
+    def _flat(self, table: pa.Table, location: str) -> pa.Table:
+        """The table with the columns within its columns; raises InputError if a column is missing."""
+        needed = [*self.columns, *filter(None, [self.question])]
+        if not set(needed) <= set(table.column_names):
+            table = flat(table)
+        for name in needed:
+            if name not in table.column_names:
+                raise InputError(f"{location}: no column {name!r}, which the other splits have")
+        return table
+
+
+def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
+    """The columns of a split that leave the fewest rows unread, in the order of `_candidates` if equal.
+
+    Args:
+        tables: the splits.
+        split: the one that must be readable; the others help to interpret its labels.
+        options: columns named by the user.
+        location: of the split, for messages.
+
+    Raises:
+        InputError: no columns fit (HiddenLabels: no row has a label; NoChoices: the questions are open-ended), or two
+            interpretations disagree.
+    """
+    table = tables[split]
+    found: list[tuple[int, ColumnSpec]] = []
+    failures: list[InputError] = []
+    for form in _candidates(table, options):
+        try:
+            choices, labels, unread = _with_label(tables, split, form, options, location)
+            question = None if choices.questions(table) is not None else question_column(table, options, location)
+            found.append((unread, ColumnSpec(question, choices, labels)))
+        except AmbiguousLabels:
+            raise
+        except InputError as error:
+            failures.append(error)
+            continue
+        if not unread:
+            break
+    if found:
+        spec = min(found, key=lambda one: one[0])[1]
+        _check_one_list(spec, table, options, location)
+        return spec
+    if failures:
+        raise failures[0]
+    kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
+    raise kind(
+        f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
+        "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
+        f"or a correct answer and its distractors; {OPTIONS}"
+    )
+
+
+def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    """Forms of choices, most likely first."""
+    if options.fixed_choices:
+        yield FixedChoices(options.fixed_choices)
+        return
+    names = options.choices or ()
+    if options.label in names:
+        others = tuple(name for name in names if name != options.label)
+        yield TargetAndDecoys(str(options.label), ChoiceColumns(others))
+        return
+    if len(names) > 1:
+        yield Lettered.or_plain(ChoiceColumns(names), table)
+    elif names:
+        (name,) = names
+        within = [one for one in table.column_names if one.startswith(f"{name}.")]
+        forms = [*_forms(table, [name]), *_forms(table, within)]
+        forms += map(ChoiceColumns, map(tuple, choice_columns(within)))
+        decoys: list[ChoiceForm] = [
+            *forms,
+            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) else []),
+        ]
+        yield from forms
+        yield from _with_targets(table, options, decoys)
+        if not decoys:
+            raise InputError(
+                f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text with "
+                "such a list or with lettered options, or several columns"
+            )
+        return
+    if not names:
+        cells = cell_columns(table)
+        yield from _forms(table, named(table.column_names, CHOICES))
+        for run in choice_columns(cells):
+            yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
+        questions = [options.question] if options.question else named(table.column_names, QUESTION)
+        yield from filter(None, (OptionsInText.of(table, name) for name in questions))
+        known = named(table.column_names, DECOYS)
+        decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
+        yield from _with_targets(
+            table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)]
+        )
+        for label in [options.label] if options.label else named(cells, LABEL):
+            answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
+            if [text.lower() for text in answers] == ["yes", "no"]:
+                yield FixedChoices(tuple(answers))
+
+
+def _forms(table: pa.Table, names: Sequence[str]) -> list[ChoiceForm]:
+    """The first form that fits each of the columns, if any."""
+    forms = []
+    for name in names:
+        found = next((form for one in CHOICE_FORMS.values() if (form := one.of(table, name))), None)
+        if found is not None:
+            forms.append(Lettered.or_plain(found, table))
+    return forms
+
+
+def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[ChoiceForm]) -> Iterator[ChoiceForm]:
+    """Forms of decoys with a column of texts that are never among them."""
+    targets = [options.label] if options.label else named(table.column_names, LABEL)
+    for form in decoys:
+        for target in targets:
+            if target in form.columns or not is_text(table.schema.field(target).type):
+                continue
+            cells, column = form.read(table), as_text(table[target])
+            known = {*named(form.columns, DECOYS)} - {*named(form.columns, CHOICES)} or decoy_columns(form.columns)
+            if integers_only(column) and not (known or integers_only(cells.texts)):
+                continue  # indices out of range of textual choices
+            among, letters = (read.read(column, cells) != UNKNOWN for read in (BY_TEXT, BY_LETTER))
+            if not among.any() and not letters.all() and not hidden(column).all():
+                yield TargetAndDecoys(target, form)
+
+
+def _with_label(
+    tables: Tables, split: str, form: ChoiceForm, options: BenchmarkOptions, location: str
+) -> tuple[ChoiceForm, tuple[tuple[str, LabelForm], ...], int]:
+    """A form of choices with its label columns, and the number of rows that cannot be read.
+
+    Raises:
+        InputError: there is no label column, none fits, or several disagree.
+    """
+    table = tables[split]
+    same = {name: one for name, one in tables.items() if set(form.columns) <= set(one.column_names)}
+    cells = {name: form.read(one) for name, one in same.items()}
+    choices = cells[split]
+    if choices.targets is not None:
+        if options.label_from is not None:
+            raise InputError(
+                f"--label-from {options.label_from}: in {location}, {form.columns[-1]} holds texts, not integers; "
+                "remove it"
+            )
+        valid = choices.counts > (0 if choices.ordered else 1)
+        return form, (), len(choices.faults) + int((choices.labels(choices.targets) == UNKNOWN)[valid].sum())
+    names = [options.label] if options.label else _label_columns(table)
+    names = [name for name in names if name.rpartition(".")[0] not in form.columns and name not in form.columns]
+    if not names:
+        raise InputError(
+            f"{location}: choices are in {', '.join(form.columns)}, but no column of "
+            f"{', '.join(map(shown, table.column_names))} is recognised as labels; give it with --label"
+        )
+    fitting: list[list[LabelInterpretation]] = []
+    failures: list[InputError] = []
+    for name in names:
+        try:
+            fitting.append(interpret(tables, split, name, cells, options.label_from, location))
+        except InputError as error:
+            failures.append(error)
+    if not fitting:
+        raise failures[0]  # of the most likely column
+    valid = choices.counts > 0
+    unknown = [int((one[0].labels[valid] == UNKNOWN).sum()) for one in fitting]
+    fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == min(unknown)]
+    fitting = fitting if not min(unknown) else fitting[:1]
+    found = decided(fitting, tables, cells, location)
+    check_agreement(found, f"{location}: {names}", "choose one with --label")
+    if options.label_from is not None and all(one.form.first is None for one in found):
+        raise InputError(
+            f"--label-from {options.label_from}: in {location}, {found[0].column} holds {found[0].form.name}, not "
+            "integers; remove it"
+        )
+    return form, tuple((one.column, one.form) for one in found), len(choices.faults) + min(unknown)
+
+
+def _label_columns(table: pa.Table) -> list[str]:
+    """Columns with known names of labels: short texts, numbers, or lists of these."""
+    kinds = {name: table.schema.field(name).type for name in named(table.column_names, LABEL)}
+    return [name for name, kind in kinds.items() if is_cell(kind.value_type if is_list(kind) else kind)]
+
+
+def _check_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> None:
+    """Raise InputError if another column holds options too, unless the user named the choices."""
+    if options.choices is not None:
+        return
+    names = [options.question] if options.question else named(table.column_names, QUESTION)
+    for other in names:
+        if other not in spec.choices.columns and OptionsInText.of(table, other):
+            raise InputError(
+                f"{location}: choices are in {columns_in_words(spec.columns)}, and options in {other}, too, which "
+                "would keep the old choices; choose one with --choices"
+            )
