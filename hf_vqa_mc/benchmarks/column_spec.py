@@ -41,6 +41,7 @@ from hf_vqa_mc.benchmarks.names import (
     DECOYS,
     LABEL,
     QUESTION,
+    QUESTION_ID,
     cell_columns,
     choice_columns,
     columns_in_words,
@@ -275,10 +276,12 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     if failures:
         raise failures[0]
     kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
+    known = named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID))
+    header = "" if known else "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
     raise kind(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
-        f"or a correct answer and its distractors; {OPTIONS}"
+        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{header}"
     )
 
 

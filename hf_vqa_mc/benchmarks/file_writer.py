@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
+from hf_vqa_mc.benchmarks.files import JSON_TEXT, delimiter, file_form, json_file
 from hf_vqa_mc.dataset.shards import FOR_HUB, GROUP_BYTES, readable_by_all
 from hf_vqa_mc.errors import InputError
 
@@ -27,10 +27,11 @@ def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
     """The rows in the format of the source, packed as the name of the output says."""
     content = {
         "parquet": lambda: _parquet(table),
-        "csv": lambda: _csv(table, ","),
+        "csv": lambda: _csv(table, delimiter(source)),
         "tsv": lambda: _csv(table, "\t"),
+        "xlsx": lambda: _excel(table),
         "jsonl": lambda: b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in _records(table)),
-        "json": lambda: _json(table, source),
+        "json": lambda: json_file(source).written(_records(table)).encode(),
     }[file_form(source) or ""]()
     if output.name.lower().endswith(".gz"):
         return gzip.compress(content, mtime=0)
@@ -80,11 +81,10 @@ def _csv_cells(column: pa.Array) -> list[Any]:
     return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
 
 
-def _json(table: pa.Table, source: Path) -> bytes:
-    """A list of records, under a key if the source has one."""
-    value, key = json_content(source)
-    records = list(_records(table))
-    return (json.dumps(records if key is None else {**value, key: records}, ensure_ascii=False) + "\n").encode()
+def _excel(table: pa.Table) -> bytes:
+    content = io.BytesIO()
+    table.to_pandas().to_excel(content, index=False)
+    return content.getvalue()
 
 
 def _records(table: pa.Table) -> Iterable[dict[str, Any]]:

@@ -3,8 +3,9 @@
 import json
 import math
 import re
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.names import named
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.parquet import check_parquet
@@ -92,7 +93,10 @@ def read_file(path: Path) -> pa.Table:
     names = table.column_names
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{path}: the column {name!r} occurs {names.count(name)} times; expected unique names")
+            raise InputError(
+                f"{path}: the column {name!r} occurs {names.count(name)} times; expected unique names in the first "
+                "line: if that is a row, add a header such as question,A,B,C,D,answer"
+            )
     return table
 
 
@@ -101,28 +105,62 @@ def reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def json_content(path: Path) -> tuple[Any, str | None]:
-    """The value of a JSON file, and the key of its records if it is an object.
+@dataclass(frozen=True)
+class JsonFile:
+    """The records of a JSON file, and how they are stored."""
+
+    records: list[dict[str, Any]]
+    value: Any = None
+    """the whole value; None if each line has a record"""
+    key: str | None = None
+    """the key of the list of records, if the value is an object with others"""
+    id_name: str | None = None
+    """the name of the key of each record, if the value is an object with a record under each key"""
+
+    def written(self, records: Iterable[dict[str, Any]]) -> str:
+        """Other records in the same form."""
+        if self.value is None:
+            return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records)
+        value: object = list(records)
+        if self.key is not None:
+            value = {**self.value, self.key: value}
+        elif self.id_name is not None:
+            value = {one[self.id_name]: {name: cell for name, cell in one.items() if name != self.id_name}
+                     for one in records}  # fmt: skip
+        return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def json_file(path: Path) -> JsonFile:
+    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line.
 
     Raises:
-        InputError: it holds no list of records.
+        InputError: it holds no records.
     """
     try:
-        content = _content(path)
-        value = json.loads(content)
+        value = json.loads(_content(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); if it has one value per line, name it .jsonl") from error
-    lists = {None: value, **(value if isinstance(value, dict) else {})}
-    keys = [
-        key
-        for key, inner in lists.items()
-        if isinstance(inner, list) and (inner or key is None) and all(isinstance(one, dict) for one in inner)
-    ]
-    if len(keys) != 1:
-        raise InputError(f"{path}: expected a list of records, or one under a key")
-    return value, keys[0]
+        if "Extra data" in str(error):
+            return JsonFile([record for _, record in _line_records(path)])
+        raise InputError(f"{path}: not JSON ({error})") from error
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return JsonFile(value, value)
+    inner = value if isinstance(value, dict) else {}
+    keys = [key for key, one in inner.items() if one and isinstance(one, list) and all(map(_is_record, one))]
+    if len(keys) == 1:
+        return JsonFile(value[keys[0]], value, keys[0])
+    if inner and all(map(_is_record, inner.values())):
+        id_name = "record_id" if any("id" in one for one in inner.values()) else "id"
+        return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
+    raise InputError(
+        f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
+        "per line"
+    )
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 def _parquet(path: Path) -> pa.Table:
@@ -133,8 +171,8 @@ def _parquet(path: Path) -> pa.Table:
 
 
 def _csv(path: Path) -> pa.Table:
-    parse = pc_csv.ParseOptions(delimiter="\t" if file_form(path) == "tsv" else ",", newlines_in_values=True)
     content = _content(path)
+    parse = pc_csv.ParseOptions(delimiter=_delimiter(path, content), newlines_in_values=True)
     block = min(_BLOCK, len(content) + 1)
     with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
         stream.write(content)
@@ -153,6 +191,18 @@ def _csv(path: Path) -> pa.Table:
             block = min(_LARGEST_BLOCK, len(content) + 1)
 
 
+def delimiter(path: Path) -> str:
+    """The delimiter of a csv or tsv file, existing or new: that of most columns in the header."""
+    return _delimiter(path, _content(path) if path.exists() else b"")
+
+
+def _delimiter(path: Path, content: bytes) -> str:
+    if file_form(path) == "tsv":
+        return "\t"
+    header = re.sub(rb'"[^"]*"', b"", content.partition(b"\n")[0])
+    return max((",", ";", "\t"), key=lambda one: header.count(one.encode()))
+
+
 def _check_utf8(content: bytes, path: Path) -> None:
     """Raise InputError unless the content is UTF-8; names the first invalid line."""
     try:
@@ -164,23 +214,34 @@ def _check_utf8(content: bytes, path: Path) -> None:
         ) from error
 
 
-def _json_lines(path: Path) -> pa.Table:
-    records, numbers = [], array("q")
+def _line_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, record in json_lines(path):
         if not isinstance(record, dict):
             raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
-        records.append(record)
-        numbers.append(number)
-    return _table_of(path, records, lambda row: f"line {numbers[row]}")
+        yield number, record
+
+
+def _json_lines(path: Path) -> pa.Table:
+    return _table_of([record for _, record in _line_records(path)])
 
 
 def _json(path: Path) -> pa.Table:
-    value, key = json_content(path)
-    records = value if key is None else value[key]
-    return _table_of(path, records, "record {}".format)
+    return _table_of(json_file(path).records)
 
 
-READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv}
+def _excel(path: Path) -> pa.Table:
+    import pandas as pd
+
+    try:
+        frame = pd.read_excel(path, dtype=str, keep_default_na=False)
+    except ImportError as error:
+        raise MissingExtra("openpyxl", "evaluate") from error
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: cannot be read as xlsx ({reason(error)})") from error
+    return pa.Table.from_pandas(frame.rename(columns=str), preserve_index=False).replace_schema_metadata(None)
+
+
+READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv, "xlsx": _excel}
 """By file type."""
 EXPECTED = (
     f"a file (.{', .'.join(READERS)}; plain, {' or '.join(PACKINGS)}), a folder that load_dataset reads, "
@@ -188,8 +249,8 @@ EXPECTED = (
 )
 
 
-def _table_of(path: Path, records: Sequence[dict[str, Any]], location: Callable[[int], str]) -> pa.Table:
-    """Records as a table; columns of mixed types become JSON text. ``location`` gives a record's, for messages."""
+def _table_of(records: Sequence[dict[str, Any]]) -> pa.Table:
+    """Records as a table; columns of mixed types become JSON text."""
     names = dict.fromkeys(name for record in records for name in record)
     return _table({name: _column([record.get(name) for record in records], name) for name in names})
 

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.benchmarks import read_benchmark
-from hf_vqa_mc.benchmarks.layouts.chat_messages import ChatMessages
-from hf_vqa_mc.benchmarks.layouts.text_forms import Lines, OptionsInText
+from hf_vqa_mc.benchmarks.choices import TextForm
 from hf_vqa_mc.errors import InputError
 from tests.benchmarks.shapes import CHOICES, DECOYS, LABELS, QUESTIONS, SHAPES, TARGETS, WITHOUT_ORDER, table
 
@@ -55,7 +54,7 @@ def test_a_target_separate_from_its_decoys_comes_first(shape, tmp_path):
 def test_a_benchmark_is_sent_to_other_processes(shape, tmp_path):
     benchmark = read(tmp_path, table(shape))
     sent = pickle.loads(pickle.dumps(benchmark))
-    assert sent.layout == benchmark.layout
+    assert sent.spec == benchmark.spec
     assert sent.test.rows.equals(benchmark.test.rows)
 
 
@@ -110,15 +109,13 @@ def test_written_benchmarks_can_be_read(shape, tmp_path, data):
     try:
         written = benchmark.with_choices(benchmark.test, choices, labels)
     except InputError as error:
-        assert "cannot be parsed back" in str(error)  # a text form cannot hold a line break, for example
-        assert isinstance(benchmark.layout, ChatMessages) or isinstance(
-            benchmark.layout.choices, OptionsInText | Lines
-        )
+        assert "cannot be written so that they are read back" in str(error)  # a line break within a text, for example
+        assert isinstance(benchmark.spec.choices, TextForm)
         reject()
     again = read(tmp_path, written).test.rows
     expected = benchmark.test.rows.set_column(3, "choices", pa.array(choices, pa.list_(pa.string())))
     assert again.equals(expected.set_column(4, "label", pa.array(labels)))
-    for name in set(table(shape).column_names) - {*benchmark.layout.columns}:
+    for name in set(table(shape).column_names) - {column.partition(".")[0] for column in benchmark.spec.columns}:
         assert written[name].equals(table(shape)[name])
     names = [name for name in written.column_names if name in table(shape).column_names]
     assert names == table(shape).column_names
@@ -142,7 +139,7 @@ def test_more_choices_get_adjacent_columns(tmp_path):
     assert read(tmp_path, written).test.rows["choices"].to_pylist() == choices
 
 
-def test_empty_cells_are_not_choices(tmp_path):
+def test_an_empty_cell_keeps_its_letter_before_other_choices(tmp_path):
     rows = {
         "question": ["a", "b", "c"],
         "A": ["x", "x", "x"],
@@ -152,8 +149,8 @@ def test_empty_cells_are_not_choices(tmp_path):
         "answer": ["C", "A", "B"],
     }
     split = read(tmp_path, rows).test
-    assert split.rows["choices"].to_pylist() == [["x", "z"], ["x", "z"], ["x", "y", "z"]]
-    assert split.rows["label"].to_pylist() == [1, 0, 1]
+    assert split.rows["choices"].to_pylist() == [["x", "", "z"], ["x", "", "z"], ["x", "y", "z"]]
+    assert split.rows["label"].to_pylist() == [2, 0, 1]
     numbers = {"question": ["a", "b"], "A": [1.5, 2.0], "B": [2.5, 3.0], "C": [np.nan, 4.0], "answer": ["B", "C"]}
     assert read(tmp_path, numbers).test.rows["choices"].to_pylist() == [["1.5", "2.5"], ["2", "3", "4"]]
 
@@ -212,7 +209,7 @@ WRONG = {
     ),
     "a label null": ({**GOOD, "label": [0, None]}, "rows.parquet, row 1: label is None"),
     "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is '-1' in row 0)"),
-    "one choice": ({**GOOD, "choices": [["x"], ["x", "y"]]}, "row 0: 1 choice(s), expected two or more"),
+    "one choice": ({**GOOD, "choices": [["x"], ["x", "y"]]}, "row 0: 1 choice, expected two or more"),
     "a question null": ({**GOOD, "question": ["a", None]}, "row 1: question is empty (null)"),
     "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no question column, expected text; columns:"),
     "questions of numbers": ({**GOOD, "question": [1, 2]}, "question holds int64, expected text"),

@@ -6,9 +6,9 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
-from hf_vqa_mc.benchmarks.layouts import ChoicesAndLabel
-from hf_vqa_mc.benchmarks.layouts.choice_forms import ListOfChoices
-from hf_vqa_mc.benchmarks.layouts.label_forms import by_index
+from hf_vqa_mc.benchmarks.choices import ListOfChoices
+from hf_vqa_mc.benchmarks.column_spec import ColumnSpec
+from hf_vqa_mc.benchmarks.labels import by_index
 from hf_vqa_mc.benchmarks.questions import presented_questions
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import silent
@@ -75,8 +75,8 @@ def benchmark(
     for name, column in (columns or {}).items():
         original = original.append_column(name, pa.array(column))
     split = Split("test", "small.parquet, test", table, original, source, placed)
-    layout = ChoicesAndLabel(ListOfChoices("choices"), "label", by_index(0))
-    return Benchmark(dataset, config, "test", {"test": split}, layout, {})
+    spec = ColumnSpec("question", ListOfChoices("choices"), (("label", by_index(0)),))
+    return Benchmark(dataset, config, "test", {"test": split}, spec, {})
 
 
 def export(benchmark, harness, output, name=None, hide_answers=False, progress=silent, overwrite=False):
