@@ -316,6 +316,7 @@ class OptionsInText(TextForm):
         if not any(one.question for _, one in found if one):
             return None
         texts = pa.array([one.question if one else text for text, one in found], pa.string())
+        texts = pc.if_else(pc.is_null(as_text(table[self.column])), None, texts)
         return pc.utf8_trim_whitespace(pc.replace_substring(texts, "<image>\n", ""))
 
     def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:

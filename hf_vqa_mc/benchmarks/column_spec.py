@@ -138,8 +138,9 @@ class ColumnSpec:
         labels = self._labels(table, cells, valid, faults, location)
         for row in np.flatnonzero(valid & (cells.counts < 2)).tolist():
             faults.setdefault(row, Fault("choices", f"{cells.counts[row]} choice, expected two or more"))
+        name = self.question or self.choices.columns[0]
         for row in np.flatnonzero(as_mask(pc.is_null(questions))).tolist():
-            faults.setdefault(row, Fault("question", f"{self.question} is empty (null), expected a question"))
+            faults.setdefault(row, Fault("question", f"{name} is empty (null), expected a question"))
         return RowCells(questions, cells, labels, faults)
 
     def _labels(
@@ -202,14 +203,15 @@ class ColumnSpec:
 
     def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:
         """The table with new choices and labels in some rows; raises InputError unless they can be read back."""
-        inner = self._flat(table, location)
-        columns = self.choices.write(inner, changed)
-        table, inner = with_columns(table, columns), with_columns(inner, columns)
+        columns = self.choices.write(self._flat(table, location), changed)
+        table = with_columns(table, columns)
+        inner = flat(table)
         wider = self.choices.widened(tuple(columns))
         cells = wider.read(inner)
         new = {}
         for row, (texts, label) in changed.items():
-            name = None if cells.names is None else cells.names[int(cells.starts[row]) + label].as_py()
+            cell = int(cells.starts[row]) + label
+            name = cells.names[cell].as_py() if cells.names is not None and cell < len(cells.names) else None
             new[row] = label, texts[label], name
         for name, form in self.labels:
             table = with_columns(table, {name: with_labels(form, inner, name, new)})

@@ -111,7 +111,9 @@ def _without_narrow_classes(table: pa.Table, columns: Sequence[str], most: int) 
     narrow: dict[str, Any] = {
         name: Value("int64")
         for name in columns
-        if pa.types.is_integer(schema.field(name).type) and len(class_names(schema, name) or [""] * most) < most
+        if name in schema.names
+        and pa.types.is_integer(schema.field(name).type)
+        and len(class_names(schema, name) or [""] * most) < most
     }
     if class_names(schema, KINDS) not in (None, list(CHOICE_KINDS)):
         narrow["choice_kinds"] = List(Value("string"))

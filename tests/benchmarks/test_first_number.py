@@ -106,9 +106,9 @@ def test_open_questions_and_empty_cells_do_not_tell(tmp_path):
     rows = {"question": ["a", "b", "c"], "A": ["x", "x", ""], "B": ["", "y", ""], "C": ["z", "z", ""]}
     pq.write_table(pa.table({**rows, "answer": [2, 1, 0]}), tmp_path / "a.parquet")
     split = read_benchmark(str(tmp_path / "a.parquet")).test
-    assert split.rows["label"].to_pylist() == [1, 1]  # C is the second choice
+    assert split.rows["label"].to_pylist() == [2, 1]  # an empty choice keeps its index
     pq.write_table(pa.table({**rows, "answer": [3, 1, 0]}), tmp_path / "a.parquet")
-    assert read_benchmark(str(tmp_path / "a.parquet")).test.rows["label"].to_pylist() == [1, 0]
+    assert read_benchmark(str(tmp_path / "a.parquet")).test.rows["label"].to_pylist() == [2, 0]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -99,7 +99,7 @@ def test_other_choices_come_back_as_a_dataset_dict(tmp_path):
 def test_mixed_columns_of_a_data_frame_are_kept_as_text():
     frame = pd.DataFrame({"question": ["a", "b"], "A": ["x", np.nan], "B": ["y", "z"], "C": ["u", "w"]})
     split = vm.read_benchmark(frame.assign(answer=["A", "C"], score=[1, {"of": 2}])).test
-    assert split.rows["choices"].to_pylist() == [["x", "y", "u"], ["z", "w"]]
+    assert split.rows["choices"].to_pylist() == [["x", "y", "u"], ["", "z", "w"]]
     assert split.original["score"].to_pylist() == ["1", '{"of": 2}']
 
 

@@ -208,7 +208,7 @@ WRONG = {
         "rows.parquet, row 1: label is 5, expected the index of a choice",
     ),
     "a label null": ({**GOOD, "label": [0, None]}, "rows.parquet, row 1: label is None"),
-    "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is '-1' in row 0)"),
+    "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is -1 in row 0)"),
     "one choice": ({**GOOD, "choices": [["x"], ["x", "y"]]}, "row 0: 1 choice, expected two or more"),
     "a question null": ({**GOOD, "question": ["a", None]}, "row 1: question is empty (null)"),
     "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no question column, expected text; columns:"),

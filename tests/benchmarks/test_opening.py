@@ -20,7 +20,7 @@ BROKEN = {
     "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: not JSON at character"),
     "b.jsonl": (b"[1]\n", "b.jsonl, line 1: expected a record"),
     "a.json": (b"{}", "a.json: expected a list of records"),
-    "c.json": (b'{"a": 1}\n{"a": 2}', "name it .jsonl"),
+    "c.json": (b'{"a": 1}\n[2]', "line 2: expected a record"),
     "a.csv": (b"question,A,B,answer\na,x,y\n", "a.csv: cannot be read as csv"),
     "b.csv": (b"question,A,A,B,answer\na,x,x,y,B\n", "the column 'A' occurs 2 times"),
     "c.csv": (CSV.replace(b"x", b"\xff"), "c.csv, line 2: the byte 0xff is not UTF-8 text; save the file as UTF-8"),

@@ -3,6 +3,7 @@
 import pytest
 
 from hf_vqa_mc.benchmarks.questions import other_columns
+from hf_vqa_mc.benchmarks.labels import BY_TEXT
 from tests.exports import small
 
 TEXTS = ["a", "b", None, ""]
@@ -36,7 +37,7 @@ def test_the_question_and_the_label_are_no_context_whatever_they_are_called():
         other_columns(small.benchmark(columns={"context": [row[2] for row in small.QUESTIONS]})).context_column == ""
     )
     benchmark = small.benchmark(columns={"hint": [row[3][row[4]] for row in small.QUESTIONS]})
-    benchmark = replace(benchmark, layout=replace(benchmark.layout, label="hint"))
+    benchmark = replace(benchmark, spec=replace(benchmark.spec, labels=(("hint", BY_TEXT),)))
     assert other_columns(benchmark).context_column == ""
 
 
