@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+JSON_TEXT = {b"hf_vqa_mc": b"json"}
+"""Metadata of a text column with JSON values of different types."""
 UNKNOWN = -1
 """Index of the correct choice if the label does not give it."""
 

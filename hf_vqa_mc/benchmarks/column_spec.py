@@ -205,8 +205,8 @@ class ColumnSpec:
         """The table with new choices and labels in some rows; raises InputError unless they can be read back."""
         columns = self.choices.write(self._flat(table, location), changed)
         table = with_columns(table, columns)
-        inner = flat(table)
         wider = self.choices.widened(tuple(columns))
+        inner = flat(table, (*self.columns, *columns))
         cells = wider.read(inner)
         new = {}
         for row, (texts, label) in changed.items():
@@ -235,8 +235,7 @@ class ColumnSpec:
     def _flat(self, table: pa.Table, location: str) -> pa.Table:
         """The table with the columns within its columns; raises InputError if a column is missing."""
         needed = [*self.columns, *filter(None, [self.question])]
-        if not set(needed) <= set(table.column_names):
-            table = flat(table)
+        table = flat(table, needed)
         for name in needed:
             if name not in table.column_names:
                 raise InputError(f"{location}: no column {name!r}, which the other splits have")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.files import JSON_TEXT, delimiter, file_form, json_file
+from hf_vqa_mc.benchmarks.files import delimiter, file_form, json_file
+from hf_vqa_mc.benchmarks.nested import is_json
 from hf_vqa_mc.dataset.shards import FOR_HUB, GROUP_BYTES, readable_by_all
 from hf_vqa_mc.errors import InputError
 
@@ -88,7 +89,7 @@ def _excel(table: pa.Table) -> bytes:
 
 
 def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
-    packed = [field.name for field in table.schema if (field.metadata or {}).items() >= JSON_TEXT.items()]
+    packed = [field.name for field in table.schema if is_json(field)]
     for batch in table.to_batches(max_chunksize=10_000):
         for record in batch.to_pylist():
             for name in packed:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.cells import as_text, is_text
+from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_text, is_text
 from hf_vqa_mc.benchmarks.names import named
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.json_stream import json_lines
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKINGS = (".gz", ".xz")
-JSON_TEXT = {b"hf_vqa_mc": b"json"}
-"""Metadata of a text column with JSON values of different types."""
 
 _UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 """Exceptions of pyarrow for values of different types."""
@@ -121,12 +119,12 @@ class JsonFile:
         """Other records in the same form."""
         if self.value is None:
             return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records)
-        value: object = list(records)
+        rows = list(records)
+        value: object = rows
         if self.key is not None:
-            value = {**self.value, self.key: value}
+            value = {**self.value, self.key: rows}
         elif self.id_name is not None:
-            value = {one[self.id_name]: {name: cell for name, cell in one.items() if name != self.id_name}
-                     for one in records}  # fmt: skip
+            value = {one.pop(self.id_name): one for one in rows}
         return json.dumps(value, ensure_ascii=False) + "\n"
 
 

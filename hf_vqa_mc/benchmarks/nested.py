@@ -1,24 +1,37 @@
 """Columns within columns: records, objects written as text, and conversations, as columns of their own."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks.cells import as_array, as_text, is_list, is_text, parsed, spelled_like
+from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_array, as_text, is_list, is_text, parsed, spelled_like
 
 TURNS = {"human": "human", "gpt": "gpt"}
 """Name of the column to the speaker of a turn, in conversations of LLaVA's form."""
 
 
-def flat(table: pa.Table) -> pa.Table:
+def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:
     """The table, followed by the columns within its columns, such as ``question.stem`` of a column of records.
 
     Conversations with one human turn and at most one answer become ``conversations.human`` and ``conversations.gpt``.
+    Texts in columns of values of different types are not quoted.
+
+    Args:
+        table: a split.
+        needed: the columns that are read; None for all.
     """
     inner = {}
     for field in table.schema:
+        if is_json(field) and (needed is None or field.name in needed):
+            index = table.schema.get_field_index(field.name)
+            table = table.set_column(
+                index, field, pa.array(map(_unquoted, table[field.name].to_pylist()), pa.string())
+            )
+        if needed is not None and not any(name.startswith(f"{field.name}.") for name in needed):
+            continue
         for name, column in _inner(table[field.name]).items():
             if f"{field.name}.{name}" not in table.column_names:
                 inner[f"{field.name}.{name}"] = column
@@ -41,6 +54,8 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
         if name in table.column_names:
             last = table.column_names.index(name)
             field = table.schema.field(name)
+            if is_json(field):
+                values = pa.array(map(_quoted, table[name].to_pylist(), as_array(values).to_pylist()), pa.string())
             table = table.set_column(last, field.with_type(values.type).with_nullable(True), values)
         elif child and parent in names:
             inner.setdefault(parent, {})[child] = as_array(values)
@@ -51,6 +66,22 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
         column = _with_inner(as_array(table[parent]), children)
         table = with_columns(table, {parent: column})
     return table
+
+
+def is_json(field: pa.Field) -> bool:
+    """Whether a column holds values of different types as JSON text; see `files.JSON_TEXT`."""
+    return bool((field.metadata or {}).items() >= JSON_TEXT.items())
+
+
+def _unquoted(cell: str | None) -> str | None:
+    """A JSON value as text."""
+    value = None if cell is None else json.loads(cell)
+    return value if isinstance(value, str | None) else cell
+
+
+def _quoted(old: str | None, new: str | None) -> str | None:
+    """A text as the JSON value that is read as this text: the old value if it is unchanged."""
+    return old if new == _unquoted(old) else json.dumps(new, ensure_ascii=False)
 
 
 def _is_image(kind: pa.DataType) -> bool:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hf_vqa_mc.benchmarks.questions import other_columns
 from hf_vqa_mc.benchmarks.labels import BY_TEXT
+from hf_vqa_mc.benchmarks.questions import other_columns
 from tests.exports import small
 
 TEXTS = ["a", "b", None, ""]

@@ -1,0 +1,242 @@
+"""Files as their publishers write them are read without an option, or refused with what to type."""
+
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
+from hf_vqa_mc.errors import InputError
+
+CHOICES = [["red", "blue", "green"], ["one", "two", "six"], ["up", "down", "left"], ["cat", "dog", "cow"]] * 6
+LABELS = [row % 3 for row in range(24)]
+QUESTIONS = [f"What is thing {row}?" for row in range(24)]
+LETTERS = ["ABC"[label] for label in LABELS]
+
+
+def records(choices, **columns):
+    rows = [{"question": question, **choices(texts)} for question, texts in zip(QUESTIONS, CHOICES, strict=True)]
+    return [{**row, **{name: cells[at] for name, cells in columns.items()}} for at, row in enumerate(rows)]
+
+
+def lettered(texts):
+    return {"options": [f"{letter}. {text}" for letter, text in zip("ABC", texts, strict=True)]}
+
+
+LISTS = records(lambda texts: {"options": texts}, answer=LETTERS)
+INLINE = [
+    {
+        "conversations": [
+            {"from": "human", "value": f"{question}\nOptions: (A) {a} (B) {b} (C) {c}\nAnswer with a letter."},
+            {"from": "gpt", "value": letter},
+        ]
+    }
+    for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+]
+NAMED = [[{"label": "ABC"[at], "text": text} for at, text in enumerate(texts)] for texts in CHOICES]
+JSON = {
+    "letters at the start": records(lettered, answer=LETTERS),
+    "records as choices": records(lambda texts: {"choices": NAMED[CHOICES.index(texts)]}, answerKey=LETTERS),
+    "records within the question": [
+        {"question": {"stem": question, "choices": named}, "answerKey": letter}
+        for question, named, letter in zip(QUESTIONS, NAMED, LETTERS, strict=True)
+    ],
+    "numpy's lists": records(lambda texts: {"options": "[" + " ".join(map(repr, texts)) + "]"}, answer=LETTERS),
+    "lists of one label": records(lambda texts: {"options": texts}, label=[[letter] for letter in LETTERS]),
+    "options on one line in a conversation": INLINE,
+    "ctx and endings": [
+        {"ctx": question, "endings": texts, "label": label}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "choice and the answer's text": records(
+        lambda texts: {"choice": texts},
+        answer=[texts[label] for texts, label in zip(CHOICES, LABELS, strict=True)],
+    ),
+    "a0 to a2": records(lambda texts: {f"a{at}": text for at, text in enumerate(texts)}, answer=LABELS),
+    "option#1 to option#3": records(
+        lambda texts: {f"option#{at + 1}": text for at, text in enumerate(texts)}, answer=[at + 1 for at in LABELS]
+    ),
+    "options over several lines": [
+        {
+            "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
+            "answer": letter,
+        }
+        for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ],
+}
+
+
+def read(path, **options):
+    split = read_benchmark(path, **options).test
+    return split.rows["question"].to_pylist(), split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_a_layout_is_read_and_written_back(name, tmp_path):
+    path = write(tmp_path / "rows.jsonl", JSON[name])
+    choices = [[f"{text}\nx" for text in texts] for texts in CHOICES] if "lines" in name else CHOICES
+    assert read(path) == (QUESTIONS, choices, LABELS)
+    benchmark = read_benchmark(path)
+    texts, labels = [["new", "other", "third"], *choices[1:]], [2, *LABELS[1:]]
+    table = benchmark.with_choices(benchmark.test, texts, labels)
+    write_benchmark(benchmark, {"test": table}, tmp_path / "new.jsonl")
+    assert read(tmp_path / "new.jsonl") == (QUESTIONS, texts, labels)
+    before, after = ((tmp_path / one).read_text().splitlines() for one in ("rows.jsonl", "new.jsonl"))
+    assert [json.loads(line) for line in before[1:]] == [json.loads(line) for line in after[1:]]
+
+
+def test_letters_at_the_start_are_written_for_the_new_order(tmp_path):
+    benchmark = read_benchmark(write(tmp_path / "rows.jsonl", JSON["letters at the start"]))
+    table = benchmark.with_choices(benchmark.test, [["blue", "red", "pink"], *CHOICES[1:]], LABELS)
+    assert table["options"][0].as_py() == ["A. blue", "B. red", "C. pink"]
+
+
+def test_an_object_with_a_record_under_each_id_is_read_and_written_as_one(tmp_path):
+    (tmp_path / "rows.json").write_text(json.dumps({f"q{at}": row for at, row in enumerate(LISTS)}))
+    benchmark = read_benchmark(tmp_path / "rows.json")
+    assert benchmark.test.rows["question_id"].to_pylist()[:2] == ["q0", "q1"]
+    table = benchmark.with_choices(benchmark.test, [["new", "other"], *CHOICES[1:]], LABELS)
+    write_benchmark(benchmark, {"test": table}, tmp_path / "new.json")
+    written = json.loads((tmp_path / "new.json").read_text())
+    assert written["q0"] == {**LISTS[0], "options": ["new", "other"]}
+    assert written["q1"] == LISTS[1]
+
+
+def test_a_json_file_with_a_record_per_line_is_read_and_written_as_one(tmp_path):
+    path = write(tmp_path / "rows.json", LISTS)
+    benchmark = read_benchmark(path)
+    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "new.json")
+    assert (tmp_path / "new.json").read_text() == path.read_text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_tables_with_semicolons_and_spreadsheets_are_read_and_written(ending, tmp_path):
+    frame = pd.DataFrame([{"question": row["question"], **dict(zip("ABC", row["options"], strict=True)),
+                           "answer": row["answer"]} for row in LISTS])  # fmt: skip
+    path, new = tmp_path / f"rows.{ending}", tmp_path / f"new.{ending}"
+    frame.to_csv(path, sep=";", index=False) if ending == "csv" else frame.to_excel(path, index=False)
+    assert read(path) == (QUESTIONS, CHOICES, LABELS)
+    benchmark = read_benchmark(path)
+    table = benchmark.with_choices(benchmark.test, [["a", "b", "c"], *CHOICES[1:]], LABELS)
+    write_benchmark(benchmark, {"test": table}, new)
+    assert read(new) == (QUESTIONS, [["a", "b", "c"], *CHOICES[1:]], LABELS)
+    assert ending != "csv" or new.read_text().splitlines()[1] == "What is thing 0?;a;b;c;A"
+
+
+def test_labels_that_are_all_yes_or_no_are_the_choices(tmp_path):
+    rows = [{"question": question, "label": ["yes", "no"][at % 2]} for at, question in enumerate(QUESTIONS)]
+    path = write(tmp_path / "rows.jsonl", rows)
+    assert read(path) == (QUESTIONS, [["yes", "no"]] * 24, [0, 1] * 12)
+    maybe = write(tmp_path / "more.jsonl", [*rows, {"question": "Is it?", "label": "maybe"}])
+    with pytest.raises(InputError, match="--fixed-choices"):
+        read(maybe)
+    assert read(maybe, fixed_choices=("yes", "no", "maybe"))[2][-1] == 2
+
+
+@pytest.mark.parametrize("columns", [{}, {"choices": ("caption", "foil")}, {"choices": ("foil",)}])
+def test_the_correct_choice_may_be_a_column_of_choices(columns, tmp_path):
+    rows = [{"question": "Which fits?", "caption": f"a {at}", "foil": f"b {at}"} for at in range(9)]
+    label = {"label": "caption"} if columns else {}
+    found = read(write(tmp_path / "rows.jsonl", rows), **columns, **label)
+    assert found[1:] == ([[f"a {at}", f"b {at}"] for at in range(9)], [0] * 9)
+
+
+FAULTY = {
+    "several labels": (records(lambda t: {"options": t}, label=[["A", "C"], *[[x] for x in LETTERS[1:]]]), "several"),
+    "a list within a list": ([{**LISTS[0], "options": [["red", "blue"]]}, *LISTS[1:]], None),
+    "no list": (
+        [{**one, "options": str(one["options"]) if at else "[['A', 'B']]"} for at, one in enumerate(LISTS)],
+        "expected a list of choices",
+    ),
+    "an unknown label": ([{**LISTS[0], "answer": "Z"}, *LISTS[1:]], "answer is 'Z'"),
+    "no label": ([{**LISTS[0], "answer": None}, *LISTS[1:]], "answer is None"),
+    "one choice": ([{**LISTS[0], "options": ["red"]}, *LISTS[1:]], "1 choice"),
+    "no question": ([{**LISTS[0], "question": None}, *LISTS[1:]], "question is empty"),
+    "two lists of options": (
+        [{**one, "question": f"{one['question']}\nA. x\nB. y"} for one in LISTS], "choose one with --choices"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FAULTY if name not in ("two lists of options", "a list within a list")]
+)
+def test_a_row_that_cannot_be_read_is_an_error_or_left_out(name, tmp_path):
+    rows, message = FAULTY[name]
+    path = write(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(InputError, match=rf"row 0: .*{message}.* 1 of 24 rows.*--skip-faulty"):
+        read_benchmark(path)
+    benchmark = read_benchmark(path, skip_faulty=True)
+    assert benchmark.test.rows["question"].to_pylist() == QUESTIONS[1:]
+    assert benchmark.test.rows["choices"].to_pylist() == CHOICES[1:]
+    assert benchmark.test.rows["label"].to_pylist() == LABELS[1:]
+    (fault,) = benchmark.test.faulty
+    assert (fault.row, message in fault.message) == (0, True)
+    assert "1 of 24 rows cannot be read" in benchmark.notes[0]
+
+
+def test_a_table_without_a_header_is_refused_with_what_to_add(tmp_path):
+    rows = [f"{question},{','.join(texts)},{letter}"
+            for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    with pytest.raises(InputError, match="add a header such as question,A,B,C,D,answer"):
+        read(tmp_path / "rows.csv")
+
+
+VALUES = [
+    None,
+    "",
+    " ",
+    "Z",
+    "A",
+    0,
+    1,
+    -1,
+    7,
+    2.5,
+    True,
+    [],
+    ["A"],
+    ["A", "B"],
+    {},
+    {"A": "x"},
+    [[]],
+    "[",
+    "['a' 'b']",
+]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(sorted(JSON)), st.data())
+def test_mutated_files_are_read_right_or_refused(tmp_path_factory, name, data):
+    """Rows that are not changed keep their question, choices and label, or the file is refused in one line."""
+    rows = json.loads(json.dumps(JSON[name]))
+    changed = data.draw(st.sets(st.integers(0, len(rows) - 1), max_size=3))
+    for row in changed:
+        column = data.draw(st.sampled_from(sorted(rows[row])))
+        if data.draw(st.booleans()):
+            del rows[row][column]
+        else:
+            rows[row][column] = data.draw(st.sampled_from(VALUES))
+    path = write(tmp_path_factory.mktemp("mutated") / "rows.jsonl", rows)
+    try:
+        benchmark = read_benchmark(path, skip_faulty=data.draw(st.booleans()))
+    except InputError as error:
+        assert "\n" not in str(error)
+        assert changed, "an unchanged file is refused"
+        return
+    expected = {
+        question: ([f"{text}\nx" for text in texts] if "lines" in name else texts, label)
+        for row, (question, texts, label) in enumerate(zip(QUESTIONS, CHOICES, LABELS, strict=True))
+        if row not in changed
+    }
+    found = benchmark.test.rows.to_pylist()
+    read_rows = {one["question"]: (one["choices"], one["label"]) for one in found if one["question"] in expected}
+    assert read_rows == expected
+    assert all(0 <= one["label"] < len(one["choices"]) for one in found)
