@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.benchmarks.images import Images as Images
 from hf_vqa_mc.benchmarks.layouts.layout import Choices, Layout
 from hf_vqa_mc.dataset.allowed_images import AllowedImages
 from hf_vqa_mc.dataset.row_hashes import RowHashes, row_hashes
@@ -33,17 +34,6 @@ ROWS = pa.schema(
     ]
 )
 """Schema of every benchmark's rows; no nulls."""
-
-
-class Images(Protocol):
-    """The images of a split's rows; thread-safe."""
-
-    def read(self, row: int) -> bytes | None:
-        """The bytes of a row's image file; None if it has no image.
-
-        Raises:
-            InputError: the image cannot be read.
-        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,21 +86,9 @@ class Split:
 
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""
-        images = None if self.images is None else SomeImages(self.images, rows)
+        images = None if self.images is None else self.images.take(rows)
         kept = pa.array(rows)
         return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
-
-
-@dataclass(frozen=True, eq=False)
-class SomeImages:
-    """The images of some rows of a split."""
-
-    images: Images
-    rows: NDArray[np.integer]
-
-    def read(self, row: int) -> bytes | None:
-        """See `Images`."""
-        return self.images.read(int(self.rows[row]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ LOOKED_AT = 1_000
 """Number of prompts from which tokens are estimated."""
 CHARACTERS = 4
 """Characters per token, for the estimate."""
+_VIDEO = re.compile(r"(?i)vid(eo)?s?([ _-]?(id|uid|name|path|file|filename|url))?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,10 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
             check_replies(given.jobs, folder)
             split = given.benchmark.test
             figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
-    return Evaluation(figures, split.location, given.run, given.benchmark.notes, given.benchmark.revision)
+    notes = given.benchmark.notes
+    if videos := video_columns(split):
+        notes = (*notes, f"no video is shown (column {', '.join(videos)})")
+    return Evaluation(figures, split.location, given.run, notes, given.benchmark.revision)
 
 
 def _prepared(
@@ -103,6 +108,8 @@ def _prepared(
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
     prompts = Prompts(questions, method, settings.seed, settings.instruction)
+    if any(INPUTS[name].image is not Shown.NONE for name in inputs):
+        prompts.check_images(model)
     rows = sampled(questions, settings.sample, settings.seed)
     most = max((len(texts) for texts in questions.choices), default=0)
     rotations = most if settings.rotations == "all" else int(settings.rotations)
@@ -119,7 +126,7 @@ def _prepared(
         "max_tokens": settings.max_tokens if method.name == "generate" else None,
         "seed": settings.seed,
         "questions_sha256": prompts.fingerprint(),
-        "example": prompts.text(FULL, 0, questions.choices[0]),
+        "example": prompts.text(FULL, 0),
     }
     return _Prepared(benchmark, model, method, prompts, jobs, run)
 
@@ -127,7 +134,7 @@ def _prepared(
 def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:
     """The size of a run: its prompts, estimated tokens and images."""
     some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
-    texts = [prompts.text(INPUTS[job.input], job.row, prompts.questions.choices[job.row]) for job in some]
+    texts = [prompts.text(INPUTS[job.input], job.row) for job in some]
     tokens = sum(map(len, texts)) / len(texts) / CHARACTERS * len(jobs)
     images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
     return f"{len(jobs):,} prompts, about {tokens:,.0f} tokens of text to read, {images:,} with an image"
@@ -165,10 +172,17 @@ def checked_inputs(
             )
         if not len(questions.image_rows):
             why = split.images_missing or "the benchmark has no images"
+            if videos := video_columns(split):
+                why = f"the rows have videos ({', '.join(videos)}) and no images, and vqa-mc evaluate shows no video"
             raise InputError(f"--inputs {name}: {why}; or use --inputs no-image,choices-only")
         if given.image is Shown.OTHER and len(questions.image_rows) < 2:
             raise InputError(f"--inputs {name}: the benchmark has only one image; remove this input")
     return found
+
+
+def video_columns(split: Split) -> list[str]:
+    """The columns that name videos, such as video, video_id or vid_name."""
+    return [name for name in split.original.column_names if _VIDEO.fullmatch(name)]
 
 
 def sampled(questions: Questions, count: int | None, seed: int) -> "NDArray[np.int64]":
