@@ -55,7 +55,8 @@ class Prompt:
                 parts = []
             else:  # an image that was shown before, or of which there is none
                 parts.append(piece if at % 2 == 0 else f"[image {piece}]" if self.images else f"<image {piece}>")
-        return [*rest.values(), *filter(None, [*found, "".join(parts)])]
+        found.append("".join(parts))
+        return [*rest.values(), *(part for part in found if part)]
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ def check_one_image(questions: Questions, harness: str) -> None:
 
 
 def exported_images(questions: Questions, step: str, progress: Progress) -> Iterator[list[tuple[bytes, str]]]:
-    """The bytes and the suffix of each image file, a list for each of the images of ``questions``: empty if the row
-    has none, several if it has several. Each file is decoded to check it.
+    """The bytes and the suffix of the image files of each of ``image_rows``; each file is decoded to check it.
 
     Raises:
         InputError: images cannot be read or are damaged; raised after the last one, with their number.

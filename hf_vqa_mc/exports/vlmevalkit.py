@@ -3,9 +3,10 @@
 Its conventions, from its source code: columns index, question, A, B, .., answer (a letter), category and image
 (base64, or the index of a row that has the same image); circular evaluation (Liu et al. 2024, MMBench, section 4.1)
 is done where the dataset's name has "circular" in it, on rows whose index is k * 10^6 + the index of the first: the
-same question with its choices rotated by k, correct only if all rotations are answered correctly. Questions of a file
-without images are text only. Rows with several images have them as a list, and a list of file names in image_path. Its prompts have the column hint before the question, which holds the benchmark's context
-(see `benchmarks.questions`); l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
+same question with its choices rotated by k, correct only if all rotations are answered correctly. Rows with several
+images have lists of images, and of file names in image_path. Questions of a file without images are text only. Its
+prompts have the column hint before the question, which holds the benchmark's context (see `benchmarks.questions`);
+l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
 
 It reads its files with ``pandas.read_csv``, which parses a choice "None" or "NA" as missing, and a column of "1", "2"
 and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that and is invisible.

@@ -106,7 +106,7 @@ def test_extreme_values_of_attention_are_drawn_like_others(scale):
 
 
 def test_the_page_shows_attention():
-    plain = replace(EXAMPLE, image=GREY.getvalue())
+    plain = replace(EXAMPLE, images=(GREY.getvalue(),))
     attended = replace(plain, attention=TOP_RIGHT)
     assert page([plain]) != page([attended])
     assert "orange on images model’s attention" in Elements(page([attended])).text
