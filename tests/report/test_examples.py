@@ -17,7 +17,7 @@ class Images:
     def read(self, row):
         if row == 1:
             raise InputError("the file is broken")
-        return b"image" if row == 0 else None
+        return (b"image",) if row == 0 else ()
 
 
 def split(rows=3, images=None):
@@ -86,7 +86,7 @@ def test_origins_that_are_no_lists_are_ignored():
 
 def test_unreadable_images_are_marked_but_missing_ones_are_not():
     assert [one.images for one in examples_of(split(images=Images()), [2, 1])] == [(), (UNREADABLE,)]
-    assert picture_values(UNREADABLE)["missing"] == BROKEN
+    assert picture_values([UNREADABLE])["missing"] == BROKEN
     assert examples_of(split(), [1])[0].images == ()
     assert examples_of(split(), []) == []
 
