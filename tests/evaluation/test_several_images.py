@@ -75,7 +75,7 @@ def test_a_model_that_takes_one_image_is_refused_before_work_starts(tmp_path):
 
 
 def test_a_server_that_takes_fewer_images_ends_the_run(served, tmp_path, monkeypatch):
-    served.fault = lambda number: "unsupported: At most 1 image(s) may be provided in one prompt."
+    served.fault = lambda number: "unsupported At most 1 image(s) may be provided in one prompt."
     with pytest.raises(vm.InputError, match=r"a prompt has 2 images, and the server takes fewer: .*At most 1 image"):
         vm.evaluate(several(tmp_path), model="tiny", base_url=served.url, inputs=["full"], concurrency=1)
     assert served.asked == 1
@@ -134,3 +134,8 @@ def test_videos_are_not_shown(tmp_path):
         vm.evaluate(frame, model=Kept())
     result = vm.evaluate(frame, model=Kept(), inputs=["no-image"])
     assert "no video is shown (column video_id)" in repr(result.evaluation.notes)
+
+
+def test_features_are_refused(tmp_path):
+    with pytest.raises(vm.InputError, match=r"several.jsonl: rows have several images, but features and the models"):
+        vm.features(str(several(tmp_path)), output=tmp_path / "features", backbone="pixels")
