@@ -115,7 +115,7 @@ class ServedModel:
                     ) from None
                 if len(prompt.images) > 1 and _IMAGE_LIMIT.search(reason):
                     raise InputError(
-                        f"--base-url {self._url}: a prompt has {len(prompt.images)} images, and the server takes fewer: "
+                        f"--base-url {self._url}: {len(prompt.images)} images in a prompt; the server takes fewer: "
                         f"{reason}; raise its limit (vLLM: --limit-mm-per-prompt), or use another model"
                     ) from None
                 if used is self._limits and not self._changed_limits(str(error)):

@@ -23,7 +23,7 @@ def test_every_image_is_written_once_as_it_is(tmp_path):
     folder = tmp_path / "tasks" / "small"
     shown = pyarrow.parquet.read_table(folder / "questions.parquet")["image_files"].to_pylist()
     assert shown == [["images/000000.jpg"]] * 2 + [["images/000001.png"]] * 2
-    assert [(folder / name).read_bytes() for name in dict.fromkeys(sum(shown, []))] == list(images.values())
+    assert [(folder / name).read_bytes() for name in dict.fromkeys(name for (name,) in shown)] == list(images.values())
     assert export.notes == [small.LEFT_OUT]
 
 

@@ -13,7 +13,7 @@ from hf_vqa_mc.report.thumbnails import small_image
 from tests.report import audits, hostile
 from tests.report.test_report import Elements
 
-EXAMPLE = Example("7", "Why?", "why", ["a", "b", "c", "d"], 1, ["qou", "target", "iou", "iou"], [], 2, None, None, "")
+EXAMPLE = Example("7", "Why?", "why", ["a", "b", "c", "d"], 1, ["qou", "target", "iou", "iou"], [], 2, None, (), "")
 
 
 def page(examples, title="a dataset"):
