@@ -119,17 +119,19 @@ def image_descriptors(
 
 
 def _described(images: Images, row: int) -> NDArray[np.float32] | None:
-    """Descriptor of a row's image; None if it is missing or unreadable."""
+    """Descriptor of a row's image, of several their mean; None if one is missing or unreadable."""
     try:
-        content = images.read(row)
-        if content is None:
-            return None
-        with opened_picture(content, side=8 * SIDE) as stored:  # a JPEG is decoded no larger than needed
-            image = stored.convert("RGB")
-            small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 127.5 - 1
-            colours = np.asarray(image.resize((8 * SIDE, 8 * SIDE), Image.Resampling.BOX), np.int64) * LEVELS // 256
+        found = [_descriptor(content) for content in images.read(row)]
     except (BrokenImage, InputError, OSError):
         return None
+    return np.mean(found, axis=0) if len(found) > 1 else next(iter(found), None)
+
+
+def _descriptor(content: bytes) -> NDArray[np.float32]:
+    with opened_picture(content, side=8 * SIDE) as stored:  # a JPEG is decoded no larger than needed
+        image = stored.convert("RGB")
+        small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 127.5 - 1
+        colours = np.asarray(image.resize((8 * SIDE, 8 * SIDE), Image.Resampling.BOX), np.int64) * LEVELS // 256
     bin_ = colours @ np.array([LEVELS**2, LEVELS, 1])
     histogram = np.sqrt(np.bincount(bin_.ravel(), minlength=LEVELS**3) / bin_.size)
     return np.concatenate([small.ravel(), histogram]).astype(np.float32)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.column_spec import Choices, ColumnSpec
+from hf_vqa_mc.benchmarks.images import Images as Images
 from hf_vqa_mc.dataset.allowed_images import AllowedImages
 from hf_vqa_mc.dataset.row_hashes import RowHashes, row_hashes
 
@@ -44,17 +45,6 @@ class FaultyRow(NamedTuple):
     """``question``, ``choices`` or ``label``"""
     message: str
     """why"""
-
-
-class Images(Protocol):
-    """The images of a split's rows; thread-safe."""
-
-    def read(self, row: int) -> bytes | None:
-        """The bytes of a row's image file; None if it has no image.
-
-        Raises:
-            InputError: the image cannot be read.
-        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,21 +99,9 @@ class Split:
 
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""
-        images = None if self.images is None else SomeImages(self.images, rows)
+        images = None if self.images is None else self.images.take(rows)
         kept = pa.array(rows)
         return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
-
-
-@dataclass(frozen=True, eq=False)
-class SomeImages:
-    """The images of some rows of a split."""
-
-    images: Images
-    rows: NDArray[np.integer]
-
-    def read(self, row: int) -> bytes | None:
-        """See `Images`."""
-        return self.images.read(int(self.rows[row]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

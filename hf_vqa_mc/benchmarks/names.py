@@ -17,8 +17,8 @@ LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "corre
          "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
          "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "gtanswer", "correct",
          "target", "bestanswer", "mcanswer", "multiplechoiceanswer", "caption", "gpt")  # fmt: skip
-IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64")
-IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl")
+IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
+IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
 VIDEO = ("videoid", "vidid", "videoname", "vidname", "video", "videopath", "videofile", "videofilename", "videoidx",
          "videouid", "vid", "clipid", "cliplink", "clip")  # fmt: skip

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
+from hf_vqa_mc.benchmarks.names import picture_columns
 from hf_vqa_mc.benchmarks.reading import read_benchmark
 from hf_vqa_mc.dataset.loading import NoChoices, load_splits
 from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -17,15 +19,19 @@ if TYPE_CHECKING:
 
 NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
 """Columns of multiple-choice rows that training reads."""
+SEVERAL = "rows have several images, but features and the models of vqa-mc train take one image per row"
 
 
-def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tuple[str, DatasetDict]":
+def readable_rows(
+    dataset: str, config: str, needed: Set[str] = NEEDED, one_image: bool = False
+) -> "tuple[str, DatasetDict]":
     """The name of a config or file, and its splits with the needed columns, also of a benchmark in another layout.
 
     Args:
         dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
         config: "" for the only one.
         needed: columns with which rows are read as they are.
+        one_image: whether rows with several images are an error.
 
     Raises:
         InputError: as `load_splits` or `read_benchmark`.
@@ -34,6 +40,8 @@ def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tupl
     if not Path(dataset).is_file():
         config, splits = load_splits(dataset, config or None)
         columns = next(iter(splits.values())).column_names
+        if one_image and len(picture_columns(columns)) > 1:
+            raise InputError(f"{dataset}, {config}: {SEVERAL}")
         if needed <= set(columns) or open_ended_source(columns, config) is not None:
             return config, splits
     try:
@@ -42,6 +50,9 @@ def readable_rows(dataset: str, config: str, needed: Set[str] = NEEDED) -> "tupl
         if splits is None:
             raise
         return config, splits  # open-ended rows
+    for split in benchmark.splits.values():
+        if one_image and split.images is not None and split.images.has_several:
+            raise InputError(f"{split.location}: {SEVERAL}")
     return benchmark.config or Path(dataset).stem, built_rows(benchmark)
 
 

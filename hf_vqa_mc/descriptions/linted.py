@@ -114,17 +114,19 @@ class Linted:
 def _image(split: Split, row: int) -> Image:
     """Read and decode an image."""
     try:
-        content = split.images.read(row) if split.images else None
+        contents = split.images.read(row) if split.images else ()
     except (InputError, OSError) as error:
         return Image(problem=str(error), is_missing=True)
-    if content is None:
+    if not contents:
         return Image(problem="not found, or not allowed", is_missing=True)
-    digest = blake2b(content, digest_size=16).hexdigest()
+    digest = blake2b(b"".join(contents), digest_size=16).hexdigest()
     try:
-        with opened_picture(content, side=1):
-            return Image(digest)
+        for content in contents:
+            with opened_picture(content, side=1):
+                pass
     except BrokenImage as error:
         return Image(digest, str(error))
+    return Image(digest)
 
 
 def read_linted(

@@ -38,6 +38,8 @@ class CheckpointModel:
         InputError: the checkpoint is damaged, or an option does not fit it.
     """
 
+    max_images = 1
+
     def __init__(
         self,
         name: str,

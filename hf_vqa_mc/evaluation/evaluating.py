@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
+from hf_vqa_mc.benchmarks.names import VIDEO, named
 from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
@@ -87,7 +88,10 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
             check_replies(given.jobs, folder)
             split = given.benchmark.test
             figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
-    return Evaluation(figures, split.location, given.run, given.benchmark.notes, given.benchmark.revision)
+    notes = given.benchmark.notes
+    if videos := video_columns(split):
+        notes = (*notes, f"no video is shown (column {', '.join(videos)})")
+    return Evaluation(figures, split.location, given.run, notes, given.benchmark.revision)
 
 
 def _prepared(
@@ -103,6 +107,8 @@ def _prepared(
     method = find_method(model, settings.method or ("generate" if settings.base_url else None))
     inputs = checked_inputs(settings.inputs, method, model, split, questions)
     prompts = Prompts(questions, method, settings.seed, settings.instruction)
+    if any(INPUTS[name].image is not Shown.NONE for name in inputs):
+        prompts.check_images(model)
     rows = sampled(questions, settings.sample, settings.seed)
     most = max((len(texts) for texts in questions.choices), default=0)
     rotations = most if settings.rotations == "all" else int(settings.rotations)
@@ -119,7 +125,7 @@ def _prepared(
         "max_tokens": settings.max_tokens if method.name == "generate" else None,
         "seed": settings.seed,
         "questions_sha256": prompts.fingerprint(),
-        "example": prompts.text(FULL, 0, questions.choices[0]),
+        "example": prompts.text(FULL, 0),
     }
     return _Prepared(benchmark, model, method, prompts, jobs, run)
 
@@ -127,7 +133,7 @@ def _prepared(
 def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:
     """The size of a run: its prompts, estimated tokens and images."""
     some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
-    texts = [prompts.text(INPUTS[job.input], job.row, prompts.questions.choices[job.row]) for job in some]
+    texts = [prompts.text(INPUTS[job.input], job.row) for job in some]
     tokens = sum(map(len, texts)) / len(texts) / CHARACTERS * len(jobs)
     images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
     return f"{len(jobs):,} prompts, about {tokens:,.0f} tokens of text to read, {images:,} with an image"
@@ -165,10 +171,17 @@ def checked_inputs(
             )
         if not len(questions.image_rows):
             why = split.images_missing or "the benchmark has no images"
+            if videos := video_columns(split):
+                why = f"the rows have videos ({', '.join(videos)}) and no images, and vqa-mc evaluate shows no video"
             raise InputError(f"--inputs {name}: {why}; or use --inputs no-image,choices-only")
         if given.image is Shown.OTHER and len(questions.image_rows) < 2:
             raise InputError(f"--inputs {name}: the benchmark has only one image; remove this input")
     return found
+
+
+def video_columns(split: Split) -> list[str]:
+    """The columns that name videos, such as video, video_id or vid_name."""
+    return named(split.original.column_names, VIDEO)
 
 
 def sampled(questions: Questions, count: int | None, seed: int) -> "NDArray[np.int64]":

@@ -92,11 +92,11 @@ class Judgement:
 class JudgePrompts(Prompts):
     """Prompts that name the correct choice and ask for others."""
 
-    def text(self, given: Input, row: int, choices: Sequence[str]) -> str:
+    def text(self, given: Input, row: int, rotation: int = 0) -> str:
         """The question with its lettered choices, and `INSTRUCTION`."""
         label = (self.questions.labels or [])[row]
-        instruction = INSTRUCTION.format(letter=LETTERS[label], target=self.questions.choices[row][label])
-        return f"{super().text(given, row, choices)}\n{instruction}"
+        instruction = INSTRUCTION.format(letter=LETTERS[label], target=self.row_texts(given, row)[2 + label])
+        return f"{super().text(given, row, rotation)}\n{instruction}"
 
 
 def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  JudgeSettings
@@ -154,13 +154,15 @@ def _replies(
         sees = getattr(model, "sees_images", True) and len(questions.image_rows) > 0
         given = FULL if sees else NO_IMAGE
         prompts = JudgePrompts(questions, METHOD, settings.seed)
+        if sees:
+            prompts.check_images(model)
         run |= {
             "judge": name_of(model),
             "model_version": getattr(model, "version", None),
             "input": given.name,
             "max_tokens": settings.max_tokens,
             "questions_sha256": prompts.fingerprint(),
-            "example": prompts.text(given, 0, questions.choices[0]),
+            "example": prompts.text(given, 0),
         }
         jobs = [Job(row, given.name, 0) for row in rows.tolist()]
         with RunFolder(settings.output, run).open() as folder:

@@ -1,5 +1,6 @@
 """The interface of models, and what they are given and return."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -8,6 +9,10 @@ from hf_vqa_mc.io.pictures import opened_picture
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+PLACEHOLDER = re.compile(r"<image (\d+)>")
+"""The position of an image in the text of a prompt, by its number from 1."""
 
 
 @dataclass(frozen=True)
@@ -20,16 +25,38 @@ class Prompt:
     """the choices in the order shown; also if ``text`` does not list them"""
     question: str = ""
     """the question alone; "" if it is hidden"""
-    image: bytes | None = None
-    """content of a PNG, JPEG, GIF or WEBP file; None if no image is shown"""
+    images: tuple[bytes, ...] = ()
+    """content of PNG, JPEG, GIF or WEBP files, in the row's order; empty if no image is shown"""
+
+    @property
+    def image(self) -> bytes | None:
+        """The first image, of models that take one; None if no image is shown."""
+        return next(iter(self.images), None)
 
     @property
     def picture(self) -> "Image | None":
-        """The decoded image, RGB."""
-        if self.image is None:
-            return None
-        with opened_picture(self.image) as opened:
-            return opened.convert("RGB")
+        """The first image, decoded, RGB."""
+        return None if self.image is None else rgb(self.image)
+
+    @property
+    def parts(self) -> list[str | bytes]:
+        """The text and the images in the order of a chat message: each image where the text first names it.
+
+        Images that the text does not name come first.
+
+        >>> Prompt("Is <image 2> older?", (), images=(b"1", b"2")).parts
+        [b'1', 'Is ', b'2', ' older?']
+        """
+        rest, parts = dict(enumerate(self.images, 1)), [""]
+        found: list[str | bytes] = []
+        for at, piece in enumerate(PLACEHOLDER.split(self.text)):
+            if at % 2 and (image := rest.pop(int(piece), None)) is not None:
+                found += ["".join(parts), image]
+                parts = []
+            else:  # an image that was shown before, or of which there is none
+                parts.append(piece if at % 2 == 0 else f"[image {piece}]" if self.images else f"<image {piece}>")
+        found.append("".join(parts))
+        return [*rest.values(), *(part for part in found if part)]
 
 
 @dataclass(frozen=True)
@@ -54,8 +81,9 @@ class LanguageModel(Protocol):
     """A model to evaluate: any object with at least one of these methods, which is named by ``method``.
 
     All get a batch of prompts, ``batch_size`` at most, and return one result per prompt. Optional attributes:
-    ``name`` (by default the class's), ``version`` (None), ``sees_images`` (True), ``batch_size`` (1) and
-    ``concurrency`` (1), the number of threads that call it at the same time. A stored run is resumed only by a model
+    ``name`` (by default the class's), ``version`` (None), ``sees_images`` (True), ``max_images`` (1),
+    the number of images that a prompt may have, None for any; ``batch_size`` (1) and ``concurrency`` (1), the number
+    of threads that call it at the same time. A stored run is resumed only by a model
     of the same name and version.
 
     >>> class AlwaysC:
@@ -74,6 +102,12 @@ class LanguageModel(Protocol):
 
     def scores(self, prompts: Sequence[Prompt]) -> "Sequence[Sequence[float] | Reply]":
         """A score of each choice, of models that are no language models."""
+
+
+def rgb(content: bytes) -> "Image":
+    """An image file, decoded, RGB."""
+    with opened_picture(content) as opened:
+        return opened.convert("RGB")
 
 
 def name_of(model: Any) -> str:  # noqa: ANN401  any LanguageModel

@@ -2,16 +2,18 @@
 
 import hashlib
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from hf_vqa_mc.benchmarks.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS, Input, Shown
-from hf_vqa_mc.evaluation.language_model import Prompt
+from hf_vqa_mc.evaluation.language_model import Prompt, name_of
 from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
 
@@ -20,6 +22,8 @@ FORMATS = {"JPEG": "jpeg", "PNG": "png", "GIF": "gif", "WEBP": "webp"}
 """Formats that models are given unchanged, to their media types; others are converted to PNG."""
 IMAGES_KEPT = 64
 """Number of images that are kept in memory, as neighbouring questions often share theirs."""
+
+_PLACEHOLDER = re.compile(r"(?i)<\|?(?:image|img(?=[ _#-]?\d))[ _#-]?(\d{0,2})\|?>")
 
 
 @dataclass(frozen=True)
@@ -65,36 +69,64 @@ class Prompts:
                         f"{questions.where(row)}: {len(texts)} choices, but there are {len(LETTERS)} letters; use "
                         "--method likelihood"
                     )
-        order = np.random.default_rng(seed).permutation(len(questions.image_rows)).tolist()
-        self._other = dict(zip(order, [*order[1:], *order[:1]], strict=True))
-        """each image to another one: the next in a random order of all"""
-        self._image = lru_cache(IMAGES_KEPT)(self._read)
+        source = questions.source
+        self._counts = [source.count(row) if source else 0 for row in questions.image_rows]
+        """(images,): number of image files; more than one if a row has several"""
+        rings: dict[int, list[int]] = {}
+        for image in np.random.default_rng(seed).permutation(len(questions.image_rows)).tolist():
+            rings.setdefault(self._counts[image], []).append(image)
+        self._other = {
+            one: other for ring in rings.values() for one, other in zip(ring, ring[1:] + ring[:1], strict=True)
+        }
+        """each image to another one: the next in a random order of all; of several, another row's as many"""
+        self._images = lru_cache(IMAGES_KEPT)(self._read)
 
     def prompt(self, job: Job) -> Prompt:
         """The prompt of a job.
 
         Raises:
-            InputError: its image cannot be read.
+            InputError: an image cannot be read.
         """
         given, row = INPUTS[job.input], job.row
         texts = self.questions.choices[row]
         choices = tuple(texts[index] for index in rotated(len(texts), job.rotation))
         question = self.questions.questions[row] if given.question else ""
-        return Prompt(self.text(given, row, choices), choices, question, self.image(given, row))
+        return Prompt(self.text(given, row, job.rotation), choices, question, self.images(given, row))
 
-    def text(self, given: Input, row: int, choices: Sequence[str]) -> str:
-        """The text of a prompt; what an input hides is left out."""
+    def text(self, given: Input, row: int, rotation: int = 0) -> str:
+        """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""
         lines = []
+        context, question, *choices = self.row_texts(given, row)
         if given.question:
-            context = self.questions.others.contexts[row]
             lines += [f"Context: {context}"] if context else []
-            lines.append(f"Question: {self.questions.questions[row]}")
+            lines.append(f"Question: {question}")
         if given.choices and self.method.lists_choices:
-            lines += [f"{letter}. {text}" for letter, text in zip(LETTERS, choices, strict=False)]
+            order = rotated(len(choices), rotation)
+            lines += [f"{letter}. {choices[index]}" for letter, index in zip(LETTERS, order, strict=False)]
         listed = given.choices and self.method.lists_choices
         instruction = self.method.instruction if listed else self.method.without_choices
         lines.append(instruction if self.instruction is None else self.instruction)
         return "\n".join(filter(None, lines))
+
+    def row_texts(self, given: Input, row: int) -> list[str]:
+        """Context, question and choices of a row with ``<image 1>``, or ``[image 1]`` if the image is not shown.
+
+        Placeholders without a number name the images in order.
+        """
+        texts = [self.questions.others.contexts[row], self.questions.questions[row], *self.questions.choices[row]]
+        image = int(self.questions.images[row])
+        count = self._counts[image] if image >= 0 else 0
+        found = [int(number) for text in texts for number in _PLACEHOLDER.findall(text) if number]
+        first, before = (0 if 0 in found else 1), max(found, default=0)
+        shape = "[image {}]" if given.image is Shown.NONE else "<image {}>"
+
+        def named(match: re.Match[str]) -> str:
+            nonlocal before
+            before += not match[1]
+            number = int(match[1]) + 1 - first if match[1] else before
+            return shape.format(number) if number <= count else match[0]
+
+        return [_PLACEHOLDER.sub(named, text) for text in texts] if count else texts
 
     def texts(self, jobs: Sequence[Job]) -> Iterator[str]:
         """The questions and choices that jobs show."""
@@ -103,14 +135,28 @@ class Prompts:
             if has_question:
                 yield self.questions.questions[row]
 
-    def image(self, given: Input, row: int) -> bytes | None:
-        """The image file that an input shows."""
+    def images(self, given: Input, row: int) -> tuple[bytes, ...]:
+        """The image files that an input shows."""
         image = int(self.questions.images[row])
         if given.image is Shown.NONE or image < 0:
-            return None
+            return ()
         if given.image is Shown.OTHER:
+            if self._other[image] == image:
+                count = f"{self._counts[image]} images"
+                raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
             image = self._other[image]
-        return self._image(image, given.image is Shown.GRAY)
+        return self._images(image, given.image is Shown.GRAY)
+
+    def check_images(self, model: Any) -> None:  # noqa: ANN401  a LanguageModel
+        """Raise InputError if a row has more images than the model takes in a prompt."""
+        image = int(np.argmax(self._counts)) if self._counts else 0
+        most = self._counts[image] if self._counts else 0
+        if most > 1 and (limit := getattr(model, "max_images", 1)) is not None and most > limit:
+            takes = "one image" if limit == 1 else f"{limit} images"
+            raise InputError(
+                f"{self.questions.where(self.questions.image_rows[image])}: the row has {most} images, but model "
+                f"{name_of(model)} takes {takes} in a prompt; use another model, or --inputs no-image,choices-only"
+            )
 
     def fingerprint(self) -> str:
         """Checksum of all questions, contexts, choices and labels, and of which rows share images."""
@@ -121,21 +167,24 @@ class Prompts:
             digest.update(repr((*texts, image)).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
-    def _read(self, image: int, gray: bool) -> bytes:
-        from PIL import Image
-
+    def _read(self, image: int, gray: bool) -> tuple[bytes, ...]:
         row = self.questions.image_rows[image]
         source = self.questions.source
         try:
-            content = source.read(row) if source else None
-            if content is None:
+            contents = source.read(row) if source else ()
+            if not contents:
                 raise InputError("there is no image")
-            if not gray:
-                return portable_picture(content, FORMATS)[0]
-            with opened_picture(content) as opened:
-                size = opened.size
+            return tuple(_gray(one) if gray else portable_picture(one, FORMATS)[0] for one in contents)
         except (BrokenImage, InputError) as error:
             raise InputError(f"{self.questions.where(row)}: the image cannot be read ({error})") from error
-        file = io.BytesIO()
-        Image.new("RGB", size, GRAY).save(file, "PNG")
-        return file.getvalue()
+
+
+def _gray(content: bytes) -> bytes:
+    """A gray image of the same size."""
+    from PIL import Image
+
+    with opened_picture(content) as opened:
+        size = opened.size
+    file = io.BytesIO()
+    Image.new("RGB", size, GRAY).save(file, "PNG")
+    return file.getvalue()

@@ -3,6 +3,7 @@
 import base64
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ MOST_SIGNS = 300
 """Maximum length of a server's reason in messages."""
 ALTERNATIVES = 20
 """Number of most probable tokens that are requested, the maximum of most servers."""
+_IMAGE_LIMIT = re.compile(r"(?i)at most \d+ image|(only|more than) (one|a single|1) image|multiple images")
 REFUSED = (401, 403, 404)
 """Status codes that end a run: no other request can succeed."""
 
@@ -52,6 +54,7 @@ class ServedModel:
     """
 
     sees_images = True
+    max_images = None
     batch_size = 1
 
     def __init__(self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64) -> None:
@@ -109,6 +112,11 @@ class ServedModel:
                 if error.status_code >= 500 or error.status_code == 429:
                     raise ConnectionError(
                         f"--base-url {self._url}: {reason}; try again later: the run resumes"
+                    ) from None
+                if len(prompt.images) > 1 and _IMAGE_LIMIT.search(reason):
+                    raise InputError(
+                        f"--base-url {self._url}: {len(prompt.images)} images in a prompt; the server takes fewer: "
+                        f"{reason}; raise its limit (vLLM: --limit-mm-per-prompt), or use another model"
                     ) from None
                 if used is self._limits and not self._changed_limits(str(error)):
                     return Reply(failure=f"the server rejects the request: {reason}")
@@ -213,12 +221,17 @@ def _usage(answer: Any) -> tuple[int, int] | None:  # noqa: ANN401  a ChatComple
 
 
 def messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """The user's message, with the image as a data address."""
-    if prompt.image is None:
+    """The user's message, with the images as data addresses."""
+    if not prompt.images:
         return [{"role": "user", "content": prompt.text}]
-    address = f"data:image/{media_type(prompt.image)};base64,{base64.b64encode(prompt.image).decode()}"
-    image = {"type": "image_url", "image_url": {"url": address}}
-    return [{"role": "user", "content": [image, {"type": "text", "text": prompt.text}]}]
+    parts: list[dict[str, Any]] = []
+    for part in prompt.parts:
+        if isinstance(part, str):
+            parts.append({"type": "text", "text": part})
+        else:
+            address = f"data:image/{media_type(part)};base64,{base64.b64encode(part).decode()}"
+            parts.append({"type": "image_url", "image_url": {"url": address}})
+    return [{"role": "user", "content": parts}]
 
 
 def media_type(content: bytes) -> str:

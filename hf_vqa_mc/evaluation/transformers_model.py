@@ -1,19 +1,26 @@
 """Language models of transformers, with and without vision, on this machine."""
 
+import io
+import logging
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from hf_vqa_mc.benchmarks.questions import LETTERS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.continuations import Continuations
-from hf_vqa_mc.evaluation.language_model import Prompt, Reply
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply, rgb
 from hf_vqa_mc.extraction.model_files import check_weights, folder_version, quiet
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
+LOG = logging.getLogger("hf_vqa_mc")
+TRIAL = (64, 64)
+"""Size of the images with which it is tried whether a prompt may have several."""
 FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")
 """Files read of a model; no pickles, no code."""
 EXPECTED = "expected a folder of save_pretrained, or a name on the Hub, of a causal or image-text-to-text model"
@@ -112,6 +119,23 @@ class TransformersModel:
         end = self._model.generation_config.eos_token_id
         self._ends = [] if end is None else [end] if isinstance(end, int) else list(end)
 
+    @cached_property
+    def max_images(self) -> int | None:
+        """1 if the processor or the chat template does not place two images in one prompt; else None, for any."""
+        if not self.sees_images:
+            return 1
+        config = self._model.config.to_dict()
+        token = config.get("image_token_id", config.get("image_token_index"))
+        content = io.BytesIO()
+        Image.new("RGB", TRIAL, "gray").save(content, "PNG")
+        try:
+            one, two = (self._encoded([Prompt("A", (), images=(content.getvalue(),) * count)]) for count in (1, 2))
+        except Exception as error:  # of any processor, or raised by a template
+            LOG.info("model %s takes one image in a prompt: %s", self.name, first_line(error))
+            return 1
+        words = [int((found["input_ids"] == token).sum()) for found in (one, two)]
+        return None if token is None or words[1] > words[0] else 1
+
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together."""
 
@@ -180,7 +204,7 @@ class TransformersModel:
         """The replies to prompts, with and without image apart; a failure where the added tokens do not fit."""
         replies: dict[int, Reply] = {}
         for has_image in (True, False):
-            group = [at for at, one in enumerate(prompts) if (one.image is not None) is has_image]
+            group = [at for at, one in enumerate(prompts) if bool(one.images) is has_image]
             if not group:
                 continue
             with quiet():  # of prompts that are too long
@@ -212,8 +236,10 @@ class TransformersModel:
         for prompt in prompts:
             text: Any = prompt.text
             if self.sees_images:
-                shown = [] if prompt.image is None else [{"type": "image", "image": prompt.picture}]
-                text = [*shown, {"type": "text", "text": prompt.text}]
+                text = [
+                    {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": rgb(part)}
+                    for part in prompt.parts
+                ]
             chats.append([{"role": "user", "content": text}])
         given = {"padding": True, "return_tensors": "pt"}
         given = {"processor_kwargs": given} if self.sees_images else given

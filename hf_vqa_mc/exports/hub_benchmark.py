@@ -17,7 +17,7 @@ from hf_vqa_mc.dataset.shards import write_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
 from hf_vqa_mc.exports.harness_files import harness_file
-from hf_vqa_mc.exports.images import Base64Images, base64_images
+from hf_vqa_mc.exports.images import Base64Images, base64_images, check_one_image
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
@@ -29,6 +29,7 @@ def write_inspect(questions: Questions, output: Path, progress: Progress, overwr
     from yaml import safe_dump
 
     check_lettered(questions, "inspect-ai")
+    check_one_image(questions, "inspect-ai's format of a benchmark")
     if questions.labels is None:
         raise InputError("inspect-ai scores answers that are in the data; remove --hide-answers")
     output, name = made_folder(output), questions.name
@@ -70,7 +71,7 @@ def _write_rows(
 
     schema = table.schema.append(pa.field(IMAGE, pa.string()))
     features = Features.from_arrow_schema(schema)
-    sizes = (images.spans[image][1] for image in questions.images.tolist() if image in images)
+    sizes = (images.spans[image][0][1] for image in questions.images.tolist() if image in images)
     done = 0
 
     def rows(start: int, stop: int) -> pa.Table:

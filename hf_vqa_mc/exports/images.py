@@ -23,8 +23,18 @@ NAMED = 5
 """Number of broken images that an error names."""
 
 
-def exported_images(questions: Questions, step: str, progress: Progress) -> Iterator[tuple[bytes, str] | None]:
-    """The bytes of each image file, and its suffix; None if the row has no image. Each file is decoded to check it.
+def check_one_image(questions: Questions, harness: str) -> None:
+    """Raise InputError unless every row has at most one image."""
+    for row in questions.image_rows:
+        if questions.source and (count := questions.source.count(row)) > 1:
+            raise InputError(
+                f"{questions.where(row)}: the row has {count} images, but {harness} takes one; export to lmms-eval or "
+                "vlmevalkit instead"
+            )
+
+
+def exported_images(questions: Questions, step: str, progress: Progress) -> Iterator[list[tuple[bytes, str]]]:
+    """The bytes and the suffix of the image files of each of ``image_rows``; each file is decoded to check it.
 
     Raises:
         InputError: images cannot be read or are damaged; raised after the last one, with their number.
@@ -32,11 +42,11 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
     broken, total = [], len(questions.image_rows)
     for image, row in enumerate(questions.image_rows):
         try:
-            content = questions.source.read(row) if questions.source else None
-            found = portable_picture(content, SUFFIXES, FEWEST_BYTES) if content is not None else None
+            contents = questions.source.read(row) if questions.source else ()
+            found = [portable_picture(content, SUFFIXES, FEWEST_BYTES) for content in contents]
         except (BrokenImage, InputError) as error:
             broken.append(f"question_id {shown(questions.question_ids[row])} ({error})")
-            found = None
+            found = []
         yield found
         progress(step, image + 1, total)
     if broken:
@@ -48,25 +58,27 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
 
 @dataclass(frozen=True)
 class Base64Images:
-    """Images by index, as base64 without line breaks."""
+    """Images by index, as base64 without line breaks; several files of rows with several images."""
 
     file: IO[bytes]
-    spans: dict[int, tuple[int, int]]
-    """start and size in the file"""
-    suffixes: dict[int, str]
+    spans: dict[int, list[tuple[int, int]]]
+    """start and size in the file of each image file"""
+    suffixes: dict[int, list[str]]
 
     def __contains__(self, image: object) -> bool:
         return image in self.spans
 
-    def __getitem__(self, image: int) -> str:
-        start, size = self.spans[image]
-        self.file.seek(start)
-        return self.file.read(size).decode("ascii")
+    def __getitem__(self, image: int) -> list[str]:
+        found = []
+        for start, size in self.spans[image]:
+            self.file.seek(start)
+            found.append(self.file.read(size).decode("ascii"))
+        return found
 
     def data_uri(self, image: int) -> str:
-        """An image as an address that holds it."""
-        suffix = self.suffixes[image]
-        return f"data:image/{MEDIA_TYPES.get(suffix, suffix)};base64,{self[image]}"
+        """The only file of an image as an address that holds it."""
+        suffix = self.suffixes[image][0]
+        return f"data:image/{MEDIA_TYPES.get(suffix, suffix)};base64,{self[image][0]}"
 
 
 @contextmanager
@@ -80,9 +92,9 @@ def base64_images(questions: Questions, folder: Path, progress: Progress) -> Ite
     with tempfile.TemporaryFile(dir=folder) as file:
         images = Base64Images(file, {}, {})
         for image, found in enumerate(exported_images(questions, "reading images", progress)):
-            if found is not None:
-                text = base64.b64encode(found[0])
-                images.spans[image] = file.seek(0, 2), len(text)
-                images.suffixes[image] = found[1]
+            for content, suffix in found:
+                text = base64.b64encode(content)
+                images.spans.setdefault(image, []).append((file.seek(0, 2), len(text)))
+                images.suffixes.setdefault(image, []).append(suffix)
                 file.write(text)
         yield images

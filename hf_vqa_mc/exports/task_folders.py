@@ -126,15 +126,15 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress, over
     context = "context, " if questions.others.context_column else ""
     with replaced_folder(output / name, overwrite) as tree:
         files = _write_images(questions, tree, progress)
-        shown = [files[image] if image >= 0 else "" for image in questions.images.tolist()]
-        table = question_table(questions).append_column("image_file", pa.array(shown, pa.string()))
+        shown = [files[image] if image >= 0 else [] for image in questions.images.tolist()]
+        table = question_table(questions).append_column("image_files", pa.array(shown, pa.list_(pa.string())))
         tasks = {"task": {"task": name, "visual": "image"}} if any(shown) else {}
         tasks["blind"] = {"task": f"{name}_blind", "visual": "no_image"}
         seen = {"task": "question, choices and image", "blind": "question and choices, no image"}
         about = {values["task"]: f"{context}{seen[stem]}" for stem, values in tasks.items()}
         first = next(iter(about))
         names = folder.write(tree, table, tasks, about, first)
-    notes, without = [], shown.count("")
+    notes, without = [], shown.count([])
     if without == len(shown):
         notes.append("there are no images to export: only the task without images is written")
     elif without:
@@ -142,15 +142,18 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress, over
     return folder.exported(output, names, first, notes)
 
 
-def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[str]:
-    """Write the images; return the file name of each, "" if it is missing."""
+def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[list[str]]:
+    """Write the images; return the file names of each, several if it has several files."""
     files = []
     (tree / "images").mkdir()
     for image, found in enumerate(exported_images(questions, "writing images", progress)):
-        name = f"images/{image:06d}.{found[1]}" if found else ""
-        if found:
-            (tree / name).write_bytes(found[0])
-        files.append(name)
+        stems = (
+            [f"{image:06d}"] if len(found) == 1 else [f"{image:06d}_{number}" for number in range(1, len(found) + 1)]
+        )
+        names = [f"images/{stem}.{suffix}" for stem, (_, suffix) in zip(stems, found, strict=True)]
+        for name, (content, _) in zip(names, found, strict=True):
+            (tree / name).write_bytes(content)
+        files.append(names)
     return files
 
 

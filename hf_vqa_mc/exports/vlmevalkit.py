@@ -3,9 +3,10 @@
 Its conventions, from its source code: columns index, question, A, B, .., answer (a letter), category and image
 (base64, or the index of a row that has the same image); circular evaluation (Liu et al. 2024, MMBench, section 4.1)
 is done where the dataset's name has "circular" in it, on rows whose index is k * 10^6 + the index of the first: the
-same question with its choices rotated by k, correct only if all rotations are answered correctly. Questions of a file
-without images are text only. Its prompts have the column hint before the question, which holds the benchmark's context
-(see `benchmarks.questions`); l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
+same question with its choices rotated by k, correct only if all rotations are answered correctly. Rows with several
+images have lists of images, and of file names in image_path. Questions of a file without images are text only. Its
+prompts have the column hint before the question, which holds the benchmark's context (see `benchmarks.questions`);
+l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
 
 It reads its files with ``pandas.read_csv``, which parses a choice "None" or "NA" as missing, and a column of "1", "2"
 and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that and is invisible.
@@ -13,6 +14,7 @@ and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that
 
 import csv
 import io
+import json
 import os
 import re
 import shlex
@@ -130,6 +132,8 @@ def _write(
         columns["answer"] = [
             LETTERS[(questions.labels[row] + turn) % len(questions.choices[row])] for row, turn in lines
         ]
+    if images and any(len(spans) > 1 for spans in images.spans.values()):
+        columns["image_path"] = [_file_names(int(questions.images[row]), images) for row, _ in lines]
     cells = _image_cells(questions, lines, images) if images else None
     with new.new.open("wb") as file:
         file.write(tsv_header([*columns, "image"] if cells else [*columns]).encode())
@@ -153,7 +157,13 @@ def _image_cells(questions: Questions, lines: list[Line], images: Base64Images) 
             yield first[image]
         else:
             first[image] = str(row + turn * TURN)
-            yield images[image]
+            found = images[image]
+            yield found[0] if len(found) == 1 else json.dumps(found).replace('"', "'")
+
+
+def _file_names(image: int, images: Base64Images) -> str:
+    """The names under which VLMEvalKit unpacks the files of an image, as a list in Python's syntax."""
+    return str([f"{image}_{number}.{suffix}" for number, suffix in enumerate(images.suffixes[image], 1)])
 
 
 def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None]]:

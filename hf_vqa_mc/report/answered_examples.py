@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.predictions import read_predictions
-from hf_vqa_mc.report.examples import Example, attentions_of, drawn_rows, image_reader
+from hf_vqa_mc.report.examples import UNREADABLE, Example, attentions_of, drawn_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,10 +67,17 @@ def _images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, 
     from hf_vqa_mc.extraction.dataset_images import find_images
 
     try:
-        read = image_reader(find_images(dataset, config, shown.images))
+        source = find_images(dataset, config, shown.images).source
     except InputError as error:
         if shown.images is not None or shown.attentions is not None:
             raise
         reason = str(error)
-        return lambda _: {"image": None, "unreadable": reason}
-    return lambda image_id: {"image": read(image_id), "unreadable": ""}
+        return lambda _: {"images": (), "unreadable": reason}
+
+    def read(image_id: str) -> dict[str, Any]:
+        try:
+            return {"images": (source.read(image_id),) if image_id in source else ()}
+        except (InputError, OSError):
+            return {"images": (UNREADABLE,)}
+
+    return read

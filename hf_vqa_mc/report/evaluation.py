@@ -189,7 +189,7 @@ def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa
         "choices": choices,
         "replies": replies,
         "about": [plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE)],
-        **picture_values(example.image),
+        **picture_values(example.images),
     }
 
 

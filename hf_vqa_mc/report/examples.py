@@ -1,9 +1,9 @@
 """Example questions of a benchmark for the pages, and a model's picks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,6 @@ from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.gqa_grounding import square_map
 from hf_vqa_mc.scoring.inputs import read_attentions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.extraction.dataset_images import DatasetImages
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160
 """Maximum number of characters of a choice, of a question type and of a choice's origin."""
@@ -52,8 +49,8 @@ class Example:
     """index of the choice that a model or a probe picks"""
     bias: float | None
     """P(target) by the probes that see no image, in [0, 1]"""
-    image: bytes | None
-    """content of an image file, possibly broken"""
+    images: tuple[bytes, ...]
+    """content of image files, possibly broken"""
     note: str
     """the reason why it is shown, a filter of the report; may be "" """
     unreadable: str = ""
@@ -119,18 +116,6 @@ def drawn_rows(rows: int, number: int, seed: int) -> list[int]:
     return sorted(map(int, np.random.default_rng(seed).permutation(rows)[:number]))
 
 
-def image_reader(images: "DatasetImages") -> Callable[[str], bytes | None]:
-    """Image_id to the content of the image file: None if it is missing, `UNREADABLE` if it cannot be read."""
-
-    def read(image_id: str) -> bytes | None:
-        try:
-            return images.source.read(image_id) if image_id in images.source else None
-        except (InputError, OSError):
-            return UNREADABLE
-
-    return read
-
-
 def examples_of(
     split: Split,
     rows: Sequence[int],
@@ -161,7 +146,7 @@ def examples_of(
             bias=(bias or {}).get(row),
             note=(notes or {}).get(row, ""),
             attention=(attentions or {}).get(columns["question_id"]),
-            **_image(split, row),
+            **_images(split, row),
         )
         for row, columns in zip(rows, found, strict=True)
     ]
@@ -230,12 +215,12 @@ def _cells(split: Split, column: str, row: int, n_choices: int) -> list[object]:
     return found if isinstance(found, list) and len(found) == n_choices else [None] * n_choices
 
 
-def _image(split: Split, row: int) -> dict[str, Any]:
-    """The image of a row, and why it cannot be read."""
+def _images(split: Split, row: int) -> dict[str, Any]:
+    """The images of a row, and why they cannot be read."""
     if split.images is None:
         named = split.rows["image_id"][row].as_py()
-        return {"image": None, "unreadable": split.images_missing if named else ""}
+        return {"images": (), "unreadable": split.images_missing if named else ""}
     try:
-        return {"image": split.images.read(row)}
+        return {"images": split.images.read(row)}
     except InputError as error:
-        return {"image": UNREADABLE, "unreadable": str(error)}
+        return {"images": (UNREADABLE,), "unreadable": str(error)}

@@ -149,7 +149,7 @@ def _preview_card(example: Example) -> dict[str, Any]:
     sets = {kind: [example.choice(index) for index in indices] for kind, indices in example.by_kind()}
     return {
         "question": plain(example.question),
-        **picture_values(example.image, PREVIEW_SIDE, attention=example.attention),
+        **picture_values(example.images, PREVIEW_SIDE, attention=example.attention),
         "about": list(filter(None, about)),
         "sets": sets,
     }

@@ -161,7 +161,7 @@ def _card(example: Example) -> dict[str, Any]:
         "id": plain(example.question_id, TYPE),
         "question": plain(example.question),
         "type": plain(example.question_type, TYPE),
-        **picture_values(example.image),
+        **picture_values(example.images),
         "note": plain(example.note, ORIGIN),
     }
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,27 +21,34 @@ BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
 def picture_values(
-    content: bytes | None, longest: int = LONGEST_SIDE, absent: str = "", attention: NDArray[np.float64] | None = None
+    contents: Sequence[bytes],
+    longest: int = LONGEST_SIDE,
+    absent: str = "",
+    attention: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """An image as values for templates; deterministic.
+    """The images of a question as values for templates; deterministic.
 
     Args:
-        content: image file, possibly broken; None without an image.
+        contents: image files, possibly broken.
         longest: longer side in pixels.
         absent: the note if there is no image.
         attention: see `small_image`.
 
     Returns:
-        ``image`` (a JPEG as a ``data:`` URL, "" if it cannot be shown), its ``width`` and ``height``, and ``missing``,
-        the reason why there is none.
+        ``pictures``: of each image that can be shown ``image`` (a JPEG as a ``data:`` URL), its ``width`` and
+        ``height``; and ``missing``, the reason why one cannot be shown.
     """
-    picture = small_image(content, longest, attention) if content else absent
-    if isinstance(picture, str):
-        return {"image": "", "width": 0, "height": 0, "missing": picture}
-    written = io.BytesIO()
-    picture.save(written, format="JPEG", quality=82, optimize=True)
-    address = f"data:image/jpeg;base64,{base64.b64encode(written.getvalue()).decode()}"
-    return {"image": address, "width": picture.width, "height": picture.height, "missing": ""}
+    missing, pictures = "" if contents else absent, []
+    for content in contents:
+        picture = small_image(content, longest, attention)
+        if isinstance(picture, str):
+            missing = picture
+            continue
+        written = io.BytesIO()
+        picture.save(written, format="JPEG", quality=82, optimize=True)
+        address = f"data:image/jpeg;base64,{base64.b64encode(written.getvalue()).decode()}"
+        pictures.append({"image": address, "width": picture.width, "height": picture.height})
+    return {"pictures": pictures, "missing": missing}
 
 
 def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | None = None) -> "Image | str":

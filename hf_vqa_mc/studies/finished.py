@@ -80,12 +80,12 @@ class Finished:
         items = {item.question_id: item for item in self.study.items.values()}
         cards = []
         for row in self.outcome.items[:SHOWN]:
-            pictures = items[row["question_id"]].pictures
+            pictures = items[row["question_id"]].pictures[: 1 if self.study.kind.form.candidates else None]
             lines = [
                 {"text": text, "votes": votes, "share": votes / row["answers"], "label": label}
                 for text, votes, label in self.outcome.bars(row)
             ]
-            image = picture_values(self.study.picture(pictures[0]) if pictures else None, absent="no image")
+            image = picture_values([self.study.picture(one) for one in pictures], absent="no image")
             cards.append({**row, **image, "bars": lines, "condition": row.get("condition", "")})
         settings = self.study.settings
         facts = [

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.dataset.loading import NoChoices, chosen_split
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError, shown, unknown_name
@@ -64,7 +65,7 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
     if options.captions:
         items = _captioned(items, options)
     if any(IMAGE in kind.condition(name).shows for name in conditions):
-        items, pictures = _with_pictures(material, items, progress)
+        items, pictures = _with_pictures(material, items, kind.form.candidates, progress)
     else:
         items, pictures = [replace(item, pictures=[]) for item in items], []
     settings = Settings(
@@ -93,12 +94,14 @@ def _captioned(items: list[Item], options: StudyOptions) -> list[Item]:
     return [replace(item, caption=captions[item.known["image_id"]][0]) for item in items]
 
 
-def _with_pictures(material: Material, items: list[Item], progress: Progress) -> tuple[list[Item], list[bytes]]:
+def _with_pictures(
+    material: Material, items: list[Item], candidates: bool, progress: Progress
+) -> tuple[list[Item], list[bytes]]:
     """The items with their images as JPEGs without metadata, each distinct one once and at its largest size."""
     sides: dict[int, int] = {}
     for item in items:
         for at, image in enumerate(item.pictures):
-            sides[image] = max(sides.get(image, 0), CANDIDATE_SIDE if at else LONGEST_SIDE)
+            sides[image] = max(sides.get(image, 0), CANDIDATE_SIDE if at and candidates else LONGEST_SIDE)
     example = {image: item.question_id for item in items for image in item.pictures}
     numbers: dict[int, int] = {}
     pictures: list[bytes] = []
@@ -147,12 +150,18 @@ def read_choices(options: StudyOptions, progress: Progress) -> Material:
     if split.images is None and split.images_missing:
         raise InputError(f"{split.location}: {split.images_missing}")
     answers, image_ids = (split.rows[name].to_pylist() for name in ("answers", "image_id"))
+    images: list[Callable[[], bytes | None]] = []
+    files: list[list[int]] = []
+    for row in questions.image_rows:
+        count = split.images.count(row) if split.images else 0
+        files.append(list(range(len(images), len(images) + count)))
+        images += [partial(_file, split, row, at) for at in range(count)]
     items = [
         Item(
             question_id,
             questions.questions[row],
             questions.choices[row],
-            [int(questions.images[row])] if questions.images[row] >= 0 else [],
+            files[questions.images[row]] if questions.images[row] >= 0 else [],
             known={
                 "image_id": image_ids[row],
                 "label": labels[row],
@@ -162,10 +171,14 @@ def read_choices(options: StudyOptions, progress: Progress) -> Material:
         )
         for row, question_id in enumerate(questions.question_ids)
     ]
-    read = split.images.read if split.images else (lambda row: None)
-    images = [partial(read, row) for row in questions.image_rows]
     name = ", ".join(filter(None, [public_name(benchmark.dataset), benchmark.config, split.name]))
     return Material(name, items, images, benchmark.notes)
+
+
+def _file(split: Split, row: int, at: int) -> bytes | None:
+    """An image of a row."""
+    contents = split.images.read(row) if split.images else ()
+    return contents[at] if contents else None
 
 
 def read_questions(options: StudyOptions, progress: Progress) -> Material:

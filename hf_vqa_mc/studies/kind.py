@@ -20,7 +20,7 @@ class Item:
     choices: list[str]
     """as shown; empty if answers are written"""
     pictures: list[int]
-    """the question's image, then candidates: ids in the study's file"""
+    """the question's images; of a form with candidates one, and these: ids in the study's file"""
     caption: str = ""
     control: bool = False
     """whether it is an attention check"""

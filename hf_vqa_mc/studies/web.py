@@ -175,12 +175,13 @@ class Pages:
         item = task.item
         shows = {part: self._shows(part, item, condition) for part in (IMAGE, QUESTION, CAPTION, ANSWER)}
         pictures = [f"picture/{task.id}/{number}" for number in range(len(item.pictures))]
+        of_question = 1 if self.study.kind.form.candidates else len(pictures)
         choices = self.study.kind.condition(condition).choices(item)
         return {
             "id": task.id,
             "answer": "" if task.answer is None else json.dumps(task.answer),
-            "image": pictures[0] if pictures and shows[IMAGE] else "",
-            "candidates": [{"key": _key(at), "address": one} for at, one in enumerate(pictures[1:])],
+            "images": pictures[:of_question] if shows[IMAGE] else [],
+            "candidates": [{"key": _key(at), "address": one} for at, one in enumerate(pictures[of_question:])],
             "question": item.question if shows[QUESTION] else "",
             "caption": item.caption if shows[CAPTION] else "",
             "known": item.choices[0] if shows[ANSWER] and item.choices and not item.control else "",

@@ -97,7 +97,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
 
-    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
+    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"}, one_image=True)
     if settings.executor != "local":
         from hf_vqa_mc.extraction.dataset_images import find_images
 
@@ -123,7 +123,7 @@ def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
     from hf_vqa_mc.benchmarks.training_rows import readable_rows
 
-    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"})
+    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"}, one_image=True)
     _extracted(settings, config, rows, silent, share)
 
 

@@ -71,8 +71,8 @@ class PreviewResult(Result):
 
         found = {}
         for one in self.examples:
-            reason = one.unreadable or (small_image(one.image, SMALL_SIDE) if one.image else "")
-            if isinstance(reason, str) and reason:
+            shown = (small_image(image, SMALL_SIDE) for image in one.images)
+            if reason := one.unreadable or next((why for why in shown if isinstance(why, str)), ""):
                 found[one.question_id] = reason
         return found
 

@@ -22,7 +22,8 @@ class Kept:
         self.read_rows.append(row)
         if isinstance(self.of_row[row], Exception):
             raise self.of_row[row]
-        return self.of_row[row]
+        found = self.of_row[row]
+        return found if isinstance(found, tuple) else () if found is None else (found,)
 
 
 def split_with(images, ids):

@@ -53,7 +53,7 @@ def test_images_of_a_dataset_are_read(decode):
     rows = Dataset.from_dict({"question": QUESTIONS, "choices": CHOICES, "label": LABELS, "image": opened()})
     rows = rows.cast_column("image", Image(decode=decode))
     split = vm.read_benchmark(rows).test
-    shown = [Pictures.open(io.BytesIO(split.images.read(row))).getpixel((0, 0)) for row in range(4)]
+    shown = [Pictures.open(io.BytesIO(split.images.read(row)[0])).getpixel((0, 0)) for row in range(4)]
     assert shown == [(255, 0, 0), (0, 0, 255), (255, 0, 0), (0, 128, 0)]
     assert split.clusters.tolist() == [0, 1, 0, 2]
 
@@ -62,10 +62,10 @@ def test_images_of_a_data_frame_are_read(tmp_path):
     frame = pd.DataFrame({"question": QUESTIONS, "choices": CHOICES, "label": LABELS})
     for images in (opened(), [picture(colour) for colour in COLOURS], [*opened()[:3], None]):
         split = vm.read_benchmark(frame.assign(image=images)).test
-        assert Pictures.open(io.BytesIO(split.images.read(1))).getpixel((0, 0)) == (0, 0, 255)
+        assert Pictures.open(io.BytesIO(split.images.read(1)[0])).getpixel((0, 0)) == (0, 0, 255)
     (tmp_path / "one.png").write_bytes(picture("blue"))
     split = vm.read_benchmark(frame.assign(image="one.png"), images=tmp_path).test
-    assert split.images.read(3) == picture("blue")
+    assert split.images.read(3) == (picture("blue"),)
 
 
 def test_images_of_a_built_folder_are_found_from_its_rows(tmp_path, monkeypatch):

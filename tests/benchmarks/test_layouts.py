@@ -194,7 +194,7 @@ def test_the_user_names_the_columns(tmp_path):
     (row,) = split.rows.drop_columns(["image_id"]).to_pylist()
     assert (row["question_id"], row["question"], row["choices"], row["label"]) == ("5", "a", ["x", "y"], 1)
     assert row["question_type"] == "w"
-    assert split.images.read(0) == b"123"
+    assert split.images.read(0) == (b"123",)
     assert "did you mean 'frage'" in refused(tmp_path, rows, question="frag")
     assert "expected one column, or several distinct columns" in refused(tmp_path, rows, choices=())
     assert "image_id" in refused(tmp_path, rows, columns={"picture_id": "bild"})

@@ -26,7 +26,8 @@ def read(folder, **more):
 
 
 def contents(split):
-    return [split.images.read(row) for row in range(split.rows.num_rows)]
+    read = (split.images.read(row) for row in range(split.rows.num_rows))
+    return [one[0] if len(one) == 1 else one or None for one in read]
 
 
 def ids(split):
@@ -79,7 +80,7 @@ def test_a_reference_may_lead_to_another_but_not_round(tmp_path):
     assert contents(split) == [RED] * 3
     assert len(set(ids(split))) == 1
     split = read(tmp_path, image=[as_base64(RED), "3", "2"])
-    assert split.images.read(0) == RED
+    assert split.images.read(0) == (RED,)
     with pytest.raises(InputError, match="row 1: no image '2'"):
         split.images.read(1)
 
@@ -97,7 +98,7 @@ def test_paths_start_from_the_files_folder_and_never_leave_it(tmp_path):
     (folder / "pictures").mkdir(parents=True)
     (folder / "pictures" / "1.png").write_bytes(RED)
     split = read(folder, image_path=["pictures/1.png", "../secret.png", str(tmp_path / "secret.png")])
-    assert split.images.read(0) == RED
+    assert split.images.read(0) == (RED,)
     assert contents(split) == [RED, None, None]
 
 
@@ -148,17 +149,50 @@ def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
     for name in ("1", "2"):
         (tmp_path / "pics" / f"{name}.jpg").write_bytes(RED)
     found = read(tmp_path, image_path=paths)
-    assert (found.images_missing, found.images.read(0)) == ("", RED)
+    assert (found.images_missing, found.images.read(0)) == ("", (RED,))
     assert read(tmp_path, image_id=["1", "2", "1"], images=tmp_path / "pics").images_missing == ""
 
 
-def test_of_several_images_a_row_the_first_is_shown_and_all_tell_rows_apart(tmp_path):
+def test_all_images_of_a_row_are_read_in_order_and_give_its_id(tmp_path):
     split = read(tmp_path, image_1=[RED, RED, RED], image_2=[BLUE, None, BLUE])
-    assert contents(split) == [RED] * 3
+    assert contents(split) == [(RED, BLUE), RED, (RED, BLUE)]
     assert ids(split)[0] == ids(split)[2] != ids(split)[1] == hashlib.sha256(RED).hexdigest()
     listed = read(tmp_path, images_=[None] * 3, image=pa.array([[RED, BLUE], [RED], []], pa.list_(pa.binary())))
-    assert contents(listed) == [RED, RED, None]
+    assert contents(listed) == [(RED, BLUE), RED, None]
+    assert [listed.images.count(row) for row in range(3)] == [2, 1, 0]
     assert ids(listed) == [*ids(split)[:2], ""]
+
+
+def test_rows_with_several_images_and_one_id_are_told_apart(tmp_path):
+    cells = {"image_1": [RED, RED, RED], "image_2": [BLUE, RED, BLUE], "image_id": ["a", "a", "a"]}
+    split = read(tmp_path, **cells)
+    assert ids(split)[0] == ids(split)[2] != ids(split)[1]
+    pq.write_table(pa.table({**ROWS, **cells}), tmp_path / "rows.parquet")
+    named = read_benchmark(str(tmp_path / "rows.parquet"), columns={"image_id": "image_id"})
+    assert ids(named.test) == ["a"] * 3
+
+
+def test_lists_of_paths_in_text_are_several_images(tmp_path):
+    for name, content in (("1.png", RED), ("2.png", BLUE)):
+        (tmp_path / name).write_bytes(content)
+    split = read(tmp_path, image=["['1.png', '2.png']", '["2.png"]', "1.png"])
+    assert contents(split) == [(RED, BLUE), BLUE, RED]
+    split = read(tmp_path, image_path=pa.array([["1.png", "2.png"], ["2.png"], None]))
+    assert contents(split) == [(RED, BLUE), BLUE, None]
+
+
+def test_several_images_are_found_in_a_folder_by_name(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "1.png").write_bytes(RED)
+    (tmp_path / "deep" / "2.png").write_bytes(BLUE)
+    split = read(tmp_path, images=tmp_path / "deep", image_1=["1.png", "2", "1.png"], image_2=["2.png", None, "3.png"])
+    assert contents_of(split, 0, 1) == [(RED, BLUE), (BLUE,)]
+    with pytest.raises(InputError, match=r"no image .3.png."):
+        split.images.read(2)
+
+
+def contents_of(split, *rows):
+    return [split.images.read(row) for row in rows]
 
 
 def test_a_text_only_benchmark_has_none(tmp_path):
@@ -184,5 +218,5 @@ def test_our_own_folders_show_their_images(embedded, tmp_path):
     assert (benchmark.evaluated, list(benchmark.splits)) == ("test", ["train", "test"])
     for split in benchmark.splits.values():
         for row, image_id in enumerate(ids(split)):
-            assert split.images.read(row) == files.paths[image_id].read_bytes()
+            assert split.images.read(row) == (files.paths[image_id].read_bytes(),)
         assert all(kinds.count("target") == 1 for kinds in split.rows["choice_kinds"].to_pylist())

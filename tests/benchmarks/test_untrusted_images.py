@@ -104,7 +104,7 @@ def test_no_name_leads_out_of_the_benchmarks_folder(kind, tmp_path, secret, imag
         (tmp_path / "test.parquet").rename(folder / "test.parquet")
     benchmark = read_benchmark(str(folder / "test.parquet" if kind == "file" else folder))
     split = benchmark.test
-    assert [split.images.read(row) for row in range(len(names))] == [RED] + [None] * (len(names) - 1)
+    assert [split.images.read(row) for row in range(len(names))] == [(RED,)] + [()] * (len(names) - 1)
     outside, on_the_web = benchmark.notes
     assert outside.startswith(f"{len(names) - 2} images are outside of the dataset's folder and are not read, e.g. ")
     assert ", row 1: " in outside
@@ -157,8 +157,8 @@ def test_images_dir_is_allowed_as_well_with_what_its_links_lead_to(tmp_path, sec
     (images / "1.png").write_bytes(RED)
     (images / "2.png").symlink_to(secret)
     benchmark = read_benchmark(str(folder), images=images)
-    assert [benchmark.test.images.read(row) for row in range(3)] == [None, RED, BLUE]
-    assert read_benchmark(str(folder), images=secret.parent).test.images.read(0) == BLUE
+    assert [benchmark.test.images.read(row) for row in range(3)] == [(), (RED,), (BLUE,)]
+    assert read_benchmark(str(folder), images=secret.parent).test.images.read(0) == (BLUE,)
 
 
 def test_rows_in_memory_name_nothing_but_what_they_were_loaded_with(tmp_path, secret, images_config):
@@ -167,14 +167,14 @@ def test_rows_in_memory_name_nothing_but_what_they_were_loaded_with(tmp_path, se
     benchmark = read_benchmark(given)
     assert benchmark.test.images is None
     assert "3 images are outside of the dataset's folder" in benchmark.notes[0]
-    assert read_benchmark(given, images=secret.parent).test.images.read(0) == BLUE
+    assert read_benchmark(given, images=secret.parent).test.images.read(0) == (BLUE,)
     (tmp_path / "disk").mkdir()
     (tmp_path / "disk" / "own.png").write_bytes(RED)
     table = rows([str(tmp_path / "disk" / "own.png"), str(secret)])
     with pa.OSFile(str(tmp_path / "disk" / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
     split = read_benchmark(Dataset.from_file(str(tmp_path / "disk" / "a.arrow"))).test
-    assert [split.images.read(row) for row in range(2)] == [RED, None]
+    assert [split.images.read(row) for row in range(2)] == [(RED,), ()]
 
 
 def test_files_that_a_card_names_outside_are_refused(tmp_path, secret):
@@ -232,7 +232,7 @@ def test_an_images_config_that_leads_out_is_not_read(tmp_path, images_config):
     assert read_benchmark(str(folder), "made_iou").test.images is None
     (folder / "made_images" / file).unlink()
     os.link(images_config / file, folder / "made_images" / file)
-    assert read_benchmark(str(folder), "made_iou").test.images.read(0) == BLUE
+    assert read_benchmark(str(folder), "made_iou").test.images.read(0) == (BLUE,)
 
 
 def test_features_read_by_the_same_rule(tmp_path, secret):
@@ -308,7 +308,7 @@ def test_a_snapshot_in_the_cache_of_the_hub_is_read_through_its_links(tmp_path):
     for name, blob in {"test.parquet": "table", "1.png": "image"}.items():
         (snapshot / name).symlink_to(Path("..", "..", "blobs", blob))
     split = read_benchmark(str(snapshot)).test
-    assert [split.images.read(row) for row in range(2)] == [RED, None]
+    assert [split.images.read(row) for row in range(2)] == [(RED,), ()]
 
 
 @pytest.fixture
@@ -337,7 +337,7 @@ def test_a_written_benchmark_has_its_images_themselves_instead_of_links(tmp_path
     benchmark = read_benchmark(str(built_like), "made_iou")
     write_benchmark(benchmark, {"train": benchmark.test.original}, tmp_path / "written")
     shutil.rmtree(tmp_path / "datasets--a--b")
-    assert read_benchmark(str(tmp_path / "written")).test.images.read(0) == BLUE
+    assert read_benchmark(str(tmp_path / "written")).test.images.read(0) == (BLUE,)
     assert not [path for path in (tmp_path / "written").rglob("*") if path.is_symlink()]
 
 

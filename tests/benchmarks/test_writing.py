@@ -130,7 +130,7 @@ def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     assert loaded["train"].column_names == ["qid", "question", "A", "B", "C", "answer", "image"]
     again = read_benchmark(str(output))
     check_again(benchmark, again)
-    assert again.train.images.read(0) == picture("red")
+    assert again.train.images.read(0) == (picture("red"),)
     first = {path: path.read_bytes() for path in files}
     write_benchmark(benchmark, rewritten(benchmark), output)
     assert {path: path.read_bytes() for path in files} == first

@@ -16,7 +16,7 @@ TEXTS = ["Question: what color is the shape ?", "what ?", "Question: is the smal
 TEXT_PROMPTS = [Prompt(text, CHOICES[: 2 + at % 3]) for at, text in enumerate(TEXTS)]
 SIZES = [(28, 28), (56, 30), (40, 70)]
 IMAGE_PROMPTS = [
-    dataclasses.replace(prompt, image=picture((80 * at, 200, 10), size))
+    dataclasses.replace(prompt, images=(picture((80 * at, 200, 10), size),))
     for at, (prompt, size) in enumerate(zip(TEXT_PROMPTS, SIZES, strict=True))
 ]
 
@@ -96,7 +96,7 @@ def test_likelihoods_of_cross_attention_are_those_of_letters_and_of_single_promp
     for prompt, reply, letters in zip(prompts, model.likelihood(prompts), model.letter(prompts), strict=True):
         assert reply.scores == pytest.approx(model.likelihood([prompt])[0].scores, abs=1e-5)
         assert reply.scores[:2] == pytest.approx(letters.scores[:2], abs=1e-5)
-    blue = dataclasses.replace(prompts[0], image=picture((0, 0, 250), SIZES[0]))
+    blue = dataclasses.replace(prompts[0], images=(picture((0, 0, 250), SIZES[0]),))
     assert model.likelihood([blue])[0].scores != pytest.approx(model.likelihood(prompts[:1])[0].scores, abs=1e-4)
 
 
@@ -109,7 +109,9 @@ def test_prompts_with_and_without_images_may_be_mixed(vision_language):
 
 def test_the_image_matters(vision_language):
     model = TransformersModel(str(vision_language))
-    red, blue = (dataclasses.replace(TEXT_PROMPTS[0], image=picture(color)) for color in ((250, 0, 0), (0, 0, 250)))
+    red, blue = (
+        dataclasses.replace(TEXT_PROMPTS[0], images=(picture(color),)) for color in ((250, 0, 0), (0, 0, 250))
+    )
     one, other = model.letter([red, blue])
     assert max(abs(a - b) for a, b in zip(one.scores, other.scores, strict=True)) > 1e-3
 

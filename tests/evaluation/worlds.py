@@ -1,6 +1,7 @@
 """A benchmark of made images, as a data frame: the answer is the image's color."""
 
 import io
+import json
 
 import pandas as pd
 from PIL import Image
@@ -42,3 +43,24 @@ def color_of(prompt):
         return None
     seen = prompt.picture.getpixel((0, 0))
     return next((name for name, color in COLORS.items() if color == seen), None)
+
+
+def several(folder, rows=2):
+    """Rows that show two images, named in their questions."""
+    table = []
+    for row in range(rows):
+        names = [f"{row}-1.png", f"{row}-2.png"]
+        for name, color in zip(names, ("red", "blue"), strict=True):
+            (folder / name).write_bytes(picture(color, (32, 20 + row)))
+        table.append(
+            {
+                "id": str(row),
+                "question": "Which picture shows a cat, <image 1> or <image 2>?",
+                "options": ["the first", "the second"],
+                "answer": "B",
+                "image_1": names[0],
+                "image_2": names[1],
+            }
+        )
+    (folder / "several.jsonl").write_text("".join(json.dumps(one) + "\n" for one in table))
+    return folder / "several.jsonl"

@@ -35,7 +35,11 @@ class MemoryImages:
 
     def read(self, row):
         self.reads.append(row)
-        return self.contents[row]
+        found = self.contents[row]
+        return found if isinstance(found, tuple) else () if found is None else (found,)
+
+    def count(self, row):
+        return len(found) if isinstance(found := self.contents[row], tuple) else int(found is not None)
 
 
 def picture(colour, size=(24, 16), format="PNG"):

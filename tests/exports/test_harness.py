@@ -1,5 +1,10 @@
 """Exports appear whole or not at all, and replace nothing but exports."""
 
+import ast
+import base64
+
+import pandas
+import pyarrow.parquet
 import pytest
 
 from hf_vqa_mc.errors import InputError
@@ -72,3 +77,20 @@ def test_progress_ends_at_the_total(tmp_path, harness):
     )
     assert steps
     assert all(done == total for done, total in steps.values())
+
+
+SEVERAL = {"i0": (small.picture("red"), small.picture("blue")), "i1": small.picture("green")}
+
+
+def test_all_images_of_a_row_are_exported_where_the_format_can(tmp_path):
+    benchmark = small.benchmark(images=SEVERAL)
+    small.export(benchmark, "lmms-eval", tmp_path / "tasks", name="small")
+    files = pyarrow.parquet.read_table(tmp_path / "tasks" / "small" / "questions.parquet")["image_files"].to_pylist()
+    assert [(tmp_path / "tasks" / "small" / name).read_bytes() for name in files[0]] == list(SEVERAL["i0"])
+    small.export(benchmark, "vlmevalkit", tmp_path / "data", name="small")
+    rows = pandas.read_csv(tmp_path / "data" / "small.tsv", sep="\t")
+    cells = [ast.literal_eval(text) for text in rows.loc[0, ["image", "image_path"]]]
+    assert [base64.b64decode(text) for text in cells[0]] == list(SEVERAL["i0"])
+    assert cells[1] == ["0_1.png", "0_2.png"]
+    with pytest.raises(InputError, match=r"q0.*: the row has 2 images, but inspect-ai's format .* takes one"):
+        small.export(benchmark, "inspect", tmp_path / "hub", name="small")

@@ -21,9 +21,9 @@ def test_every_image_is_written_once_as_it_is(tmp_path):
     images = {"i0": small.picture("red", format="JPEG"), "i1": small.picture("blue", format="PNG")}
     export = exported(tmp_path, images=images, name="small")
     folder = tmp_path / "tasks" / "small"
-    shown = pyarrow.parquet.read_table(folder / "questions.parquet")["image_file"].to_pylist()
-    assert shown == ["images/000000.jpg"] * 2 + ["images/000001.png"] * 2
-    assert [(folder / name).read_bytes() for name in dict.fromkeys(shown)] == list(images.values())
+    shown = pyarrow.parquet.read_table(folder / "questions.parquet")["image_files"].to_pylist()
+    assert shown == [["images/000000.jpg"]] * 2 + [["images/000001.png"]] * 2
+    assert [(folder / name).read_bytes() for name in dict.fromkeys(name for (name,) in shown)] == list(images.values())
     assert export.notes == [small.LEFT_OUT]
 
 
@@ -76,7 +76,7 @@ DOC = {
     "question": "Is it?",
     "choices": ["a dog", "B flat", "no", "no"],
     "label": 1,
-    "image_file": "",
+    "image_files": [],
 }
 
 
@@ -109,7 +109,9 @@ def test_a_response_is_read_as_the_choice_it_picks(response, index):
 
 
 def test_a_right_letter_scores_one_and_standard_errors_are_clustered_by_image():
-    export = [accuracy({**DOC, "image_file": "images/0.jpg"}, [response])["accuracy"] for response in ("B", "A", "x")]
+    export = [
+        accuracy({**DOC, "image_files": ["images/0.jpg"]}, [response])["accuracy"] for response in ("B", "A", "x")
+    ]
     assert [one["score"] for one in export] == [1.0, 0.0, 0.0]
     assert {one["image"] for one in export} == {"images/0.jpg"}
     assert mean(export) == pytest.approx(1 / 3)

@@ -171,7 +171,7 @@ def examples(number: int = 14, kinds: bool = False, images: bool = True) -> list
                 origins=[f"What is next to it? ({text})" for text in [*choices, *decoys]] if kinds else [],
                 picked=None if index % 5 == 4 else index % 3,
                 bias=(index % 10) / 10,
-                image=image(index) if images else None,
+                images=(image(index),) if images else (),
                 note="most biased" if index % 2 else "drawn at random",
             )
         )

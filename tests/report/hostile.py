@@ -55,7 +55,7 @@ def questions(examples: list[Example]) -> list[Example]:
             choices=[TEXTS[(number + index) % len(TEXTS)] for index in range(len(example.choices))],
             origins=[TEXTS[(number - index) % len(TEXTS)] for index in range(len(example.choices))],
             note=TEXTS[(number + 3) % len(TEXTS)],
-            image=images[number % len(images)],
+            images=(images[number % len(images)],),
         )
         for number, example in enumerate(examples)
     ]

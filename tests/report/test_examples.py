@@ -17,7 +17,7 @@ class Images:
     def read(self, row):
         if row == 1:
             raise InputError("the file is broken")
-        return b"image" if row == 0 else None
+        return (b"image",) if row == 0 else ()
 
 
 def split(rows=3, images=None):
@@ -57,7 +57,7 @@ def test_rows_are_drawn_at_random_but_the_same_with_the_same_seed():
 def test_a_row_keeps_its_text_and_gets_its_image():
     (found,) = examples_of(split(images=Images()), [0], picked={0: 1}, bias={0: 0.5}, notes={0: "why"})
     assert (found.question_id, found.choices, found.label, found.picked) == ("q0", CHOICES, 2, 1)
-    assert (found.image, found.bias, found.note, found.origins, found.kinds) == (b"image", 0.5, "why", [], [])
+    assert (found.images, found.bias, found.note, found.origins, found.kinds) == ((b"image",), 0.5, "why", [], [])
 
 
 def with_columns(**columns):
@@ -85,9 +85,9 @@ def test_origins_that_are_no_lists_are_ignored():
 
 
 def test_unreadable_images_are_marked_but_missing_ones_are_not():
-    assert [one.image for one in examples_of(split(images=Images()), [2, 1])] == [None, UNREADABLE]
-    assert picture_values(UNREADABLE)["missing"] == BROKEN
-    assert examples_of(split(), [1])[0].image is None
+    assert [one.images for one in examples_of(split(images=Images()), [2, 1])] == [(), (UNREADABLE,)]
+    assert picture_values([UNREADABLE])["missing"] == BROKEN
+    assert examples_of(split(), [1])[0].images == ()
     assert examples_of(split(), []) == []
 
 

@@ -13,7 +13,7 @@ from hf_vqa_mc.report.thumbnails import small_image
 from tests.report import audits, hostile
 from tests.report.test_report import Elements
 
-EXAMPLE = Example("7", "Why?", "why", ["a", "b", "c", "d"], 1, ["qou", "target", "iou", "iou"], [], 2, None, None, "")
+EXAMPLE = Example("7", "Why?", "why", ["a", "b", "c", "d"], 1, ["qou", "target", "iou", "iou"], [], 2, None, (), "")
 
 
 def page(examples, title="a dataset"):
@@ -106,7 +106,7 @@ def test_extreme_values_of_attention_are_drawn_like_others(scale):
 
 
 def test_the_page_shows_attention():
-    plain = replace(EXAMPLE, image=GREY.getvalue())
+    plain = replace(EXAMPLE, images=(GREY.getvalue(),))
     attended = replace(plain, attention=TOP_RIGHT)
     assert page([plain]) != page([attended])
     assert "orange on images model’s attention" in Elements(page([attended])).text

@@ -16,11 +16,12 @@ from tests.report.audits import image
 
 
 def jpeg(found):
-    return base64.b64decode(found["image"].removeprefix("data:image/jpeg;base64,"))
+    return base64.b64decode(found["pictures"][0]["image"].removeprefix("data:image/jpeg;base64,"))
 
 
 def size(found):
-    return found["width"], found["height"]
+    (one,) = found["pictures"]
+    return one["width"], one["height"]
 
 
 def opened(found):
@@ -29,14 +30,14 @@ def opened(found):
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
 def test_any_usual_format_becomes_a_small_jpeg(format):
-    found = picture_values(image(size=(900, 300), format=format))
+    found = picture_values([image(size=(900, 300), format=format)])
     assert (size(found), found["missing"]) == ((320, 107), "")
     assert opened(found).format == "JPEG"
-    assert found["image"].startswith("data:image/jpeg;base64,/9j/")
+    assert found["pictures"][0]["image"].startswith("data:image/jpeg;base64,/9j/")
 
 
 def test_small_images_are_not_enlarged():
-    assert size(picture_values(image(size=(20, 10)))) == (20, 10)
+    assert size(picture_values([image(size=(20, 10))])) == (20, 10)
 
 
 def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_upright():
@@ -46,7 +47,7 @@ def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_
     exif[0x010E] = "the photographer's address"
     written = io.BytesIO()
     picture.save(written, "JPEG", exif=exif, comment=b"a secret")
-    found = picture_values(written.getvalue())
+    found = picture_values([written.getvalue()])
     assert size(found) == (160, 320)
     assert not opened(found).getexif()
     assert b"address" not in jpeg(found)
@@ -56,7 +57,7 @@ def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_
 def test_what_is_transparent_is_white():
     written = io.BytesIO()
     Image.new("RGBA", (40, 40), (0, 0, 0, 0)).save(written, "PNG")
-    assert opened(picture_values(written.getvalue())).getpixel((20, 20)) == (255, 255, 255)
+    assert opened(picture_values([written.getvalue()])).getpixel((20, 20)) == (255, 255, 255)
 
 
 def test_an_image_that_would_fill_the_memory_is_not_decoded():
@@ -71,7 +72,7 @@ def test_an_image_that_would_fill_the_memory_is_not_decoded():
             + chunk(b"IDAT", zlib.compress(bytes(99)))
             + chunk(b"IEND", b"")
         )
-        assert picture_values(png)["missing"] == HUGE
+        assert picture_values([png])["missing"] == HUGE
 
 
 def test_postscript_starts_no_program(monkeypatch):
@@ -82,16 +83,16 @@ def test_postscript_starts_no_program(monkeypatch):
     monkeypatch.setattr(subprocess, "check_call", refused)
     written = io.BytesIO()
     Image.new("RGB", (9, 9)).save(written, "EPS")
-    assert picture_values(written.getvalue())["missing"] == BROKEN
+    assert picture_values([written.getvalue()])["missing"] == BROKEN
 
 
 def test_without_an_image_there_is_only_the_note_for_that():
-    assert picture_values(None) == picture_values(b"") == {"image": "", "width": 0, "height": 0, "missing": ""}
-    assert picture_values(None, absent="no image")["missing"] == "no image"
+    assert picture_values(()) == {"pictures": [], "missing": ""}
+    assert picture_values((), absent="no image")["missing"] == "no image"
 
 
 def test_the_same_file_gives_the_same_bytes():
-    assert picture_values(image(3)) == picture_values(image(3))
+    assert picture_values([image(3)]) == picture_values([image(3)])
 
 
 @settings(max_examples=80, deadline=None)
@@ -100,5 +101,5 @@ def test_a_damaged_file_is_a_note_or_a_picture_but_never_an_error(data):
     whole = image(size=(60, 40), format=data.draw(st.sampled_from(["PNG", "JPEG", "GIF", "TIFF", "WEBP"])))
     start = data.draw(st.integers(0, len(whole)))
     damaged = whole[:start] + data.draw(st.binary(max_size=20)) + whole[start + data.draw(st.integers(0, 20)) :]
-    found = picture_values(damaged)
-    assert bool(found["image"]) != bool(found["missing"]) or not damaged
+    found = picture_values([damaged])
+    assert bool(found["pictures"]) != bool(found["missing"]) or not damaged

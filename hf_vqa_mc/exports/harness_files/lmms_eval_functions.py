@@ -21,13 +21,10 @@ _STATED = re.compile(r"\b(?:answer|choice|option|letter)\b(?:\s+is)?\s*:?\s*[*(\
 
 
 def image(doc: dict[str, Any]) -> list[Any]:
-    """The row's image, as a list of PIL images; empty where it has none."""
+    """The row's images, as a list of PIL images; empty where it has none."""
     from PIL import Image
 
-    if not doc["image_file"]:
-        return []
-    with Image.open(FOLDER / doc["image_file"], formats=FORMATS) as opened:
-        return [opened.convert("RGB")]
+    return [Image.open(FOLDER / name, formats=FORMATS).convert("RGB") for name in doc["image_files"]]
 
 
 def no_image(doc: dict[str, Any]) -> list[Any]:
@@ -85,7 +82,13 @@ def accuracy(doc: dict[str, Any], results: list[str]) -> dict[str, dict[str, Any
     The question's id and the answer, as in `prediction`, are for ``vqa-mc score``, which reads the logged samples.
     """
     score = float(picked(results[0], doc["choices"]) == doc["label"])
-    return {"accuracy": {"score": score, "image": doc["image_file"] or doc["question_id"], **_answer(doc, results)}}
+    return {
+        "accuracy": {
+            "score": score,
+            "image": " ".join(doc["image_files"]) or doc["question_id"],
+            **_answer(doc, results),
+        }
+    }
 
 
 def mean(results: list[dict[str, Any]]) -> float:

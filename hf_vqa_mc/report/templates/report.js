@@ -61,18 +61,17 @@
 
   const card = (example) => {
     const box = element("article", "card");
-    if (example.image || example.missing) {
+    if (example.pictures.length || example.missing) {
       const picture = element("div", "picture");
-      if (example.image) {
+      example.pictures.forEach((one) => {
         const image = element("img");
-        image.src = example.image;
+        image.src = one.image;
         image.alt = "";
-        image.width = example.width;
-        image.height = example.height;
+        image.width = one.width;
+        image.height = one.height;
         picture.append(image);
-      } else {
-        picture.textContent = example.missing;
-      }
+      });
+      picture.append(example.missing);
       box.append(picture);
     }
     const body = element("div", "body");
