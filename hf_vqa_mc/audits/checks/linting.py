@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hf_vqa_mc.audits.checks import CHECKS
+from hf_vqa_mc.audits.checks.check import DETAIL, SEVERITIES, Check
+from hf_vqa_mc.audits.checks.linted import read_linted
 from hf_vqa_mc.benchmarks.cells import as_text
 from hf_vqa_mc.benchmarks.files import file_form, read_file
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.descriptions.check import DETAIL, SEVERITIES, Check
-from hf_vqa_mc.descriptions.checks import CHECKS
-from hf_vqa_mc.descriptions.linted import read_linted
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.beginnings import by_beginning
-from hf_vqa_mc.descriptions.charts import Bars, Stacked, table_only
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Chart, Figure, Found, distribution, figure, share, table
-from hf_vqa_mc.descriptions.figures.answers import needs_answers
-from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.answers import needs_answers
+from hf_vqa_mc.audits.figures.beginnings import by_beginning
+from hf_vqa_mc.audits.figures.charts import Bars, Stacked, table_only
+from hf_vqa_mc.audits.figures.figure import Chart, Figure, Found, distribution, figure, share, table
+from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
 
 SHOWN = 10

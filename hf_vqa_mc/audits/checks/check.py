@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.descriptions.linted import Linted
+    from hf_vqa_mc.audits.checks.linted import Linted
 
 ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
 """An error makes a row unusable or its score wrong; a warning needs a look; a note is for information."""

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.checks.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
+from hf_vqa_mc.audits.checks.linted import ROW, Linted
+from hf_vqa_mc.audits.texts import Column, pairs
 from hf_vqa_mc.benchmarks.questions import letter
-from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
-from hf_vqa_mc.descriptions.linted import ROW, Linted
-from hf_vqa_mc.descriptions.texts import Column, pairs
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues
+from hf_vqa_mc.audits.checks.linted import Linted, in_split
+from hf_vqa_mc.audits.checks.texts import matches
+from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
-from hf_vqa_mc.descriptions.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues
-from hf_vqa_mc.descriptions.checks.texts import matches
-from hf_vqa_mc.descriptions.linted import Linted, in_split
-from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.described_rows import Data, of_benchmark
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.columns import question_ids
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import Faulty, read_readable
-from hf_vqa_mc.descriptions.data import Data, of_benchmark
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress

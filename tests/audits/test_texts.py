@@ -5,8 +5,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.descriptions.checks.texts import _normalised
-from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
+from hf_vqa_mc.audits.checks.texts import _normalised
+from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 
 WORDS = st.sampled_from([*CONTRACTIONS, *NUMBERS, *ARTICLES, "cat", "cats", "red", "3", "T-shirt", "it's.", "1,000"])

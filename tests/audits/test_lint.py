@@ -11,7 +11,7 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from tests.descriptions.frames import benchmark, located
+from tests.audits.frames import benchmark, located
 
 
 def with_cells(cells, rows=40):

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.texts import NO_LISTS, Column, Lists
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
 from hf_vqa_mc.benchmarks.columns import ANSWERS, QUESTION_ID, human_answers, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.dataset.loading import NoChoices
-from hf_vqa_mc.descriptions.texts import NO_LISTS, Column, Lists
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name

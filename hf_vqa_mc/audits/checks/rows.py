@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.checks.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
+from hf_vqa_mc.audits.checks.linted import ROW, Linted, in_split
+from hf_vqa_mc.audits.figures.choices import position_test
+from hf_vqa_mc.audits.texts import pairs, unpaired
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import QUESTION_ID, named, repeats
 from hf_vqa_mc.benchmarks.layouts.label_forms import hidden
-from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, WHOLE, Check, Issues
-from hf_vqa_mc.descriptions.figures.choices import position_test
-from hf_vqa_mc.descriptions.linted import ROW, Linted, in_split
-from hf_vqa_mc.descriptions.texts import pairs, unpaired
 from hf_vqa_mc.errors import shown
 
 UNBALANCED_P = 0.001
