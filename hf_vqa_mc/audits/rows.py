@@ -1,6 +1,6 @@
 """The rows of any multiple-choice dataset with texts as integers, for fast counting."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -17,6 +17,10 @@ from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 
 PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
+PERIODS = range(2, 13)
+"""Periods of labels that are searched for."""
+BLOCKS, LEAST_ROWS = 20, 20
+"""Maximum number of blocks of rows whose labels are compared, and minimum number of rows of each."""
 MOST_WORDS = 40
 """Maximum length of a question's beginning, which limits memory if one question is very long."""
 
@@ -244,3 +248,10 @@ def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.
     encoded = pa.concat_arrays(parts).dictionary_encode()
     ends = np.cumsum([len(part) for part in parts])
     return encoded.dictionary, np.split(encoded.indices.to_numpy(), ends[:-1])
+
+
+def row_number_groups(rows: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Groups of rows by their number that may share a label: each period, and blocks of consecutive rows."""
+    numbers = np.arange(rows)
+    yield from ((f"period {period}", numbers % period) for period in PERIODS)
+    yield "blocks", numbers * min(BLOCKS, rows // LEAST_ROWS) // max(rows, 1)

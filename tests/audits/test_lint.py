@@ -102,6 +102,29 @@ def test_contradictory_and_repeated_rows():
     assert splits["detail"].tolist() == ["as in row 2"]
 
 
+def test_rows_without_images_repeat_their_question_choices_and_target():
+    copies = benchmark(20).drop(columns="image_id").assign(question="Which?")
+    test = pd.concat([copies.iloc[:3], copies.iloc[2:3]], ignore_index=True).assign(question_id=[*"abcd"])
+    test.at[0, "label"] = (test.at[0, "label"] + 1) % 4  # another target is another row
+    found = vm.lint({"train": copies, "test": test}).to_pandas()
+    found = found[found["check"].isin(["question_in_train", "repeated_rows"])]
+    assert list(zip(found["check"], found["row"], strict=True)) == [
+        ("question_in_train", 1), ("question_in_train", 2), ("question_in_train", 3), ("repeated_rows", 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("with_images", [True, False])
+def test_rotated_choices_are_not_called_repeated(with_images):
+    texts, data = ["a", "b", "c", "d"], benchmark(40)
+    data = data if with_images else data.drop(columns="image_id")
+    orders = [texts, ["c", "d", "a", "b"], ["b", "a", "c", "d"]]  # the last one is no rotation
+    for row, order in enumerate(orders):
+        data.at[row, "choices"], data.at[row, "label"] = order, order.index("a")
+        data.loc[row, ["question", *(["image_id"] if with_images else [])]] = "same"
+    found = [one for one in located(data) if one[0] in ("repeated_rows", "rotated_rows")]
+    assert sorted(found) == [("repeated_rows", 2), ("rotated_rows", 1)]
+
+
 def test_repeated_ids_and_missing_types():
     data = with_cells({"question_id": {7: "q2"}, "label": {5: 9}})  # row 5 cannot be read
     data["question_type"] = ["kind"] * 39 + [None]

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.checks.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
-from hf_vqa_mc.audits.checks.linted import ROW, Linted
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issues, Linted
 from hf_vqa_mc.audits.texts import Column, pairs
 from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.errors import shown
@@ -122,7 +121,7 @@ def _equal(linted: Linted) -> Issues:
     first, later = order[again - 1], order[again]
     texts = zip(flat.codes[first].tolist(), flat.codes[later].tolist(), strict=True)
     details = [f"{shown(flat.texts[one])} and {shown(flat.texts[other])}" for one, other in texts]
-    return Issues(linted.rows[of_rows[later]], details) if len(again) else NO_ISSUES
+    return Issues(linted.rows[of_rows[later]], details)
 
 
 def _normalised(column: Column) -> Column:
