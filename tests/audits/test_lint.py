@@ -58,11 +58,18 @@ def test_a_planted_fault_is_found_in_each_of_its_rows(check):
     assert found == [(check, 3), (check, 8)]
 
 
+@pytest.mark.parametrize(
+    "pair", [["1", "-1"], ["x+1", "x-1"], ["K<0", "K>0"], ["True, False", "False, True"], ["k", "K"]]
+)
+def test_choices_that_differ_in_signs_operators_order_or_case_are_not_equal(pair):
+    assert located(with_cells({"choices": {3: [*pair, "b", "c"]}})) == []
+
+
 def test_rows_that_cannot_be_read_do_not_hide_others():
     cells = {
         "label": {3: 9, 5: None, 8: 0},
         "question": {6: None},
-        "choices": {8: ["x"], 10: ["a", "A", "b", "c"], 12: []},
+        "choices": {8: ["x"], 10: ["red", "Red.", "b", "c"], 12: []},
     }
     splits = {
         name: with_cells(cells).assign(image_id=[f"{name}{row}" for row in range(40)]) for name in ("train", "test")
@@ -205,7 +212,7 @@ def test_images_missing_damaged_repeated_or_in_training(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])
 def test_the_written_issues_are_a_list_of_known_ones(tmp_path, suffix):
-    data = with_cells({"label": {3: 9}, "choices": {8: ["a", "A", "b", "c"]}, "question_id": {3: "=q3", 8: "@q8"}})
+    data = with_cells({"label": {3: 9}, "choices": {8: ["x", "X.", "b", "c"]}, "question_id": {3: "=q3", 8: "@q8"}})
     file = tmp_path / f"known{suffix}"
     first = vm.lint(data, output=file)
     assert (first.exit_code, first.written) == (3, (file,))
