@@ -166,8 +166,9 @@ class Audit:
             )
         if not any(self.benchmark.test.rows["image_id"].unique().to_pylist()):
             sentences.append(
-                "No column of images, videos or contexts groups the rows, so intervals and folds treat them as "
-                "independent; if rows belong together, name the column with --columns image_id=COLUMN."
+                "No column of images, videos or contexts groups the rows, so intervals and folds treat rows with "
+                "another question or other choices as independent; if rows belong together, name their column with "
+                "--columns image_id=COLUMN."
             )
         sizes = np.bincount(self.benchmark.test.clusters)
         images = 1 / float(((sizes / sizes.sum()) ** 2).sum())

@@ -114,7 +114,7 @@ ORDERS = (
     _position(
         "row number",
         Sees.CHOICES,
-        "with the same remainder of the row number, or of the same block of consecutive rows",
+        "with the same remainder of the row number or in the same block of rows",
         lambda context: [groups for _, groups in row_number_groups(len(context.rows))],
     ),
     _position("question id", Sees.CHOICES, "with a question id that ends alike", _question_ids),
