@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.text.comparison import comparable_keys
+from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of, word_lists
 from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
@@ -108,12 +108,14 @@ class Candidates(NumberedTexts):
         """
         folded, has_words = comparable_texts(found.key_texts)
         keys = pa.array(found.key_texts, pa.large_string())
-        tokens, token_starts, vocabulary = numbered_words(keys if found.signs else folded, has_words)
+        signed = pc.and_(pc.not_equal(keys, folded), found.signs)
+        whole = pc.if_else(signed, pc.replace_substring(keys, " ", ""), folded)  # operators are not in WordNet
+        tokens, token_starts, vocabulary = numbered_words(whole, has_words)
         texts = list(map(unaccented, without_fillers(found.key_texts))) if all_pairs else found.key_texts
         letters = squeezed_texts(texts)
-        if found.signs:  # texts with operators are written so that they contain no others
-            apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
-            letters = pc.if_else(pc.not_equal(keys, folded), apart, letters)
+        # texts with operators are written so that they contain no others
+        apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
+        letters = pc.if_else(signed, apart, letters)
         tables = FilterTables(
             letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
             letter_starts=starts(pc.binary_length(letters).to_numpy()),
