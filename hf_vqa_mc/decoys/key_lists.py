@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import MISSING, NumberedTexts, starts
-from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
 
