@@ -25,7 +25,7 @@ _NOTHING = np.zeros(0, np.int64)
 
 
 def published(name: str, data: Data) -> Column | None:
-    """The published types of a name: "question type", "answer type", or one of `descriptions.data.NESTED`."""
+    """The published types of a name: "question type", "answer type", or one of `described_rows.NESTED`."""
     own = {"question type": data.types, "answer type": data.answer_types}
     return data.other_types.get(name) if name not in own else own[name] if own[name].different > 1 else None
 
