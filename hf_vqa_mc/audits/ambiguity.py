@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
 from hf_vqa_mc.audits.similar_choices import MOST_WORDS
+from hf_vqa_mc.audits.texts import official_texts
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
-from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 from hf_vqa_mc.text.many_texts import squeezed_texts, texts_of
 from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
@@ -76,7 +75,7 @@ def possibly_correct(
     for reason, flags in found.items():
         masks[reason] = np.zeros(decoys.shape, np.bool_)
         masks[reason][decoys] = flags
-    return masks
+    return {reason: mask if reason == NAMED else mask & ~rows.different for reason, mask in masks.items()}
 
 
 def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -84,12 +83,10 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
     given = answers if isinstance(answers, pa.Array) else pa.array(answers, pa.list_(pa.string()))
     of_rows = given.flatten().dictionary_encode()
     choices = pa.array(rows.vocabulary.choices, pa.large_string())
-    plain = _normalised(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
+    plain = official_texts(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
     encoded = plain.dictionary_encode()
     numbers = encoded.indices.to_numpy()
-    empty = encoded.dictionary.index("").as_py()  # "the" becomes ""; -1 if there is none
     by_choice = np.where(rows.valid, numbers[rows.texts], MISSING)
-    by_choice[by_choice == empty] = MISSING
     same = (by_choice == by_choice[:, :1]) & (by_choice != MISSING)
     named = np.zeros(same.shape, np.bool_)
     if len(of_rows):
@@ -103,17 +100,6 @@ def _same_letters(vocabulary: Vocabulary, *pairs: NDArray[np.int32]) -> NDArray[
     letters = squeezed_texts(list(map(unaccented, vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
     same: NDArray[np.bool_] = letters[pairs[0]] == letters[pairs[1]]
     return same
-
-
-def _normalised(texts: pa.Array) -> pa.Array:
-    """Texts normalised as in the official evaluation; most need only lower case, which Arrow does for all at once."""
-    changed = [*ARTICLES, *NUMBERS, *(word for word in CONTRACTIONS if word.isalnum())]
-    lower = pc.ascii_lower(texts)
-    same = pc.match_substring_regex(lower, "^[a-z0-9]+( [a-z0-9]+)*$")
-    same = pc.and_not(same, pc.match_substring_regex(lower, rf"\b({'|'.join(changed)})\b"))
-    others = pc.invert(same)
-    made = pa.array([normalised(text) for text in texts_of(texts.filter(others))], pa.large_string())
-    return pc.replace_with_mask(lower, others, made)
 
 
 @njit(cache=True)

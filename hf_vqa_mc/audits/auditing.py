@@ -153,7 +153,7 @@ class Audit:
             checked = f"exact by construction, {counted(sets.number, 'set')} checked"
             yield (
                 f"{sees.label.capitalize()}: {checked}: every rule that sees these inputs, but not the order of the "
-                f"choices, is correct in {100 * chance:.1f}%{''.join(probes)}."
+                f"choices or of the rows, is correct in {100 * chance:.1f}%{''.join(probes)}."
             )
 
     def _caveat(self) -> str:
@@ -163,6 +163,12 @@ class Audit:
             sentences.append(
                 "There is no training split, so probes are fitted on other rows of this split. Only a model that has "
                 "seen such answers can have their gains."
+            )
+        if not any(self.benchmark.test.rows["image_id"].unique().to_pylist()):
+            sentences.append(
+                "No column of images, videos or contexts groups the rows, so intervals and folds treat rows with "
+                "another question or other choices as independent; if rows belong together, name their column with "
+                "--columns image_id=COLUMN."
             )
         sizes = np.bincount(self.benchmark.test.clusters)
         images = 1 / float(((sizes / sizes.sum()) ** 2).sum())

@@ -1,6 +1,6 @@
 """The rows of any multiple-choice dataset with texts as integers, for fast counting."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -14,9 +14,14 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
+from hf_vqa_mc.text.operators import comparable_keys, differ_in_case
 
 PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
+PERIODS = range(2, 13)
+"""Periods of labels that are searched for."""
+BLOCKS, LEAST_ROWS = 20, 20
+"""Maximum number of blocks of rows whose labels are compared, and minimum number of rows of each."""
 MOST_WORDS = 40
 """Maximum length of a question's beginning, which limits memory if one question is very long."""
 
@@ -44,6 +49,10 @@ class Vocabulary:
     """(keys,): the comparable texts"""
     questions: list[str]
     """distinct questions, as published"""
+    signed: NDArray[np.bool_]
+    """(choices,): whether operators or case make it different from all texts with other keys"""
+    tuples: NDArray[np.bool_]
+    """(choices,): whether it is a tuple, which differs from tuples with other keys"""
 
     @cached_property
     def worded(self) -> Worded:
@@ -114,6 +123,18 @@ class Rows:
     def keys(self) -> NDArray[np.int32]:
         """(rows, choices): number of each choice's comparable text, padded with MISSING."""
         return np.where(self.valid, self.vocabulary.keys[self.texts], MISSING).astype(np.int32)
+
+    @cached_property
+    def different(self) -> NDArray[np.bool_]:
+        """(rows, choices): whether a sign, an operator or the order of a tuple makes it another text than the target.
+
+        So do letters of another case, see `differ_in_case`.
+        """
+        signed, tuples = (table[self.texts] for table in (self.vocabulary.signed, self.vocabulary.tuples))
+        different: NDArray[np.bool_] = (self.keys != self.keys[:, :1]) & (
+            signed | signed[:, :1] | (tuples & tuples[:, :1])
+        )
+        return different
 
     @cached_property
     def choice_sets(self) -> NDArray[np.uint64]:
@@ -213,14 +234,30 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
     tables = {name: checked_rows(table, name) for name, table in splits.items()}
     choices, of_choices = _numbers([pc.list_flatten(table["choices"]) for table in tables.values()])
     questions, of_questions = _numbers([table["question"] for table in tables.values()])
-    comparable = comparable_texts(choices)[0].dictionary_encode()
-    vocabulary = Vocabulary(
-        texts_of(choices), comparable.indices.to_numpy(), texts_of(comparable.dictionary), texts_of(questions)
-    )
+    texts = texts_of(choices)
+    comparable, signed, tuples = comparable_keys(choices)
+    keys = comparable.dictionary_encode()
+    key_texts, numbers = texts_of(keys.dictionary), keys.indices.to_numpy().copy()
+    sizes = np.concatenate([pc.list_value_length(table["choices"]).to_numpy() for table in tables.values()])
+    for text in _differing_in_case(np.concatenate(of_choices), sizes, numbers, texts):
+        numbers[text], signed[text] = len(key_texts), True
+        key_texts.append(texts[text].strip())
+    vocabulary = Vocabulary(texts, numbers, key_texts, texts_of(questions), signed, tuples)
     return {
-        name: Rows(*_target_first(table, flat), numbers, vocabulary)
-        for (name, table), flat, numbers in zip(tables.items(), of_choices, of_questions, strict=True)
+        name: Rows(*_target_first(table, flat), asked, vocabulary)
+        for (name, table), flat, asked in zip(tables.items(), of_choices, of_questions, strict=True)
     }
+
+
+def _differing_in_case(
+    texts: NDArray[np.int32], sizes: NDArray[np.int64], keys: NDArray[np.int32], written: list[str]
+) -> list[int]:
+    """The texts, ascending, that a row presents together with one that differs from them in case alone."""
+    both = np.repeat(np.arange(len(sizes)), sizes) * np.int64(len(written)) + keys[texts]
+    order = np.argsort(both, kind="stable")
+    again = np.flatnonzero(both[order][1:] == both[order][:-1])
+    pairs = np.unique(np.stack([texts[order[again]], texts[order[again + 1]]], axis=1), axis=0).tolist()
+    return sorted({text for pair in pairs if differ_in_case(*(written[text] for text in pair)) for text in pair})
 
 
 def _target_first(table: pa.Table, flat: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -244,3 +281,10 @@ def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.
     encoded = pa.concat_arrays(parts).dictionary_encode()
     ends = np.cumsum([len(part) for part in parts])
     return encoded.dictionary, np.split(encoded.indices.to_numpy(), ends[:-1])
+
+
+def row_number_groups(rows: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Groups of rows by their number that may share a label: each period, and blocks of consecutive rows."""
+    numbers = np.arange(rows)
+    yield from ((f"period {period}", numbers % period) for period in PERIODS)
+    yield "blocks", numbers * min(BLOCKS, rows // LEAST_ROWS) // max(rows, 1)

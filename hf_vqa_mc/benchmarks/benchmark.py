@@ -42,7 +42,7 @@ class FaultyRow(NamedTuple):
     split: str
     row: int
     kind: str
-    """``question``, ``choices`` or ``label``"""
+    """``question``, ``choices``, ``label`` or ``missing_label``"""
     message: str
     """why"""
 

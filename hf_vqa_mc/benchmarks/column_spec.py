@@ -68,7 +68,7 @@ class Fault(NamedTuple):
     """Why a row cannot be read."""
 
     kind: str
-    """``question``, ``choices`` or ``label``"""
+    """``question``, ``choices``, ``label`` or ``missing_label``"""
     message: str
 
 
@@ -158,19 +158,20 @@ class ColumnSpec:
             if valid.any() and (labels == UNKNOWN)[valid].all():
                 raise HiddenLabels(f"{location}: the labels are hidden ({target} is empty in all rows)")
             for row in np.flatnonzero(valid & (labels == UNKNOWN)).tolist():
-                faults.setdefault(row, Fault("label", f"{target} is empty, expected the correct answer"))
+                faults.setdefault(row, Fault("missing_label", f"{target} is empty, expected the correct answer"))
             return labels
         name, form = self.labels[0]
         texts, several = label_texts(table, name)
         labels = cells.labels(form.read(texts, cells))
-        wrong = np.flatnonzero(valid & (labels == UNKNOWN)).tolist()
-        if wrong and not several and hidden(texts)[valid].all():
+        wrong, is_hidden = np.flatnonzero(valid & (labels == UNKNOWN)).tolist(), hidden(texts)
+        if wrong and not several and is_hidden[valid].all():
             value = shown(table[name][wrong[0]].as_py())
             raise HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {wrong[0]})")
         read = LabelInterpretation(name, form, labels)
         for row in wrong:
             message = several.get(row) or unreadable_label(read, table, cells, row)
-            faults.setdefault(row, Fault("label", message))
+            is_missing = is_hidden[row] and row not in several
+            faults.setdefault(row, Fault("missing_label" if is_missing else "label", message))
         return labels
 
     def written(

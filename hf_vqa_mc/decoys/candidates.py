@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of, word_lists
 from hf_vqa_mc.text.normalisation import unaccented
+from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers
@@ -52,16 +53,20 @@ class NumberedTexts:
     """(texts,): the number of the comparable text, the same for "2" and "two" """
     key_texts: list[str]
     """(keys,): the comparable texts"""
+    signs: bool
+    """whether texts with other signs and operators are different, see `comparable_keys`; not in the papers"""
 
     @classmethod
-    def number(cls, columns: Sequence[pa.Array]) -> "tuple[NumberedTexts, list[NDArray[np.int32]]]":
+    def number(
+        cls, columns: Sequence[pa.Array], signs: bool = False
+    ) -> "tuple[NumberedTexts, list[NDArray[np.int32]]]":
         """The numbered texts of some columns, and the text numbers of each column, int32 (values,)."""
         together = pa.chunked_array(columns, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(together, pa.ChunkedArray):
             together = together.chunk(0)
-        keys = comparable_texts(together.dictionary)[0].dictionary_encode()
+        keys = (comparable_keys if signs else comparable_texts)(together.dictionary)[0].dictionary_encode()
         ends = np.cumsum([len(column) for column in columns])
-        found = cls(texts_of(together.dictionary), np.array(keys.indices), texts_of(keys.dictionary))
+        found = cls(texts_of(together.dictionary), np.array(keys.indices), texts_of(keys.dictionary), signs)
         return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
 
     def most_frequent(self, given: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -101,9 +106,16 @@ class Candidates(NumberedTexts):
 
         With ``all_pairs``, fillers and accents do not count in what contains what.
         """
-        tokens, token_starts, vocabulary = numbered_words(*comparable_texts(found.key_texts))
+        folded, has_words = comparable_texts(found.key_texts)
+        keys = pa.array(found.key_texts, pa.large_string())
+        signed = pc.and_(pc.not_equal(keys, folded), found.signs)
+        whole = pc.if_else(signed, pc.replace_substring(keys, " ", ""), folded)  # operators are not in WordNet
+        tokens, token_starts, vocabulary = numbered_words(whole, has_words)
         texts = list(map(unaccented, without_fillers(found.key_texts))) if all_pairs else found.key_texts
         letters = squeezed_texts(texts)
+        # texts with operators are written so that they contain no others
+        apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
+        letters = pc.if_else(signed, apart, letters)
         tables = FilterTables(
             letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
             letter_starts=starts(pc.binary_length(letters).to_numpy()),
@@ -115,7 +127,7 @@ class Candidates(NumberedTexts):
             all_pairs=all_pairs,
             relations=Relations.of(found.key_texts if all_pairs else []),
         )
-        return cls(found.texts, found.keys, found.key_texts, tables)
+        return cls(found.texts, found.keys, found.key_texts, found.signs, tables)
 
 
 def without_fillers(texts: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import MISSING, NumberedTexts, starts
 from hf_vqa_mc.text.many_texts import comparable_texts
+from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
 
@@ -22,7 +23,8 @@ class KeyLists(NamedTuple):
     def of(cls, texts: pa.ListArray, numbered: NumberedTexts) -> "KeyLists":
         """The keys of a list of texts per triplet; null is an empty list."""
         known = pa.array(numbered.key_texts, pa.large_string())
-        keys = pc.index_in(comparable_texts(pc.list_flatten(texts))[0], known)
+        compared = comparable_keys if numbered.signs else comparable_texts
+        keys = pc.index_in(compared(pc.list_flatten(texts))[0], known)
         sizes = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
         return cls(pc.fill_null(keys, MISSING).to_numpy().astype(np.int32), starts(sizes))
 

@@ -67,7 +67,7 @@ class Material:
         settings: Settings,
         vectors: WordVectors | None = None,
         *,
-        skip_same_question: bool = False,
+        published: bool = False,
         largest_pool: int | None = None,
         n_decoys: NDArray[np.int32] | None = None,
         rejected: pa.ListArray | None = None,
@@ -79,7 +79,8 @@ class Material:
             table: ``schema.TRIPLETS``.
             settings: parameters of the method.
             vectors: required by some methods.
-            skip_same_question: exclude answers to the same question about the same image, which the paper does not.
+            published: the choices of a benchmark are replaced; then, other than in the paper, answers to the same
+                question about the same image are excluded, and texts with other signs and operators are different.
             largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
                 average: the search for similar questions takes time in proportion to the square of a pool's size.
             n_decoys: see the attribute.
@@ -90,7 +91,7 @@ class Material:
         declared = [method.column for _, method in methods().values() if method.column]
         columns = [column for column in declared if column in table.column_names]
         texts = [table["target"].combine_chunks(), *(pc.list_flatten(table[n].combine_chunks()) for n in columns)]
-        numbered, parts = NumberedTexts.number(texts)
+        numbered, parts = NumberedTexts.number(texts, signs=published)
         candidates = Candidates.of(
             numbered,
             settings.wup_threshold,
@@ -112,9 +113,7 @@ class Material:
                 keys=candidates.keys,
                 hashes=text_hashes(table["question_id"].to_pylist()),
                 images=table["image_id"].combine_chunks().dictionary_encode().indices.to_numpy(),
-                questions=_numbered(table["question"])
-                if skip_same_question
-                else np.arange(table.num_rows, dtype=np.int32),
+                questions=_numbered(table["question"]) if published else np.arange(table.num_rows, dtype=np.int32),
                 named=KeyLists.of(table["answers"].combine_chunks(), candidates)
                 if settings.preset == "plausible"
                 else KeyLists.empty(table.num_rows),

@@ -50,7 +50,7 @@ def remedy_material(
         rejected = pa.array([*texts, *([] for _ in donors)], pa.list_(pa.string()))
     pool = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
     return Material.of(
-        triplets, settings, vectors, skip_same_question=True, largest_pool=pool, n_decoys=n_decoys, rejected=rejected
+        triplets, settings, vectors, published=True, largest_pool=pool, n_decoys=n_decoys, rejected=rejected
     )
 
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.descriptions.describing import Described, Description
-from hf_vqa_mc.descriptions.figure import Found, Number, number_text
+from hf_vqa_mc.audits.figures.describing import Described, Description
+from hf_vqa_mc.audits.figures.figure import Found, Number, number_text
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
 from hf_vqa_mc.report.drawings import svg

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from hf_vqa_mc.descriptions.describing import Description
+    from hf_vqa_mc.audits.figures.describing import Description
 
 
 @settings
@@ -122,10 +122,10 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     Raises:
         InputError: a dataset, or the captions cannot be read, or no figure applies.
     """
-    from hf_vqa_mc.descriptions.data import read_data
-    from hf_vqa_mc.descriptions.describing import describe_data
-    from hf_vqa_mc.descriptions.figures import FIGURES
-    from hf_vqa_mc.descriptions.figures.words import of_images
+    from hf_vqa_mc.audits.described_rows import read_data
+    from hf_vqa_mc.audits.figures import FIGURES
+    from hf_vqa_mc.audits.figures.describing import describe_data
+    from hf_vqa_mc.audits.figures.words import of_images
     from hf_vqa_mc.report.description import check_description_folder
 
     for name in settings.figures:

@@ -13,7 +13,7 @@ from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.descriptions.linting import Linting
+    from hf_vqa_mc.audits.checks.linting import Linting
 
 FAILED = 3
 """Exit code if there are issues of the severity ``fail_on``, or a higher one."""
@@ -65,7 +65,7 @@ class LintResult(Result):
     @property
     def exit_code(self) -> int:  # type: ignore[override]
         """3 if there are issues of the severity ``fail_on``, or a higher one."""
-        from hf_vqa_mc.descriptions.check import SEVERITIES
+        from hf_vqa_mc.audits.checks.check import SEVERITIES
 
         if self.settings.fail_on == "never":
             return 0
@@ -156,8 +156,8 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
         InputError: the dataset is no multiple-choice benchmark, most rows of a split cannot be read, or the list of
             known issues cannot be used.
     """
+    from hf_vqa_mc.audits.checks.linting import lint_benchmark, read_known
     from hf_vqa_mc.dataset.loading import NoChoices
-    from hf_vqa_mc.descriptions.linting import lint_benchmark, read_known
     from hf_vqa_mc.io.outputs import check_output_file
 
     if settings.output is not None:

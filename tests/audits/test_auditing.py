@@ -33,6 +33,13 @@ def test_figures_are_json_that_every_program_reads():
     assert sum(one["rows"] for one in written["calibration"]) == 500
 
 
+def test_rows_that_nothing_groups_are_reported():
+    table = planted("none", 0.0, 300, 0)[0]
+    without = table.set_column(1, "image_id", pa.array([""] * 300))
+    found = [audit(benchmark(one), QUICK).as_json()["caveat"] for one in (table, without)]
+    assert ["as independent" in one for one in found] == [False, True]
+
+
 def test_counts_are_of_the_training_split_if_there_is_one():
     (test, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
     alone, taught = audit(benchmark(test), QUICK), audit(benchmark(test, train), QUICK)

@@ -1,17 +1,21 @@
 """What is odd about rows is found where it is, and counted."""
 
+from unicodedata import normalize
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, _normalised, possibly_correct
+from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, possibly_correct
 from hf_vqa_mc.audits.findings import findings
 from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.audits.texts import official_texts
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.text.normalisation import comparable, words
+from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.relations import Relations, exclusive
 from hf_vqa_mc.text.similarity import phrase_wup
 from hf_vqa_mc.text.word_vectors import WordVectors
@@ -149,14 +153,24 @@ def test_wordnet_similarity_is_that_of_the_phrases(rows):
 
 @given(st.lists(st.one_of(st.text(), st.text(st.sampled_from("anthe 10dots'-.,\n"), max_size=12))))
 def test_batch_normalisation_equals_the_official_one(texts):
-    assert _normalised(pa.array(texts, pa.large_string())).to_pylist() == [normalised(text) for text in texts]
+    expected = [normalize("NFC", text) for text in texts]
+    expected = [normalised(text) or text.strip().lower() for text in expected]
+    keys, signed, _ = comparable_keys(pa.array(texts, pa.large_string()))  # the official program removes operators
+    expected = [key if has else one for key, has, one in zip(keys.to_pylist(), signed, expected, strict=True)]
+    assert official_texts(pa.array(texts, pa.large_string())).to_pylist() == expected
+
+
+def test_signs_operators_and_the_order_of_tuples_make_choices_different():
+    rows = [["1", "-1"], ["x+1", "x-1"], ["K<0", "K>0"], ["True, False", "False, True"], ["k", "K"], ["5+x", "5 + x"]]
+    assert flagged(rows)[WUP] | flagged(rows)[SAME] | flagged(rows)[GENERAL] == {(5, 1)}
+    assert found(test=table(*(("i", "Why?", row) for row in rows)))["duplicate choices"].rows.tolist() == [5]
 
 
 @pytest.mark.parametrize(
     "text", ["dont", "Dont", "an apple", "none", "The Two", "hot dog", "I d", "id", "1,000", "a\x0bb"]
 )
 def test_answers_that_the_official_program_changes_are_changed(text):
-    assert _normalised(pa.array([text], pa.large_string())).to_pylist() == [normalised(text)]
+    assert official_texts(pa.array([text], pa.large_string())).to_pylist() == [normalised(text)]
 
 
 def test_very_long_texts_are_truncated():

@@ -7,7 +7,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from tests.descriptions.frames import answered, benchmark
+from tests.audits.frames import answered, benchmark
 from tests.report import hostile
 
 TEXTS = [text.encode("utf-8", "replace").decode()[:3000] or "empty" for text in hostile.TEXTS]

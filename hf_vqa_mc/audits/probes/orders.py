@@ -8,11 +8,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe
+from hf_vqa_mc.audits.rows import PERIODS, row_number_groups
 from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, Sees
 from hf_vqa_mc.decoys.candidates import MISSING
-
-PERIODS = range(2, 13)
-"""Periods of labels that are searched for."""
 
 Groups = NDArray[np.int64]
 """(rows,): a number from 0 for each row; rows of one group may have the same label"""
@@ -108,7 +106,7 @@ def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bo
 
 
 def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
-    sentence = f"picks the position that is most often correct in other rows with {of_what}"
+    sentence = f"picks the position that is most often correct in other rows {of_what}"
     return Probe(name, sees, sentence, _most_frequent_position(groupings))
 
 
@@ -116,14 +114,14 @@ ORDERS = (
     _position(
         "row number",
         Sees.CHOICES,
-        "the same remainder of the row number",
-        lambda context: [np.arange(len(context.rows)) % period for period in PERIODS],
+        "with the same remainder of the row number or in the same block of rows",
+        lambda context: [groups for _, groups in row_number_groups(len(context.rows))],
     ),
-    _position("question id", Sees.CHOICES, "a question id that ends alike", _question_ids),
+    _position("question id", Sees.CHOICES, "with a question id that ends alike", _question_ids),
     _position(
         "question type",
         Sees.QUESTION,
-        "the same question type",
+        "with the same question type",
         lambda context: [_encoded(context.split.rows["question_type"].combine_chunks())],
     ),
     Probe("breaks the order", Sees.CHOICES, "picks the choice without which the others are sorted", _unsorted),

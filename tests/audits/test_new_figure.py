@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.descriptions.charts import Bars
-from hf_vqa_mc.descriptions.check import ERROR, Check, Issues
-from hf_vqa_mc.descriptions.checks import CHECKS
-from hf_vqa_mc.descriptions.figures import FIGURES, Figure, Found
-from tests.descriptions.frames import benchmark
+from hf_vqa_mc.audits.checks import CHECKS
+from hf_vqa_mc.audits.checks.check import ERROR, Check, Issues
+from hf_vqa_mc.audits.figures import FIGURES, Figure, Found
+from hf_vqa_mc.audits.figures.charts import Bars
+from tests.audits.frames import benchmark
 
 
 @pytest.fixture

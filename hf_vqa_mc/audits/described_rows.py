@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.texts import NO_LISTS, Column, Lists, pairs
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
 from hf_vqa_mc.benchmarks.columns import human_answers
@@ -16,7 +17,6 @@ from hf_vqa_mc.benchmarks.names import ANSWERS, QUESTION_ID, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.dataset.loading import NoChoices
-from hf_vqa_mc.descriptions.texts import NO_LISTS, Column, Lists
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -82,6 +82,19 @@ class Data:
     def all_answers(self) -> Column:
         """All human answers, else the targets."""
         return self.targets if self.answers is None else self.answers.flat
+
+    @cached_property
+    def row_keys(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """(rows,): a number for image and comparable question, and whether the row has both.
+
+        If no row has an image, the choices in any order instead of the image.
+        """
+        images, questions = self.images, self.questions.comparable
+        if images.valid.any() or not len(self.labels):
+            return pairs(images.codes, questions.codes), images.valid & questions.valid
+        draws = np.random.default_rng(0).integers(2**62, size=len(self.choices.flat.comparable.distinct) + 1)
+        sets = np.add.reduceat(draws[self.choices.flat.comparable.codes], self.choices.starts)
+        return pairs(np.unique(sets, return_inverse=True)[1], questions.codes), questions.valid
 
 
 def read_data(options: BenchmarkOptions, progress: Progress) -> Data:

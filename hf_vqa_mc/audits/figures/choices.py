@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.charts import Bars, table_only
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Found, Number, distribution, figure, share
-from hf_vqa_mc.descriptions.figures.answers import needs_answers
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.answers import needs_answers
+from hf_vqa_mc.audits.figures.charts import Bars, table_only
+from hf_vqa_mc.audits.figures.figure import Found, Number, distribution, figure, share
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 

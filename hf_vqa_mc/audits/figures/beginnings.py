@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.texts import Codes, Column, Words, pairs, unpaired
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.texts import Codes, Column, Words, pairs, unpaired
 
 LEAST = 0.01
 """Smallest share of the questions that makes a beginning a type of its own."""

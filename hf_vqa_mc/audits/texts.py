@@ -1,5 +1,6 @@
 """Columns of texts with each distinct text once, so that figures are computed per distinct text."""
 
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import as_lists
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
+from hf_vqa_mc.text.operators import comparable_keys
 
 Codes = NDArray[np.int32]
 
@@ -159,3 +162,20 @@ def unpaired(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     [[-1, 7], [5, -1]]
     """
     return codes // 2**32 - 1, codes % 2**32 - 1
+
+
+def official_texts(texts: pa.Array) -> pa.Array:
+    """Texts normalised as in the official evaluation; those with operators, which it removes, are `comparable`.
+
+    A text of articles only is its own key. Most need only lower case, which Arrow does for all at once.
+    """
+    changed = [*ARTICLES, *NUMBERS, *(word for word in CONTRACTIONS if word.isalnum())]
+    lower = pc.ascii_lower(texts)
+    same = pc.match_substring_regex(lower, "^[a-z0-9]+( [a-z0-9]+)*$")
+    same = pc.and_not(same, pc.match_substring_regex(lower, rf"\b({'|'.join(changed)})\b"))
+    others = pc.invert(same)
+    slow = [unicodedata.normalize("NFC", text) for text in texts_of(texts.filter(others))]
+    made = pa.array([normalised(text) or text.strip().lower() for text in slow], pa.large_string())
+    plain = pc.replace_with_mask(lower, others, made)
+    keys, signed, _ = comparable_keys(texts)
+    return pc.if_else(pa.array(signed), keys, plain)

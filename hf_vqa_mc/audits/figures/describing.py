@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Figure, Found
-from hf_vqa_mc.descriptions.figures import FIGURES
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures import FIGURES
+from hf_vqa_mc.audits.figures.figure import Figure, Found
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.descriptions.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened, text_width
-from hf_vqa_mc.descriptions.figure import Found, Share, number_text
+from hf_vqa_mc.audits.figures.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened, text_width
+from hf_vqa_mc.audits.figures.figure import Found, Share, number_text
 
 Sides = Sequence[tuple[str, Found]]
 """Name of each dataset and what was found."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.drawing import Drawing
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.drawing import Drawing
 
 
 class Share(float):

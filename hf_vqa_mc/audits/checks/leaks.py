@@ -7,23 +7,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
+from hf_vqa_mc.audits.checks.texts import matches
+from hf_vqa_mc.audits.rows import LEAST_ROWS, PERIODS, row_number_groups
+from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
-from hf_vqa_mc.descriptions.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues
-from hf_vqa_mc.descriptions.checks.texts import matches
-from hf_vqa_mc.descriptions.linted import Linted, in_split
-from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
-PERIODS = range(2, 13)
-"""Periods of labels that are searched for, as by the audit."""
-BLOCKS = 20
-"""Parts of a split whose labels are compared."""
 MOST_VALUES = 1000
 """A column with more values is not searched for labels."""
-LEAST_ROWS = 20
-"""Minimum number of rows of a value; values with fewer count as one."""
 PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1
 """A column predicts the label if chi-square is so significant, and the most frequent label of each value is right in
 so many more rows than the most frequent label of all, as a fraction."""
@@ -37,30 +31,28 @@ NAMED_GAIN = 0.05
 
 def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted) -> NDArray[np.int64]:
     """Rows of other splits with a code of the training split."""
-    parts = dict(in_split(linted))
-    train = [rows for name, rows in parts.items() if name in TRAIN]
-    others = [rows for name, rows in parts.items() if name not in TRAIN]
-    if not train or not others:
-        return np.zeros(0, np.int64)
-    rows = np.concatenate(others)
-    known = codes[train[0][valid[train[0]]]]
-    return rows[valid[rows] & np.isin(codes[rows], known)]
+    parts = [(name in TRAIN, rows[valid[rows]]) for name, rows in linted.rows_by_split()]
+    known, others = (
+        np.concatenate([np.zeros(0, np.int64), *(rows for is_train, rows in parts if is_train == wanted)])
+        for wanted in (True, False)
+    )
+    return others[np.isin(codes[others], codes[known])]
 
 
 def _questions(linted: Linted) -> Issues:
-    images, questions = linted.data.images, linted.data.questions.comparable
-    rows = _in_train(pairs(images.codes, questions.codes), images.valid & questions.valid, linted)
-    return Issues(linted.rows[rows], [""] * len(rows))
+    """Rows whose question is in the training split: with the image, or without images with choices and target."""
+    codes, valid = linted.data.row_keys
+    if not linted.data.images.valid.any():
+        codes = pairs(np.unique(codes, return_inverse=True)[1], linted.data.targets.comparable.codes)
+    return Issues(linted.rows[_in_train(codes, valid, linted)])
 
 
 def _images(linted: Linted) -> Issues:
     """Rows whose image is in the training split: the same content, or the same id if images were not read."""
-    images = linted.data.images
-    numbers: dict[str, int] = {}
+    images, firsts = linted.data.images, dict[str, int]()
     content = np.arange(len(images.texts) + 1, dtype=np.int64)
     for code, one in linted.images.items():
-        if one.digest:
-            content[code] = len(images.texts) + numbers.setdefault(one.digest, len(numbers) + 1)
+        content[code] = firsts.setdefault(one.digest or f"\0{code}", code)
     rows = _in_train(content[images.codes], images.valid, linted)
     return Issues(linted.rows[rows], [f"image {shown(images.texts[code])}" for code in images.codes[rows].tolist()])
 
@@ -78,7 +70,7 @@ def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
 def _predictive(linted: Linted) -> Issues:
     """Columns, ids and row numbers that predict the position of the target."""
     found = []
-    for split, rows in in_split(linted) if linted.data.ordered else ():
+    for split, rows in linted.rows_by_split() if linted.data.ordered else ():
         labels = linted.data.labels[rows]
         for what, groups in _groupings(linted, rows):
             gain, p = predicted(groups, labels)
@@ -86,13 +78,11 @@ def _predictive(linted: Linted) -> Issues:
                 found.append(
                     f"{split}: {what} predicts the label in {gain:.1%} more rows than the most frequent label"
                 )
-    return Issues(np.full(len(found), WHOLE), found)
+    return of_the_whole(found)
 
 
 def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    yield from ((f"the row number (period {period})", np.arange(len(rows)) % period) for period in PERIODS)
-    blocks = min(BLOCKS, len(rows) // LEAST_ROWS)
-    yield "the row number (blocks)", np.arange(len(rows)) * blocks // max(len(rows), 1)
+    yield from ((f"the row number ({name})", groups) for name, groups in row_number_groups(len(rows)))
     for name, column in _columns(linted):
         codes = column.codes[rows].astype(np.int64)
         if len(np.unique(codes)) <= MOST_VALUES:
@@ -137,12 +127,11 @@ def _repeating(linted: Linted) -> Issues:
     targets, found = linted.data.targets.comparable, []
     for name, column in _columns(linted):
         keys = column.comparable
-        same = {text: code for code, text in enumerate(targets.texts)}
-        as_target = np.array([same.get(text, -2) for text in keys.texts] + [-2])[keys.codes]
-        share = float((as_target == targets.codes).mean())
+        as_target = np.append(pc.fill_null(pc.index_in(keys.distinct, targets.distinct), -2).to_numpy(), -2)
+        share = float((as_target[keys.codes] == targets.codes).mean())
         if share >= REPEATS:
             found.append(f"column {shown(name)} is the target in {share:.1%} of the rows")
-    return Issues(np.full(len(found), WHOLE), found)
+    return of_the_whole(found)
 
 
 def _named(linted: Linted) -> Issues:
@@ -188,8 +177,8 @@ def contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDA
 
 
 LEAKS = (
-    Check("question_in_train", ERROR, "image and question are also in the training split", "remove the row from one",
-          _questions),
+    Check("question_in_train", ERROR, "image and question are also in the training split; without images, question, "
+          "choices and target", "remove the row from one", _questions),
     Check("image_in_train", WARNING, "the image is also in the training split", "split by image", _images),
     Check("target_in_name", WARNING, "the file name or id contains the target, and no decoy",
           "rename the images: names must not reach models", _named),

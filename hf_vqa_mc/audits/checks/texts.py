@@ -1,27 +1,22 @@
 """Checks of texts: empty, read as missing, marked up, damaged, lettered, equal to another choice."""
 
 import re
-import unicodedata
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issues, Linted
+from hf_vqa_mc.audits.texts import Column, official_texts, pairs
 from hf_vqa_mc.benchmarks.questions import letter
-from hf_vqa_mc.descriptions.check import ERROR, NO_ISSUES, NOTE, WARNING, Check, Issues
-from hf_vqa_mc.descriptions.linted import ROW, Linted
-from hf_vqa_mc.descriptions.texts import Column, pairs
 from hf_vqa_mc.errors import shown
-from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
+from hf_vqa_mc.text.operators import differ_in_case
 
 NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
                  "NA", "NULL", "NaN", "None", "n/a", "nan", "null")  # fmt: skip
 """Texts that ``pandas.read_csv`` reads as missing by default."""
-PLAIN = "^[a-z0-9]+( [a-z0-9]+)*$"
-"""Texts of which normalisation changes only some words."""
 MISSING_TEXT = f"^(?:{'|'.join(map(re.escape, NOT_AVAILABLE))})$"
 LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
 MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"
@@ -57,7 +52,7 @@ def _blank_texts(linted: Linted) -> Issues:
     """White space only, and empty questions, which have no code."""
     found = in_texts(partial(matches, r"^\s*$"), BOTH, linted)
     empty = linted.rows[linted.data.questions.codes < 0]
-    return Issues(np.concatenate([found.rows, empty]), [*found.details, *["question ''"] * len(empty)])
+    return Issues(np.concatenate([found.rows, empty]), [*(found.details or ()), *["question ''"] * len(empty)])
 
 
 def _marked_up(column: Column) -> NDArray[np.bool_]:
@@ -90,8 +85,8 @@ def _empty_cells(linted: Linted) -> Issues:
     """Empty cells before a row's last choice."""
     rows, details = [], list[str]()
     for split in linted.splits:
-        cells = linted.benchmark.spec.cells(split.original, split.location)
-        empty = np.flatnonzero(~cells.valid)
+        cells = linted.benchmark.spec.read(split.original, split.location).cells
+        empty = np.flatnonzero(~cells.filled)
         position = empty - cells.starts[cells.rows[empty]]
         inside = position < cells.ends[cells.rows[empty]]
         rows.append(split.original[ROW].to_numpy()[cells.rows[empty[inside]]])
@@ -113,34 +108,24 @@ def _letters(linted: Linted) -> Issues:
 
 
 def _equal(linted: Linted) -> Issues:
-    """Rows with choices that the official VQA program counts as equal."""
+    """Rows with choices that the official VQA program counts as equal, unless signs, operators or case differ."""
     flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
-    keys = _normalised(flat).codes[np.arange(len(flat.distinct))]
-    both = pairs(of_rows, keys[flat.codes])
+    both = pairs(of_rows, official_texts(flat.distinct).dictionary_encode().indices.to_numpy()[flat.codes])
     order = np.argsort(both, kind="stable")
     again = np.flatnonzero(both[order][1:] == both[order][:-1]) + 1
-    first, later = order[again - 1], order[again]
-    texts = zip(flat.codes[first].tolist(), flat.codes[later].tolist(), strict=True)
-    details = [f"{shown(flat.texts[one])} and {shown(flat.texts[other])}" for one, other in texts]
-    return Issues(linted.rows[of_rows[later]], details) if len(again) else NO_ISSUES
-
-
-def _normalised(column: Column) -> Column:
-    """The distinct texts as the official VQA program compares them; a text of articles only is its own key."""
-    changed = "|".join((*ARTICLES, *NUMBERS, *CONTRACTIONS))
-    simple = matches(PLAIN, column) & ~matches(rf"\b(?:{changed})\b", column)
-    texts = list(column.texts)
-    for index in np.flatnonzero(~simple).tolist():
-        text = unicodedata.normalize("NFC", texts[index])
-        texts[index] = normalised(text) or text.strip().lower()
-    encoded = pa.array(texts, pa.large_string()).dictionary_encode()
-    return Column(encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32))
+    rows, details = list[int](), list[str]()
+    for first, later in zip(order[again - 1].tolist(), order[again].tolist(), strict=True):
+        one, other = (flat.texts[flat.codes[cell]] for cell in (first, later))
+        if not differ_in_case(one, other):
+            rows.append(int(linted.rows[of_rows[later]]))
+            details.append(f"{shown(one)} and {shown(other)}")
+    return Issues(rows, details)
 
 
 BOTH, CHOICE = ("question", "choice"), ("choice",)
 TEXTS = (
     Check("equal_choices", ERROR,
-          "two choices of a row are equal after the official VQA normalisation (case, punctuation, articles, numbers)",
+          "two choices of a row are equal after the official VQA normalisation (punctuation, articles, numbers)",
           "remove one; vqa-mc remedy replaces decoys", _equal),
     Check("empty_choices", WARNING, "an empty cell lies between the choices of a row, so that later choices move up",
           "write the choice, or remove the cell and correct the label", _empty_cells),

@@ -11,7 +11,7 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from tests.descriptions.frames import benchmark, located
+from tests.audits.frames import benchmark, located
 
 
 def with_cells(cells, rows=40):
@@ -58,11 +58,18 @@ def test_a_planted_fault_is_found_in_each_of_its_rows(check):
     assert found == [(check, 3), (check, 8)]
 
 
+@pytest.mark.parametrize(
+    "pair", [["1", "-1"], ["x+1", "x-1"], ["K<0", "K>0"], ["True, False", "False, True"], ["k", "K"]]
+)
+def test_choices_that_differ_in_signs_operators_order_or_case_are_not_equal(pair):
+    assert located(with_cells({"choices": {3: [*pair, "b", "c"]}})) == []
+
+
 def test_rows_that_cannot_be_read_do_not_hide_others():
     cells = {
         "label": {3: 9, 5: None, 8: 0},
         "question": {6: None},
-        "choices": {8: ["x"], 10: ["a", "A", "b", "c"], 12: []},
+        "choices": {8: ["x"], 10: ["red", "Red.", "b", "c"], 12: []},
     }
     splits = {
         name: with_cells(cells).assign(image_id=[f"{name}{row}" for row in range(40)]) for name in ("train", "test")
@@ -100,6 +107,29 @@ def test_contradictory_and_repeated_rows():
     assert [row for check, row in found if check == "repeated_rows"] == [3]
     splits = vm.lint({"train": benchmark(5), "test": data}).to_pandas().query("check == 'repeated_rows'")
     assert splits["detail"].tolist() == ["as in row 2"]
+
+
+def test_rows_without_images_repeat_their_question_choices_and_target():
+    copies = benchmark(20).drop(columns="image_id").assign(question="Which?")
+    test = pd.concat([copies.iloc[:3], copies.iloc[2:3]], ignore_index=True).assign(question_id=[*"abcd"])
+    test.at[0, "label"] = (test.at[0, "label"] + 1) % 4  # another target is another row
+    found = vm.lint({"train": copies, "test": test}).to_pandas()
+    found = found[found["check"].isin(["question_in_train", "repeated_rows"])]
+    assert list(zip(found["check"], found["row"], strict=True)) == [
+        ("question_in_train", 1), ("question_in_train", 2), ("question_in_train", 3), ("repeated_rows", 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("with_images", [True, False])
+def test_rotated_choices_are_not_called_repeated(with_images):
+    texts, data = ["a", "b", "c", "d"], benchmark(40)
+    data = data if with_images else data.drop(columns="image_id")
+    orders = [texts, ["c", "d", "a", "b"], ["b", "a", "c", "d"]]  # the last one is no rotation
+    for row, order in enumerate(orders):
+        data.at[row, "choices"], data.at[row, "label"] = order, order.index("a")
+        data.loc[row, ["question", *(["image_id"] if with_images else [])]] = "same"
+    found = [one for one in located(data) if one[0] in ("repeated_rows", "rotated_rows")]
+    assert sorted(found) == [("repeated_rows", 2), ("rotated_rows", 1)]
 
 
 def test_repeated_ids_and_missing_types():
@@ -182,7 +212,7 @@ def test_images_missing_damaged_repeated_or_in_training(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])
 def test_the_written_issues_are_a_list_of_known_ones(tmp_path, suffix):
-    data = with_cells({"label": {3: 9}, "choices": {8: ["a", "A", "b", "c"]}, "question_id": {3: "=q3", 8: "@q8"}})
+    data = with_cells({"label": {3: 9}, "choices": {8: ["x", "X.", "b", "c"]}, "question_id": {3: "=q3", 8: "@q8"}})
     file = tmp_path / f"known{suffix}"
     first = vm.lint(data, output=file)
     assert (first.exit_code, first.written) == (3, (file,))

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.descriptions.charts import Bars
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Found, Number, Share, figure, table
-from hf_vqa_mc.descriptions.figures.questions import needs_questions
-from hf_vqa_mc.descriptions.parts_of_speech import CLASSES, word_classes
-from hf_vqa_mc.descriptions.texts import Column
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.charts import Bars
+from hf_vqa_mc.audits.figures.figure import Found, Number, Share, figure, table
+from hf_vqa_mc.audits.figures.parts_of_speech import CLASSES, word_classes
+from hf_vqa_mc.audits.figures.questions import needs_questions
+from hf_vqa_mc.audits.texts import Column
 
 COMPARED = 3
 """Nouns, verbs and adjectives are compared (Antol et al. 2015, section 4.4)."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
-from tests.descriptions.frames import answered, benchmark, numbers, rows_of
+from tests.audits.frames import answered, benchmark, numbers, rows_of
 
 WORDS = st.lists(st.sampled_from(["what", "is", "a", "the", "cat", "é", "?", "2"]), max_size=6).map(" ".join)
 

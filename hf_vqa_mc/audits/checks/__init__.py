@@ -1,9 +1,9 @@
 """The checks of the linter, one declaration each; your package adds one with ``CHECKS.add(Check(...))``."""
 
-from hf_vqa_mc.descriptions.check import Check, Issues
-from hf_vqa_mc.descriptions.checks.leaks import LEAKS
-from hf_vqa_mc.descriptions.checks.rows import ROWS
-from hf_vqa_mc.descriptions.checks.texts import TEXTS
+from hf_vqa_mc.audits.checks.check import Check, Issues
+from hf_vqa_mc.audits.checks.leaks import LEAKS
+from hf_vqa_mc.audits.checks.rows import ROWS
+from hf_vqa_mc.audits.checks.texts import TEXTS
 from hf_vqa_mc.listing import Listing
 
 __all__ = ["CHECKS", "Check", "Issues"]

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.charts import Bars, Lines, Stacked
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Found, Number, Share, distribution, figure, share, table
-from hf_vqa_mc.descriptions.figures.questions import lengths
-from hf_vqa_mc.descriptions.texts import pairs, unpaired
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.charts import Bars, Lines, Stacked
+from hf_vqa_mc.audits.figures.figure import Found, Number, Share, distribution, figure, share, table
+from hf_vqa_mc.audits.figures.questions import lengths
+from hf_vqa_mc.audits.texts import pairs, unpaired
 from hf_vqa_mc.text.normalisation import YES_NO
 
 STEPS = (1, 2, 5)

@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hf_vqa_mc.audits.checks import CHECKS
+from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, read_linted
 from hf_vqa_mc.benchmarks.cells import as_text
 from hf_vqa_mc.benchmarks.files import file_form, read_file
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.descriptions.check import DETAIL, SEVERITIES, Check
-from hf_vqa_mc.descriptions.checks import CHECKS
-from hf_vqa_mc.descriptions.linted import read_linted
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress
 
+DETAIL = 200
+"""Maximum number of characters of a detail."""
 COLUMNS = ("check", "severity", "split", "row", "question_id", "detail")
 KEY = ("check", "split", "question_id")
 """Columns by which an issue is known."""
@@ -66,17 +67,14 @@ def read_known(path: Path) -> pa.Table:
                     f"--ignore {path}: no column {name!r}; expected check, question_id and, optionally, split"
                 )
             table = table.append_column(name, pa.array([], pa.string()))
-    known = pa.table({name: _unguarded(table[name]) for name in KEY if name in table.column_names})
+    known = table.select([name for name in KEY if name in table.column_names])
+    for index, name in enumerate(known.column_names):
+        texts = pc.fill_null(as_text(known[name]), "")
+        guarded = pc.is_in(pc.utf8_slice_codeunits(texts, 0, 2), pa.array(GUARDED))
+        known = known.set_column(index, name, pc.if_else(guarded, pc.utf8_slice_codeunits(texts, 1), texts))
     for name in known["check"].unique().to_pylist():
         CHECKS.find(name)
     return known
-
-
-def _unguarded(column: pa.ChunkedArray) -> pa.Array:
-    """The texts as they were before `text.tables.csv_bytes`."""
-    texts = pc.fill_null(as_text(column), "")
-    guarded = pc.is_in(pc.utf8_slice_codeunits(texts, 0, 2), pa.array(GUARDED))
-    return pc.if_else(guarded, pc.utf8_slice_codeunits(texts, 1), texts)
 
 
 def lint_benchmark(
@@ -93,7 +91,7 @@ def lint_benchmark(
     Raises:
         InputError: it is no benchmark, or most rows of a split cannot be read.
     """
-    linted, ids = read_linted(options, progress, skip_images)
+    linted = read_linted(options, progress, skip_images)
     parts = []
     for done, check in enumerate(_ordered()):
         progress("checks", done, len(CHECKS))
@@ -101,9 +99,9 @@ def lint_benchmark(
         rows = np.asarray(found.rows, np.int64)
         if len(rows):
             order = np.argsort(rows, kind="stable")
-            details = [found.details[index][:DETAIL] for index in order.tolist()]
+            details = [found.details[index][:DETAIL] if found.details else "" for index in order.tolist()]
             named = {"check": pa.repeat(check.name, len(rows)), "severity": pa.repeat(check.severity, len(rows))}
-            where = linted.locations(rows[order], ids)
+            where = linted.locations(rows[order])
             parts.append(pa.table({**named, **where, "detail": pa.array(details, pa.string())}))
     progress("checks", len(CHECKS), len(CHECKS))
     issues = pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})

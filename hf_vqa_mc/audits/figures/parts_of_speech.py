@@ -10,7 +10,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.texts import Words
+from hf_vqa_mc.audits.texts import Words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 CLASSES = ("noun", "verb", "adjective", "preposition")
@@ -66,7 +66,7 @@ def _lists() -> tuple[dict[str, int], frozenset[str]]:
     """The words of closed classes, and all forms of the verbs."""
     import yaml
 
-    file = resources.files("hf_vqa_mc.descriptions") / "data" / "parts_of_speech.yaml"
+    file = resources.files("hf_vqa_mc.audits") / "data" / "parts_of_speech.yaml"
     lists = {name: words.split() for name, words in yaml.safe_load(file.read_text("utf-8")).items()}
     classes = {"determiners": DETERMINER, "auxiliaries": VERB, "prepositions": PREPOSITION,
                "adjectives": ADJECTIVE, "others": OTHER}  # fmt: skip

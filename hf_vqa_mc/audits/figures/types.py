@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.beginnings import by_beginning
-from hf_vqa_mc.descriptions.charts import Bars, Stacked, table_only
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Chart, Figure, Found, distribution, figure, share, table
-from hf_vqa_mc.descriptions.figures.answers import needs_answers
-from hf_vqa_mc.descriptions.texts import Column, pairs, unpaired
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.answers import needs_answers
+from hf_vqa_mc.audits.figures.beginnings import by_beginning
+from hf_vqa_mc.audits.figures.charts import Bars, Stacked, table_only
+from hf_vqa_mc.audits.figures.figure import Chart, Figure, Found, distribution, figure, share, table
+from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
 
 SHOWN = 10
@@ -25,7 +25,7 @@ _NOTHING = np.zeros(0, np.int64)
 
 
 def published(name: str, data: Data) -> Column | None:
-    """The published types of a name: "question type", "answer type", or one of `descriptions.data.NESTED`."""
+    """The published types of a name: "question type", "answer type", or one of `described_rows.NESTED`."""
     own = {"question type": data.types, "answer type": data.answer_types}
     return data.other_types.get(name) if name not in own else own[name] if own[name].different > 1 else None
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.descriptions.charts import Bars, table_only
-from hf_vqa_mc.descriptions.data import Data
-from hf_vqa_mc.descriptions.figure import Found, Number, distribution, figure, share, table
-from hf_vqa_mc.descriptions.figures.questions import needs_questions
-from hf_vqa_mc.descriptions.texts import pairs
+from hf_vqa_mc.audits.described_rows import Data
+from hf_vqa_mc.audits.figures.charts import Bars, table_only
+from hf_vqa_mc.audits.figures.figure import Found, Number, distribution, figure, share, table
+from hf_vqa_mc.audits.figures.questions import needs_questions
+from hf_vqa_mc.audits.texts import pairs
 
 Keys = dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]
 """What is compared to a number for each row, and whether the row has it."""

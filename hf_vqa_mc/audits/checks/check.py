@@ -1,0 +1,176 @@
+"""The declaration of a check, what it reads of a benchmark, and the issues that it finds."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.described_rows import Data, of_benchmark
+from hf_vqa_mc.benchmarks.benchmark import Benchmark, FaultyRow, Split
+from hf_vqa_mc.benchmarks.columns import question_ids
+from hf_vqa_mc.benchmarks.opening import open_tables
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.reading import read_opened
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
+from hf_vqa_mc.io.progress import Progress
+
+ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
+"""An error makes a row unusable or its score wrong; a warning needs a look; a note is for information."""
+ROW = "(row number)"
+"""Added column with the number of each row in all splits; messages may list it among the columns."""
+THREADS = 4
+WHOLE = -1
+"""Row of an issue of the whole benchmark."""
+
+
+class Issues(NamedTuple):
+    """The locations of a check's issues."""
+
+    rows: NDArray[np.int64] | Sequence[int]
+    """numbers of rows of all splits, see `Linted.rows`; `WHOLE` for an issue of the benchmark"""
+    details: Sequence[str] | None = None
+    """one for each; None for ``""``"""
+
+
+def of_the_whole(details: Sequence[str]) -> Issues:
+    """Issues of no single row."""
+    return Issues([WHOLE] * len(details), details)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A fault that is searched for."""
+
+    name: str
+    severity: str
+    """of SEVERITIES"""
+    sentence: str
+    """what is wrong"""
+    remedy: str
+    find: Callable[["Linted"], Issues]
+
+
+class ImageCheck(NamedTuple):
+    """What was found out about an image."""
+
+    digest: str = ""
+    """of its content; "" if it could not be read"""
+    problem: str = ""
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Linted:
+    """A benchmark as checks see it."""
+
+    benchmark: Benchmark
+    data: Data
+    """the rows that could be read, of all splits"""
+    tables: dict[str, pa.Table]
+    """all columns of all rows by split, and ROW"""
+    ids: pa.Array
+    """question ids of the rows of all splits; row numbers if there are none"""
+    faulty: list[FaultyRow]
+    """the rows that could not be read, with numbers of rows of all splits"""
+    progress: Progress
+    skip_images: bool = False
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(rows of data,): number of each among the rows of all splits."""
+        return np.concatenate([split.original[ROW].to_numpy() for split in self.splits])
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits of `data`, in its order."""
+        return list(self.benchmark.splits.values())
+
+    def rows_by_split(self) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        """Each split's name and its rows of `data`."""
+        ends = np.cumsum([split.rows.num_rows for split in self.splits])
+        for split, end in zip(self.splits, ends.tolist(), strict=True):
+            yield split.name, np.arange(end - split.rows.num_rows, end)
+
+    @cached_property
+    def own_columns(self) -> list[str]:
+        """The columns that all splits have, without those of choices and labels."""
+        others = {ROW, *self.benchmark.spec.columns}
+        names = [set(split.original.column_names) - others for split in self.splits]
+        return [name for name in self.splits[0].original.column_names if all(name in one for one in names)]
+
+    def locations(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
+        """Split, row in the split and question id of rows of all splits; null for `WHOLE`."""
+        starts = np.cumsum([0, *(table.num_rows for table in self.tables.values())])
+        split, missing = np.searchsorted(starts, rows, side="right") - 1, rows < 0
+        return {
+            "split": pa.array(list(self.tables)).take(pa.array(np.where(missing, 0, split), mask=missing)),
+            "row": pa.array(rows - starts[split], mask=missing),
+            "question_id": self.ids.take(pa.array(np.where(missing, 0, rows), mask=missing)),
+        }
+
+    @cached_property
+    def images(self) -> dict[int, ImageCheck]:
+        """Each image of `data`, by its number in ``data.images``, read once."""
+        found: dict[int, ImageCheck] = {}
+        if self.skip_images or not any(split.images for split in self.splits):
+            return found
+        codes, first = np.unique(self.data.images.codes, return_index=True)
+        first, codes = first[codes >= 0], codes[codes >= 0]
+        ends = np.cumsum([split.rows.num_rows for split in self.splits])
+        of_split = np.searchsorted(ends, first, side="right")
+        rows = first - np.append(0, ends)[of_split]
+        with ThreadPoolExecutor(THREADS) as pool:
+            checked = pool.map(_check_image, [self.splits[one] for one in of_split], rows.tolist())
+            for done, (code, image) in enumerate(zip(codes.tolist(), checked, strict=True), 1):
+                found[code] = image
+                self.progress("images", done, len(codes))
+        return found
+
+
+def _check_image(split: Split, row: int) -> ImageCheck:
+    """Read and decode an image."""
+    try:
+        contents = split.images.read(row) if split.images else ()
+    except (InputError, OSError) as error:
+        return ImageCheck(problem=str(error), is_missing=True)
+    if not contents:
+        return ImageCheck(problem="not found, or not allowed", is_missing=True)
+    digest = blake2b(b"".join(contents), digest_size=16).hexdigest()
+    try:
+        for content in contents:
+            with opened_picture(content, side=1):
+                pass
+    except BrokenImage as error:
+        return ImageCheck(digest, str(error))
+    return ImageCheck(digest)
+
+
+def read_linted(options: BenchmarkOptions, progress: Progress, skip_images: bool) -> Linted:
+    """Read a benchmark and set aside the rows that cannot be read.
+
+    Raises:
+        InputError: it is no benchmark, or most rows of a split cannot be read.
+    """
+    progress("opening", 0, 1)
+    opened = open_tables(options.dataset, options.config)
+    tables, ids, firsts = dict[str, pa.Table](), [], dict[str, int]()
+    notes: tuple[str, ...] = ()
+    for name, table in opened.tables.items():
+        firsts[name] = first = sum(one.num_rows for one in tables.values())
+        tables[name] = table.append_column(ROW, pa.array(np.arange(first, first + table.num_rows)))
+        of_split, _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
+        ids.append(of_split)
+        notes += problem
+    benchmark = read_opened(replace(opened, tables=tables), replace(options, skip_faulty=True), progress)
+    every = (one for split in benchmark.splits.values() for one in split.faulty)
+    faulty = [one._replace(row=firsts[one.split] + one.row) for one in every]
+    benchmark = replace(benchmark, notes=tuple(dict.fromkeys((*notes, *benchmark.notes))))
+    data = of_benchmark(benchmark)
+    return Linted(benchmark, data, tables, pa.concat_arrays(ids), faulty, progress, skip_images)
