@@ -1,5 +1,7 @@
 """When two texts are the same choice: signs, operators and order count; case, blanks and punctuation do not."""
 
+# ruff: noqa: RUF001  the signs that are folded
+
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -55,7 +57,8 @@ def _plain_forms(text: str) -> str:
     parts = []
     for form, signs in groupby(text, key=lambda sign: unicodedata.decomposition(sign).partition(">")[0]):
         before = {"<super": "^", "<fraction": " "}.get(form, "")
-        parts.append(before + unicodedata.normalize("NFKC", "".join(signs)) if before else "".join(signs))
+        same = "".join(signs)
+        parts.append(before + unicodedata.normalize("NFKC", same) if before else same)
     return unicodedata.normalize("NFKC", "".join(parts))
 
 

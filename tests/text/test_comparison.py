@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 import pytest
 
 from hf_vqa_mc.text.comparison import comparable, comparison_of
