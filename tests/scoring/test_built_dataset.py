@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.benchmarks.annotations import read_annotations
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.annotations import read_annotations
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 
 ROWS = {"train": 30, "validation": 10, "test": 20}

@@ -9,8 +9,9 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.metrics.harness_predictions import ID_COLUMNS, harness_reader
-from hf_vqa_mc.metrics.prediction_files import (
+from hf_vqa_mc.scoring.gqa_records import EXACT
+from hf_vqa_mc.scoring.harness_predictions import ID_COLUMNS, harness_reader
+from hf_vqa_mc.scoring.prediction_files import (
     HEADER_FIELDS,
     SWAPPED,
     Form,
@@ -19,7 +20,6 @@ from hf_vqa_mc.metrics.prediction_files import (
     mapped_rows,
     rows_of_file,
 )
-from hf_vqa_mc.scoring.gqa_records import EXACT
 from hf_vqa_mc.scoring.scheme import Answer
 
 ANSWER_COLUMNS = ("answer", "prediction", "label")
