@@ -98,7 +98,9 @@ def read_benchmark_rows(
     split: str | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Annotations:
-    """The questions of the evaluated split, read with these `ColumnOptions`; without ids of their own they have the numbers of their rows, from 0.
+    """The questions of the evaluated split, read with these `ColumnOptions`.
+
+    Without ids of their own they have the numbers of their rows, from 0.
 
     Raises:
         InputError: as `hf_vqa_mc.read_benchmark`.

@@ -252,7 +252,7 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         ("more than one prediction", "question", repeated, "the last counts"),
         (
             "predictions",
-            "row without choices" if annotations.rows_left_out else "other question",
+            "open question" if annotations.rows_left_out else "other question",
             others,
             "they are ignored",
         ),
