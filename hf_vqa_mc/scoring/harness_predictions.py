@@ -84,7 +84,7 @@ def _likelihoods(responses: Any) -> list[float] | None:  # noqa: ANN401  any JSO
 
 
 def _table(records: Records, id_column: str | None) -> Records:
-    """The predictions in a table of VLMEvalKit: what each names, "" if it names none; without columns of choices the text."""
+    """The choices named in a table of VLMEvalKit, "" for none; the texts if it has no columns of choices."""
     first = records.rows[0]
     name = id_column or next((one for one in (*ID_COLUMNS, "index") if one in first), "index")
     ids = records.column(name)
