@@ -200,7 +200,7 @@ def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None
     images, labels = found.image_ids or [""] * len(found), found.labels or []
     for row, (question, choices) in enumerate(zip(found.questions or [], found.choices or [], strict=False)):
         first = choices.index(min(choices))
-        key = (images[row], question, *choices[first:], *choices[:first], choices[labels[row]])
+        key: tuple[Any, ...] = (images[row], question, *choices[first:], *choices[:first], choices[labels[row]])
         if (*key, first) in seen:  # the same row again: not a rotation
             key = (*key, row)
         seen.add((*key, first))

@@ -78,7 +78,7 @@ def test_a_benchmark_and_its_rows_are_annotations(tmp_path):
     read = benchmark.test.rows
     for dataset in (datasets.Dataset(read), read.to_pandas(), benchmark):
         assert read_annotations(dataset).choices == read["choices"].to_pylist()
-    with pytest.raises(InputError, match="dataset is a list; expected a path, a name on the Hub, a Dataset, a"):
+    with pytest.raises(InputError, match="found a list; expected a Dataset, a DatasetDict, a data frame"):
         read_annotations([1])
 
 

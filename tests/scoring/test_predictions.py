@@ -245,7 +245,7 @@ BAD = {
     "a later number": ("p.json", f"[{ROW}, 5]", "p.json, record 1: expected a JSON object, found 5"),
     "no id": (
         "p.json",
-        '[{"id": 1, "answer": "a"}]',
+        '[{"number": 1, "answer": "a"}]',
         "no column of question ids: expected question_id, .*--id-column",
     ),
     "no answer": ("p.json", '[{"qa_id": 1, "text": "a"}]', "no column of answers: expected answer, .*--answer-column"),
