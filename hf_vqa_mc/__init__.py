@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.dataset.stored_images import with_images as with_images
     from hf_vqa_mc.errors import InputError as InputError
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
-    from hf_vqa_mc.metrics import load_metric as load_metric
+    from hf_vqa_mc.scoring.metric_folders import load_metric as load_metric
     from hf_vqa_mc.verbs.audit import audit as audit
     from hf_vqa_mc.verbs.build import build as build
     from hf_vqa_mc.verbs.compare import compare as compare
@@ -47,7 +47,7 @@ _PUBLIC = {
     "MissingExtra": "errors",
     "VqaMc": "dataset.builder",
     "__version__": "version",
-    "load_metric": "metrics",
+    "load_metric": "scoring.metric_folders",
     "read_benchmark": "benchmarks",
     "register": "dataset.builder",
     "with_images": "dataset.stored_images",

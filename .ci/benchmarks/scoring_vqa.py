@@ -19,9 +19,9 @@ from random import Random
 from statistics import median
 from typing import Any, TypeVar
 
-from hf_vqa_mc.metrics import load_metric
 from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
+from hf_vqa_mc.scoring.metric_folders import load_metric
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, PUNCTUATION
 
 T = TypeVar("T")

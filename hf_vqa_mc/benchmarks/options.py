@@ -24,25 +24,13 @@ OTHER_COLUMNS = ("question_type", "image_id", "question_id")
 
 
 @settings
-class BenchmarkOptions:
-    """Read the splits of a multiple-choice benchmark in any common layout.
-
-    Columns that are not named are detected by name and content; an ambiguous layout is an error.
+class ColumnOptions:
+    """The columns of a multiple-choice benchmark; those that are not named are detected.
 
     Raises:
         InputError: an option is out of range; names it.
     """
 
-    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
-        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, branch "
-        "or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
-        kw_only=False,
-    )
-    config: str | None = option(
-        "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
-    )
-    split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
-    images: Path | None = option("Folder with the image files that a column names.", default=None, check=FOLDER)
     question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(
         "Column with a list of choices or of decoys, or several columns with one choice each: A,B,C,D.",
@@ -82,6 +70,34 @@ class BenchmarkOptions:
             if name not in OTHER_COLUMNS:
                 raise unknown_name("name in --columns", name, OTHER_COLUMNS)
 
+    @property
+    def given_columns(self) -> dict[str, Any]:
+        """The column options that are given, by name."""
+        values = {one.name: getattr(self, one.name) for one in fields(ColumnOptions)}
+        return {name: value for name, value in values.items() if not (value is None or value is False or value == {})}
+
+
+@settings
+class BenchmarkOptions(ColumnOptions):
+    """Read the splits of a multiple-choice benchmark in any common layout.
+
+    Columns that are not named are detected by name and content; an ambiguous layout is an error.
+
+    Raises:
+        InputError: an option is out of range; names it.
+    """
+
+    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
+        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, branch "
+        "or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
+        kw_only=False,
+    )
+    config: str | None = option(
+        "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
+    )
+    split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
+    images: Path | None = option("Folder with the image files that a column names.", default=None, check=FOLDER)
+
     def read(self, progress: Progress) -> "Benchmark":
         """Read the benchmark.
 
@@ -96,8 +112,7 @@ class BenchmarkOptions:
     @property
     def how_to_read(self) -> dict[str, Any]:
         """The options that decide which rows and columns are read, without paths; for certificates."""
-        paths = ("dataset", "config", "images")
-        return {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.name not in paths}
+        return {name: getattr(self, name) for name in ("split", *(one.name for one in fields(ColumnOptions)))}
 
     @property
     def paths(self) -> list[Path]:

@@ -6,12 +6,13 @@ from pathlib import Path
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.metrics import metric_folder
+from hf_vqa_mc.scoring.metric_folders import metric_folder
 from hf_vqa_mc.version import __version__
 
 CARD = "README.md"
 GENERATED = {
-    "app.py": '"""The page of this Space."""\n\nfrom hf_vqa_mc.metrics.space import launch\n\nlaunch("{name}")\n',
+    "app.py": '"""The page of this Space."""\n\nfrom hf_vqa_mc.scoring.metric_folders import launch\n\n'
+    'launch("{name}")\n',
     "requirements.txt": "hf_vqa_mc\n",
 }
 """Files of a Space that a metric's folder may leave out."""

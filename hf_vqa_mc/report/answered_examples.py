@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.predictions import read_predictions
 from hf_vqa_mc.report.examples import UNREADABLE, Example, attentions_of, drawn_rows
+from hf_vqa_mc.scoring.predictions import read_predictions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

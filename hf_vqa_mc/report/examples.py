@@ -14,12 +14,12 @@ from hf_vqa_mc.benchmarks.cells import unpacked_list
 from hf_vqa_mc.benchmarks.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.predictions import read_predictions
-from hf_vqa_mc.metrics.score import match
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.gqa_grounding import square_map
 from hf_vqa_mc.scoring.inputs import read_attentions
+from hf_vqa_mc.scoring.matching import match
+from hf_vqa_mc.scoring.predictions import read_predictions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
-from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Scheme
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 
@@ -188,12 +188,42 @@ def _kinds(
     )
 
 
+def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None:
+    """Share of the questions that are right with all rotations of their choices (MMBench's CircularEval).
+
+    Rows are rotations if question, image and correct choice are the same and the choices are in the same cyclic order.
+    None if no row is a rotation of another one.
+    """
+    found = matched.annotations
+    groups: dict[tuple[Any, ...], list[float]] = {}
+    seen: set[tuple[Any, ...]] = set()
+    images, labels = found.image_ids or [""] * len(found), found.labels or []
+    for row, (question, choices) in enumerate(zip(found.questions or [], found.choices or [], strict=False)):
+        first = choices.index(min(choices))
+        key: tuple[Any, ...] = (images[row], question, *choices[first:], *choices[:first], choices[labels[row]])
+        if (*key, first) in seen:  # the same row again: not a rotation
+            key = (*key, row)
+        seen.add((*key, first))
+        groups.setdefault(key, []).append(scores[row])
+    if len(groups) == len(scores) or not groups:
+        return None
+    return sum(min(of_one) for of_one in groups.values()) / len(groups)
+
+
+def _with_circular(matched: Matched) -> Mapping[str, Any]:
+    result = SCHEME.call(matched)
+    circular = circular_accuracy(result["per_question"], matched)
+    return result if circular is None else {**result, "circular_accuracy": circular}
+
+
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
     """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
     metric, of_target = result.get("metric", "accuracy"), result.get("target_accuracy")
     interval, of_both = result.get("interval"), [("picking the target", of_target)] if of_target else []
     overall = [line(metric, result["accuracy"], interval, other=result["chance"], questions=questions)]
     overall += [line(name, one["accuracy"], one.get("interval"), other=one["chance"]) for name, one in of_both]
+    if "circular_accuracy" in result:
+        overall.append(line("circular (right in all rotations)", result["circular_accuracy"]))
     offered = result["offered_kinds"] or {}
     picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
     groups = [
@@ -216,6 +246,7 @@ SCHEME = Scheme(
     is_default=lambda annotations: annotations.answers is None,
     takes_indices=True,
     one_prediction=True,
+    run=_with_circular,
     show=lambda result, matched: mc_accuracy_table(
         result, len(matched.annotations), matched.annotations.question_types
     ),

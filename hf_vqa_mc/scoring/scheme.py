@@ -72,6 +72,10 @@ class Annotations:
     set_ids: list[str] | None = None
     """closed answer set of each question, "" for none; None if all are in none"""
     set_kinds: list[str] | None = None
+    label_from: int | None = None
+    """index of the first choice, if the benchmark's labels are integers"""
+    rows_left_out: int = 0
+    """number of the split's rows that are no questions to score, such as open ones"""
     records: Mapping[str, dict[str, Any]] | None = None
     """GQA's question records by id"""
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -182,7 +186,7 @@ Result = Mapping[str, Any]
 class Scheme:
     """Everything about a scoring scheme; list yours with ``SCHEMES.add``.
 
-    Its folder holds ``<name>.py``, a subclass of ``metrics.scheme_metric.SchemeMetric`` for ``evaluate``, and the card
+    Its folder holds ``<name>.py``, a subclass of ``scheme_metric.SchemeMetric`` for ``evaluate``, and the card
     ``README.md``, whose bibtex block is the citation.
     """
 
@@ -199,7 +203,7 @@ class Scheme:
     joined_by_id: bool = False
     """whether predictions and references have question ids, so that their lengths may differ"""
     folder: Path | None = None
-    """folder of the evaluate module and its card; by default in ``hf_vqa_mc.metrics``"""
+    """folder of the evaluate module and its card; by default in the folder ``metrics``"""
     kinds: tuple[QuestionKind, ...] = ()
     """supported kinds of annotations; without any it cannot score a predictions file"""
     python_only: str = ""

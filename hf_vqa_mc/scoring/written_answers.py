@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase as LETTERS
 
+from hf_vqa_mc.text.comparison import comparison_of
+
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _UNFINISHED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _END_OF_THINKING = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -36,7 +38,8 @@ _NAMED_LETTER = re.compile(r"\b(?:option|choice|letter)\s+[(\[\"']?([A-Z])\b|[(\
 _ONLY_LETTERS = re.compile(r"(?:\W+(?:(?:or|and)\W+)?[A-Za-z](?=\W|$))+\W*")
 _IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:correct|right|best)\b")
 _REFUSAL = re.compile(
-    r"\b(?:cannot|can not|can['’]t|could not|couldn['’]t|unable to|impossible to|can)\s+(?:be\s+)?"
+    r"\b(?:cannot|can not|can['’]t|could not|couldn['’]t|unable to|impossible to|"
+    r"(?:none|neither|nothing)\b[^.!?]*\bcan)\s+(?:be\s+)?"
     r"(?:see|view|tell|answer|determin|verif|identif)",
     re.IGNORECASE,
 )
@@ -44,7 +47,9 @@ _YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
 _REASON = re.compile(r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most))\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|isn t|neither|nor|rather than|instead of|than)\s+(?:\w+\s+)?$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
-_BEFORE = re.compile(r"^[^\w(\[{<\"'“%°€£+]+")
+_BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-−.](?![\w.√(])|>(?=\s*[A-Za-z(]))+")
+_MARKDOWN = re.compile(r"(?<![\w)\]])[*_]+|[*_]+(?![\w(\[])|`+|^#+\s")
+_FORMULA = re.compile(r"\$([^$]+)\$")
 _ARTICLES = ("a ", "an ", "the ")
 _CONFLICT = -1
 _MOST = 8
@@ -111,30 +116,37 @@ def _parts(text: str, count: int) -> Iterable[str]:
 
 def _resolved(part: str, choices: Sequence[str]) -> int | None:
     """The choice that a part of a text is, by its letter or text; _CONFLICT if both differ, None if it is neither."""
-    part = _BEFORE.sub("", re.sub(r"[*_`$#]+", "", part).strip())
-    texts = [normal(choice) for choice in choices]
-    whole = _equal(normal(part), texts)
+    part = _BEFORE.sub("", _without_markup(part).strip())
+    form = comparison_of(choices)
+    texts = [form(_without_markup(choice)) for choice in choices]
+    whole = _equal(form(part), texts)
     match = _LETTER.match(part)
     index = LETTERS.find(match["letter"].upper()) if match else len(choices)
     if match is None or index >= len(choices):
         return whole
     rest, is_closed = match["rest"], match["close"] is not None
-    said = _equal(normal(rest), texts)
+    said = _equal(form(rest), texts)
     if not normal(rest):  # the letter alone
         return index if is_closed or not rest or whole is None else whole
     if whole is not None and not is_closed:  # "a dog", where that is a choice
         return whole
+    if is_closed and said == index:  # "C. a", where C is the choice a
+        return index
     if _ONLY_LETTERS.fullmatch(f" {rest}"):  # "A or B"
         others = {LETTERS.find(letter.upper()) for letter in re.findall(r"\b[A-Za-z]\b", rest)}
         return index if others == {index} else _CONFLICT
     if is_closed or match["open"] or match["inner"]:
-        first = _equal(normal(_SENTENCE.split(rest)[0]), texts)
+        first = _equal(form(_SENTENCE.split(rest)[0]), texts)
         return _CONFLICT if any(one is not None and one != index for one in (said, first)) else index
     if match["letter"].islower() or not rest[:1].isspace():  # a word
         return whole
     if said is not None:
         return index if said == index else _CONFLICT
     return index if _REASON.match(rest) else whole
+
+
+def _without_markup(text: str) -> str:
+    return _MARKDOWN.sub("", _FORMULA.sub(r"\1", text))
 
 
 def _equal(text: str, texts: Sequence[str]) -> int | None:
@@ -163,14 +175,15 @@ def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
 
 
 def normal(text: str) -> str:
-    """Text in lower case without punctuation between words.
+    """Text in lower case without punctuation between words; signs of numbers and operators are kept.
 
     >>> normal(" Two  dogs. "), normal("3.5"), normal("T-shirt")
     ('two dogs', '3.5', 't shirt')
     """
-    text = unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKC", text).casefold().replace("\N{MINUS SIGN}", "-").replace("=", " = ")
+    text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])|-(?![\w√(])", " ", text)
     text = re.sub(r"(?<=\d)[.,:](?=\d)", "\0", text)  # within numbers and times
-    kept = (sign if sign == "\0" or sign.isalnum() or sign in "%°$€£+" else " " for sign in text)
+    kept = (sign if sign == "\0" or sign.isalnum() or sign in "%°$€£+-<>=≤≥≠√×÷±/^" else " " for sign in text)
     return " ".join("".join(kept).split()).replace("\0", ".")
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.benchmarks.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.metrics.scored import Scored
 from hf_vqa_mc.options import ADVANCED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring import OF_PREDICTIONS
+from hf_vqa_mc.scoring.scored import Scored
 
 if TYPE_CHECKING:
     import datasets
@@ -26,7 +27,7 @@ PREDICTIONS = (
 
 
 @settings
-class ScoreSettings:
+class ScoreSettings(ColumnOptions):
     """Score a model's predictions exactly as the dataset's official program does.
 
     Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
@@ -169,16 +170,48 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     Raises:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
+    from hf_vqa_mc.benchmarks.annotations import read_annotations
     from hf_vqa_mc.io.atomic import json_bytes, write_together
     from hf_vqa_mc.io.outputs import check_folder, check_output_file
-    from hf_vqa_mc.metrics.score import checked_inputs, scored
+    from hf_vqa_mc.scoring import matching
+    from hf_vqa_mc.scoring.predictions import read_predictions
 
     if settings.output is not None:
         check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     if settings.official is not None:
         check_folder(settings.official, "--official")
-    found = scored(settings, checked_inputs(settings.input_files), progress)
-    result = ScoreResult(**vars(found), settings=settings)
+    inputs = matching.checked_inputs(settings.input_files)
+    predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
+    progress("reading predictions", 1, 1)
+    columns, with_maps = settings.given_columns, "attentions" in inputs
+    annotations = read_annotations(
+        settings.dataset, settings.config, settings.split, grounding=with_maps, columns=columns
+    )
+    progress("reading annotations", 1, 1)
+    if settings.official is not None:
+        matching.official_scheme(annotations)
+    schemes = matching.choose_schemes(annotations, settings.metric, inputs, settings.protocol)
+    answered = matching.with_predictions(annotations, predictions) if settings.partial else annotations
+    matched = matching.match(
+        answered,
+        predictions,
+        schemes,
+        inputs=matching.read_inputs(inputs, answered),
+        protocol=settings.protocol,
+        free_text=settings.free_text,
+    )
+    results = {}
+    for scheme in schemes:
+        results[scheme.name] = scheme.score(matched)
+        progress("scoring", len(results), len(schemes))
+    result = ScoreResult(
+        predictions=predictions,
+        matched=matched,
+        results=results,
+        left_out=len(annotations.scored) - len(answered.scored) if settings.partial else None,
+        unparsed=matched.answers.count("") if settings.free_text else None,
+        settings=settings,
+    )
     contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hf_vqa_mc.benchmarks.annotation_files import ACCEPTED
 from hf_vqa_mc.cli import app, main
-from hf_vqa_mc.metrics.annotations import ACCEPTED
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from tests.dataset import raw_files
-from tests.metrics import files
-from tests.metrics.test_join import RIGHT
+from tests.scoring import files
+from tests.scoring.test_join import RIGHT
 from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

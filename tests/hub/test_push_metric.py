@@ -7,8 +7,8 @@ import pytest
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.hub.spaces import metric_shipment
-from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES
+from hf_vqa_mc.scoring.metric_folders import metric_folder
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import json_of, last_line
 

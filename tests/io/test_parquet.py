@@ -12,7 +12,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import packed, parquet
 from hf_vqa_mc.io.parquet import check_parquet
-from hf_vqa_mc.metrics.predictions import read_predictions
+from hf_vqa_mc.scoring.predictions import read_predictions
 
 ROWS = 5000
 LONG = "x" * 1000

@@ -13,10 +13,10 @@ from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.inputs import Input
 from hf_vqa_mc.scoring.scheme import VQA, Scheme
-from tests.metrics import files
+from tests.scoring import files
 
 MODULE = """
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class WordOverlap(base.SchemeMetric):

@@ -45,7 +45,8 @@ def test_a_text_names_its_choice(text, index):
         ("I", list("abcdefghij"), 8),
         ("I see a dog", ["cat", "dog", *(f"x{at}" for at in range(8))], 1),
         ("E", ["x", "y"], None),
-        ("red", ["red", "Red"], None),  # which of both?
+        ("red", ["red", "Red"], 0),
+            ("RED", ["red", "Red"], None),  # which of both?
         ("蓝色", ["红色", "蓝色"], 1),
         ("答案是 B", ["红色", "蓝色"], 1),
         ("Blue-green", ["blue", "blue green"], 1),

@@ -10,8 +10,8 @@ from datasets import Dataset, DatasetDict
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
-from tests.metrics import files
-from tests.metrics.test_join import RIGHT
+from tests.scoring import files
+from tests.scoring.test_join import RIGHT
 
 ANSWERS = {"1": "red", "2": "2", "3": "yes"}
 RECORDS = [{"question_id": name, "answer": answer} for name, answer in ANSWERS.items()]

@@ -133,12 +133,14 @@ def _repeated_images(linted: Linted) -> Issues:
 
 
 ROWS = (
-    Check("missing_target", ERROR, "the row has no label", "add it, or remove the row", partial(_faulty, "missing_label")),
-    Check("invalid_label", ERROR, "the label is none of the row's choices", "correct the label",
+    Check("missing_target", ERROR, "the row has no label", "add it, or remove the row",
+          partial(_faulty, "missing_label")),
+    Check("invalid_label", ERROR, "the label is none of the row's choices, or names several", "correct the label",
           partial(_faulty, "label")),
     Check("missing_question", ERROR, "the question is missing", "add it, or remove the row",
           partial(_faulty, "question")),
-    Check("one_choice", ERROR, "the row has one choice only", "add decoys, or remove the row",
+    Check("one_choice", ERROR, "the row's choices cannot be read, or it has one only",
+          "correct them, or remove the row",
           partial(_faulty, "choices")),
     Check("no_choices", WARNING, "the row has no choices, others have", "remove open questions", _without_choices),
     Check("repeated_ids", WARNING, "the question id occurs in an earlier row of the split", "make the ids unique",

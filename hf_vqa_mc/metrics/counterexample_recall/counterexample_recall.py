@@ -1,6 +1,6 @@
 """Recall of the counter-example that people picked, as an ``evaluate`` metric."""
 
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class CounterexampleRecall(base.SchemeMetric):

@@ -1,6 +1,6 @@
 """Accuracy of picking the target among a question's choices, as an ``evaluate`` metric."""
 
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class McAccuracy(base.SchemeMetric):

@@ -1,6 +1,6 @@
 """Accuracy on closed answer sets as an ``evaluate`` metric."""
 
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class SetAccuracy(base.SchemeMetric):

@@ -1,6 +1,6 @@
 """TDIUC's accuracy by question type and its means over types, as an ``evaluate`` metric."""
 
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class TdiucMpt(base.SchemeMetric):

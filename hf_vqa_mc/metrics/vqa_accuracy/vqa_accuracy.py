@@ -1,6 +1,6 @@
 """Consensus accuracy of VQA v1 and v2 as an ``evaluate`` metric."""
 
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class VqaAccuracy(base.SchemeMetric):

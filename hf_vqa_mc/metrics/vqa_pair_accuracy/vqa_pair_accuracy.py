@@ -1,6 +1,6 @@
 """Accuracy on the balanced pairs of VQA v2 as an ``evaluate`` metric."""
 
-import hf_vqa_mc.metrics.scheme_metric as base
+import hf_vqa_mc.scoring.scheme_metric as base
 
 
 class VqaPairAccuracy(base.SchemeMetric):

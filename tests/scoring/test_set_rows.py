@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics import load_metric
 from hf_vqa_mc.scoring import set_accuracy
+from hf_vqa_mc.scoring.metric_folders import load_metric
 from hf_vqa_mc.verbs.score import score
-from tests.metrics import files
+from tests.scoring import files
 from tests.scoring.test_answer_sets import closed_set, latin_square
 
 NAMES = {"references": "label", "set_ids": "set_id", "set_kinds": "set_kind", "questions": "question"}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.predictions import read_predictions
+from hf_vqa_mc.scoring.predictions import read_predictions
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1).filter(str.isprintable)
 ANSWERS = st.dictionaries(TEXT, TEXT, min_size=1, max_size=20)
@@ -99,7 +99,7 @@ def test_packed_files_are_read_too(write, pack, tmp_path):
 @pytest.fixture
 def _small_batches(monkeypatch):
     """A tenth of a percent of the rows that are read at a time, and of the bytes."""
-    monkeypatch.setattr("hf_vqa_mc.metrics.prediction_files._BATCH", 10)
+    monkeypatch.setattr("hf_vqa_mc.scoring.prediction_files._BATCH", 10)
     monkeypatch.setattr("hf_vqa_mc.io.json_stream.BATCH", 100)
 
 
@@ -245,7 +245,7 @@ BAD = {
     "a later number": ("p.json", f"[{ROW}, 5]", "p.json, record 1: expected a JSON object, found 5"),
     "no id": (
         "p.json",
-        '[{"id": 1, "answer": "a"}]',
+        '[{"number": 1, "answer": "a"}]',
         "no column of question ids: expected question_id, .*--id-column",
     ),
     "no answer": ("p.json", '[{"qa_id": 1, "text": "a"}]', "no column of answers: expected answer, .*--answer-column"),

@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.benchmarks.annotations import read_annotations
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.annotations import read_annotations
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 
 ROWS = {"train": 30, "validation": 10, "test": 20}
@@ -78,7 +78,7 @@ def test_a_benchmark_and_its_rows_are_annotations(tmp_path):
     read = benchmark.test.rows
     for dataset in (datasets.Dataset(read), read.to_pandas(), benchmark):
         assert read_annotations(dataset).choices == read["choices"].to_pylist()
-    with pytest.raises(InputError, match="dataset is a list; expected a path, a name on the Hub, a Dataset, a"):
+    with pytest.raises(InputError, match="found a list; expected a Dataset, a DatasetDict, a data frame"):
         read_annotations([1])
 
 

@@ -17,8 +17,8 @@ import evaluate
 from datasets import Features, Value
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES as SCHEMES
+from hf_vqa_mc.scoring.metric_folders import metric_folder
 from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
 

@@ -12,7 +12,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.metrics.predictions import read_predictions
+from hf_vqa_mc.scoring.predictions import read_predictions
 
 CHOICES = ["a dog", "a cat", "None"]
 BENCHMARK = pd.DataFrame(
@@ -164,6 +164,6 @@ def test_a_damaged_or_exploding_xlsx_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.io.packed.RATIO", 0)
     with pytest.raises(InputError, match=r"q.xlsx: refused, its 0.0 MB unpack to more than 0 GB"):
         vm.score(tmp_path / "q.xlsx", BENCHMARK)
-    monkeypatch.setattr("hf_vqa_mc.metrics.prediction_files.find_spec", lambda name: None)
+    monkeypatch.setattr("hf_vqa_mc.scoring.prediction_files.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"openpyxl is not installed: pip install \"hf_vqa_mc\[evaluate\]\""):
         read_predictions(tmp_path / "q.xlsx")

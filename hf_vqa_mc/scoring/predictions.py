@@ -9,8 +9,9 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.metrics.harness_predictions import ID_COLUMNS, harness_reader
-from hf_vqa_mc.metrics.prediction_files import (
+from hf_vqa_mc.scoring.gqa_records import EXACT
+from hf_vqa_mc.scoring.harness_predictions import ID_COLUMNS, OTHER_ID_COLUMNS, harness_reader
+from hf_vqa_mc.scoring.prediction_files import (
     HEADER_FIELDS,
     SWAPPED,
     Form,
@@ -19,7 +20,6 @@ from hf_vqa_mc.metrics.prediction_files import (
     mapped_rows,
     rows_of_file,
 )
-from hf_vqa_mc.scoring.gqa_records import EXACT
 from hf_vqa_mc.scoring.scheme import Answer
 
 ANSWER_COLUMNS = ("answer", "prediction", "label")
@@ -27,6 +27,8 @@ SCORES_COLUMN = "scores"
 """Optional column: the model's score of each choice, in their order."""
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
+_KEY = "key of the object"
+"""Column of the ids of an object id -> record."""
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
 _TYPES = {"answer": _TEXT, "label": _INDEX}
 """Types of a column's answers; columns not listed have both."""
@@ -74,6 +76,8 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     """
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
     form, batches = _rows_of_objects(source) if path is None else rows_of_file(path)
+    if form == "mapping":
+        form, batches, id_column = _records_by_id(batches, id_column, answer_column)
     if form != "mapping" and answer_column is None:
         form, batches, id_column = _without_layout(form, batches, id_column)
     answers: dict[str, Answer] = {}
@@ -97,6 +101,26 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     if not answers:
         raise InputError(f"{found.location}: found no predictions")
     return found
+
+
+def _records_by_id(
+    batches: Iterable[Records], id_column: str | None, answer_column: str | None
+) -> tuple[Form, Iterable[Records], str | None]:
+    """The records of an object id -> record with an answer; other mappings as they are."""
+    rest = iter(batches)
+    first = list(islice(rest, 1))
+    value = first[0].rows[0]["answer"] if first else None
+    names = {answer_column} if answer_column else {"prediction", "label"}
+    if not isinstance(value, dict) or not names & value.keys():
+        return "mapping", chain(first, rest), id_column
+
+    def records(batch: Records) -> Records:
+        for row, pair in enumerate(batch.rows):
+            if not isinstance(pair["answer"], dict):
+                raise batch.unexpected(row, "answer", "a record, as the first one is", pair["answer"])
+        return Records([{**pair["answer"], _KEY: pair["question_id"]} for pair in batch.rows], batch.location)
+
+    return "records", map(records, chain(first, rest)), id_column or _KEY
 
 
 def _without_layout(
@@ -177,6 +201,8 @@ def _named(
     records: Records, fields: Sequence[str], given: str | None, known: Sequence[str], what: str, option: str
 ) -> str:
     found = [name for name in ((given,) if given else known) if name in fields]
+    if not found and known is ID_COLUMNS and not given:
+        found = [name for name in OTHER_ID_COLUMNS if name in fields][:1]
     if len(found) == 1:
         return found[0]
     if given:

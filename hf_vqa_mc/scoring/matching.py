@@ -4,18 +4,16 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from string import ascii_uppercase as LETTERS
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
-from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.metrics.annotations import read_annotations
-from hf_vqa_mc.metrics.predictions import Predictions, read_predictions
-from hf_vqa_mc.metrics.scored import Scored
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.consensus import FORMS
 from hf_vqa_mc.scoring.inputs import Input
 from hf_vqa_mc.scoring.official import bare_name
-from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matched, Scheme
+from hf_vqa_mc.scoring.predictions import Predictions
+from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, MULTIPLE_CHOICE, Annotations, Answer, Matched, Scheme
 from hf_vqa_mc.scoring.written_answers import written_choice
 from hf_vqa_mc.text.counted import counted
 
@@ -40,27 +38,10 @@ def _declared() -> dict[str, Input]:
     return {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
 
 
-def scored(settings: Any, inputs: Mapping[str, Path], progress: Progress) -> Scored:  # noqa: ANN401  ScoreSettings
-    """The scores of predictions; see `hf_vqa_mc.score`."""
-    predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
-    progress("reading predictions", 1, 1)
-    annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
-    progress("reading annotations", 1, 1)
-    if settings.official is not None:
-        official_scheme(annotations)
-    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol)
-    answered = with_predictions(annotations, predictions) if settings.partial else annotations
-    content = {given: _declared()[given].read(path, answered) for given, path in inputs.items()}
-    matched = match(
-        answered, predictions, schemes, inputs=content, protocol=settings.protocol, free_text=settings.free_text
-    )
-    results = {}
-    for scheme in schemes:
-        results[scheme.name] = scheme.score(matched)
-        progress("scoring", len(results), len(schemes))
-    left_out = len(annotations.scored) - len(answered.scored) if settings.partial else None
-    unparsed = matched.answers.count("") if settings.free_text else None
-    return Scored(predictions=predictions, matched=matched, results=results, left_out=left_out, unparsed=unparsed)
+def read_inputs(inputs: Mapping[str, Path], annotations: Annotations) -> dict[str, Any]:
+    """The content of the input files for these questions, by name."""
+    declared = _declared()
+    return {name: declared[name].read(path, annotations) for name, path in inputs.items()}
 
 
 def match(
@@ -84,8 +65,10 @@ def match(
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if free_text:
         return replace(matched, answers=_named_choices(matched))
+    if annotations.kind is MULTIPLE_CHOICE:
+        matched = replace(matched, answers=_picked(matched))
     if predictions.from_csv and matched.choices is not None:
-        for question, answer, choices in zip(annotations.names, answers, matched.choices, strict=True):
+        for question, answer, choices in zip(annotations.names, matched.answers, matched.choices, strict=True):
             if isinstance(answer, str) and answer.isdigit() and answer not in choices:
                 raise InputError(
                     f"question {question!r}: {answer!r} is text in CSV and not one of its choices {choices}; name the "
@@ -103,6 +86,22 @@ def _named_choices(matched: Matched) -> list[Answer | None]:
     for answer, choices in zip(matched.answers, matched.choices, strict=True):
         index = written_choice(answer, choices) if isinstance(answer, str) else answer
         found.append("" if index is None else choices[index] if 0 <= index < len(choices) else index)
+    return found
+
+
+def _picked(matched: Matched) -> list[Answer | None]:
+    """The answers, with letters, and numbers as the labels' own, as indices if all that are no choices are such."""
+    first, found = matched.annotations.label_from, list(matched.answers)
+    for row, (answer, choices) in enumerate(zip(matched.answers, matched.choices or [], strict=True)):
+        if not isinstance(answer, str) or not answer or _is_among(answer, choices, any_case=True):
+            continue
+        text = answer.strip()
+        index = LETTERS.find(text.upper()) if len(text) == 1 and text.isalpha() else -1
+        if first is not None and text.isascii() and text.isdigit() and len(text) < 4:
+            index = int(text) - first
+        if not 0 <= index < len(choices):
+            return matched.answers
+        found[row] = index
     return found
 
 
@@ -238,7 +237,7 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
             f"{location}: {len(missing):,} of {len(needed):,} questions of {annotations.location} have no prediction: "
             f"{_few(missing)}; {hint}"
         )
-    if others and not annotations.kind.ignores_others:
+    if len(others) > annotations.rows_left_out and not annotations.kind.ignores_others:
         raise InputError(
             f"{location}: {len(others):,} of {len(answers):,} predictions are for questions that are not in "
             f"{annotations.location}: {_few(others)}; predict the same split, or remove them"
@@ -251,7 +250,12 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         )
     for what, noun, ignored, consequence in (
         ("more than one prediction", "question", repeated, "the last counts"),
-        ("predictions", "other question", others, "they are ignored"),
+        (
+            "predictions",
+            "open question" if annotations.rows_left_out else "other question",
+            others,
+            "they are ignored",
+        ),
     ):
         if ignored:
             text = f"{location}: {what} for {counted(len(ignored), noun)}: {_few(ignored)}; {consequence}"

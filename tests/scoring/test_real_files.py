@@ -10,7 +10,7 @@ from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.scoring.inputs import read_scene_graphs
 from hf_vqa_mc.scoring.scheme import GQA, Annotations
 from hf_vqa_mc.verbs.score import score
-from tests.metrics import files
+from tests.scoring import files
 
 
 def load(path):

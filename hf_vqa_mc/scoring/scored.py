@@ -12,7 +12,7 @@ from hf_vqa_mc.scoring.table import Table
 from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.metrics.predictions import Predictions
+    from hf_vqa_mc.scoring.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -106,7 +106,7 @@ class Scored:
         Raises:
             InputError: the dataset has no such files.
         """
-        from hf_vqa_mc.metrics.score import official_scheme
+        from hf_vqa_mc.scoring.matching import official_scheme
 
         scheme = official_scheme(self.annotations)
         return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}

@@ -15,8 +15,8 @@ import hf_vqa_mc
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.hub.spaces import metric_shipment
-from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES
+from hf_vqa_mc.scoring.metric_folders import metric_folder
 from tests.hub.repositories import Hub, Repository
 from tests.hub.server import serving
 

@@ -6,10 +6,10 @@ import warnings
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import PredictionsIgnored
+from hf_vqa_mc.scoring.matching import PredictionsIgnored
 from hf_vqa_mc.scoring.scheme import LetterCase
 from hf_vqa_mc.verbs.score import score
-from tests.metrics import files
+from tests.scoring import files
 
 RIGHT = {
     "vqa": {"1": "red", "2": "2", "3": "no"},

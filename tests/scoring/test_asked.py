@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
+from hf_vqa_mc.benchmarks.annotations import read_annotations
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.annotations import read_annotations
 from tests.dataset import raw_files
-from tests.metrics import files
+from tests.scoring import files
 
 
 def test_vqa_annotations_with_and_without_the_header(tmp_path):

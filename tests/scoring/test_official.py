@@ -10,8 +10,8 @@ import pytest
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.verbs.score import score
-from tests.metrics import files
-from tests.metrics.test_join import RIGHT
+from tests.scoring import files
+from tests.scoring.test_join import RIGHT
 
 
 def read(folder):

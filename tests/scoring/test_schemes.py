@@ -10,8 +10,8 @@ from hf_vqa_mc.scoring.gqa import gqa_score
 from hf_vqa_mc.scoring.scheme import LetterCase
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.verbs.score import score
-from tests.metrics import files
-from tests.metrics.test_join import RIGHT
+from tests.scoring import files
+from tests.scoring.test_join import RIGHT
 
 
 @pytest.fixture

@@ -16,10 +16,11 @@ from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.scoring.written_answers import written_choice
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
+OTHER_ID_COLUMNS = ("index", "id")
+"""Read where there is none of `ID_COLUMNS`."""
 GUARD = "\N{NO-BREAK SPACE}"
 """End of cells in files of ``vqa-mc export vlmevalkit`` that pandas would change otherwise."""
 RESPONSES, FILTER, ROW_NUMBER = "filtered_resps", "filter", "doc_id"
-TABLE_COLUMNS = frozenset({"index", "question", "A", "B", "prediction"})
 
 Reader = Callable[[Records, str | None], Records]
 
@@ -30,7 +31,7 @@ def harness_reader(first: Any) -> Reader | None:  # noqa: ANN401  any record
         return None
     if first.keys() >= {ROW_NUMBER, RESPONSES}:
         return _samples
-    return _table if first.keys() >= TABLE_COLUMNS else None
+    return _table if first.keys() >= {"index", "prediction"} else None
 
 
 def _samples(records: Records, id_column: str | None) -> Records:
@@ -83,7 +84,7 @@ def _likelihoods(responses: Any) -> list[float] | None:  # noqa: ANN401  any JSO
 
 
 def _table(records: Records, id_column: str | None) -> Records:
-    """The predictions in a table of VLMEvalKit: the text of the choice that each names, "" if it names none."""
+    """The choices named in a table of VLMEvalKit, "" for none; the texts if it has no columns of choices."""
     first = records.rows[0]
     name = id_column or next((one for one in (*ID_COLUMNS, "index") if one in first), "index")
     ids = records.column(name)
@@ -91,6 +92,8 @@ def _table(records: Records, id_column: str | None) -> Records:
 
 
 def _named(record: Mapping[str, Any]) -> str:
+    if not {"A", "B"} <= record.keys():
+        return _text(record["prediction"])
     cells = [_text(record.get(letter)) for letter in LETTERS]
     choices = cells[: max((at + 1 for at, cell in enumerate(cells) if cell), default=0)]
     index = written_choice(_text(record["prediction"]), choices)

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.benchmarks.annotation_files import ACCEPTED, vqa_annotations
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.metrics.annotations import ACCEPTED, vqa_annotations
 from hf_vqa_mc.schema import QUESTIONS, checked_rows
 from hf_vqa_mc.scoring.inputs import PAIRS
 from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, VQA, Annotations
@@ -96,13 +96,18 @@ def read_benchmark_rows(
     dataset: Any,  # noqa: ANN401  as for read_benchmark, or a Benchmark
     config: str | None = None,
     split: str | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Annotations:
-    """The questions of the evaluated split; without ids of their own they have the numbers of their rows, from 0.
+    """The questions of the evaluated split, read with these `ColumnOptions`.
+
+    Without ids of their own they have the numbers of their rows, from 0.
 
     Raises:
         InputError: as `hf_vqa_mc.read_benchmark`.
     """
-    benchmark = dataset if isinstance(dataset, Benchmark) else read_benchmark(dataset, config, split=split)
+    benchmark = (
+        dataset if isinstance(dataset, Benchmark) else read_benchmark(dataset, config, split=split, **columns or {})
+    )
     found, rows = benchmark.test, benchmark.test.rows.to_pydict()
     names, kinds = list(CHOICE_KINDS), rows.pop("choice_kinds")
     if all(kinds):
@@ -112,7 +117,12 @@ def read_benchmark_rows(
             rows[name] = found.original[name].to_pylist()
     about = {"dataset": benchmark.dataset, "split": found.name}
     about |= {"config": benchmark.config} if benchmark.config else {}
-    return multiple_choice_annotations(rows, found.location, about)
+    without_choices = (why for name, why in benchmark.left_out.items() if name.startswith(f"{found.name} ("))
+    return replace(
+        multiple_choice_annotations(rows, found.location, about),
+        rows_left_out=sum(int(why.split()[0].replace(",", "")) for why in without_choices),
+        label_from=benchmark.spec.index_from,
+    )
 
 
 def _columns(table: pa.Table, location: str) -> dict[str, list[Any]]:

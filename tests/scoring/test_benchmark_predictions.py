@@ -1,0 +1,120 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.scoring.matching import PredictionsIgnored
+from hf_vqa_mc.scoring.written_answers import written_choice
+
+THINGS = ("door", "table", "window")
+
+
+def accuracy(predictions: Any, dataset: Any, **options: Any) -> float:
+    return vm.score(predictions, dataset, **options).to_dict()["results"]["mc_accuracy"]["accuracy"]
+
+
+def test_predictions_for_open_questions_are_left_out_and_counted(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": str(row),
+            "question": f"Q{row}?",
+            "options": list(THINGS) if row % 2 else [],
+            "answer": "B" if row % 2 else "7",
+        }
+        for row in range(20)
+    ]
+    file = tmp_path / "q.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    predictions = {str(row): "B" if row % 2 else "7" for row in range(20)}
+    with pytest.warns(PredictionsIgnored, match="10 open questions"):
+        assert accuracy(predictions, file) == 1.0
+
+
+def test_score_takes_the_column_options(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        [{"qid": row, "ask": f"Q{row}?", "a0": "x", "a1": "y", "a2": "z", "gold": row % 3} for row in range(9)]
+    )
+    frame.to_csv(tmp_path / "q.csv", index=False)
+    options = {"question": "ask", "choices": ("a0", "a1", "a2"), "label": "gold"}
+    assert accuracy({str(row): row % 3 for row in range(9)}, tmp_path / "q.csv", **options) == 1.0
+
+
+def rows_of(count: int, label: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"question_id": str(row), "question": f"Q{row}?", "choices": list(THINGS), "label": label}
+            for row in range(count)
+        ]
+    )
+
+
+def test_the_cause_of_a_wrong_data_frame_is_the_message() -> None:
+    with pytest.raises(vm.InputError, match="may start from 0 or 1"):
+        vm.score({str(row): "table" for row in range(25)}, rows_of(25, 1))
+
+
+def test_letters_and_the_labels_own_numbers_are_indices() -> None:
+    for prediction in ("table", "b", "2"):
+        assert accuracy({str(row): prediction for row in range(25)}, rows_of(25, 2), label_from=1) == 1.0
+
+
+def test_an_object_from_ids_to_records_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({str(row): {"prediction": "door", "time": 1} for row in range(25)}))
+    assert accuracy(file, rows_of(25, 0), label_from=0) == 1.0
+
+
+def test_a_table_of_vlmevalkit_without_choices_is_matched_by_its_index(tmp_path: Path) -> None:
+    table = [{"index": row, "question": f"Q{row}?", "answer": "A", "prediction": "A"} for row in range(25)]
+    pd.DataFrame(table).to_csv(tmp_path / "p.tsv", sep="\t", index=False)
+    assert accuracy(tmp_path / "p.tsv", rows_of(25, 0), label_from=0) == 1.0
+
+
+def test_circular_accuracy_needs_all_rotations_right() -> None:
+    rows, predictions = [], {}
+    for question in range(6):
+        for turn in range(3):
+            choices = [*THINGS[turn:], *THINGS[:turn]]
+            name = f"{question}-{turn}"
+            rows.append({"question_id": name, "question": f"Q{question}?", "choices": choices, "answer": "ACB"[turn]})
+            predictions[name] = "door" if turn < 2 or question < 2 else "table"
+    result = vm.score(predictions, pd.DataFrame(rows)).to_dict()["results"]["mc_accuracy"]
+    assert result["circular_accuracy"] == pytest.approx(2 / 6)
+    assert result["accuracy"] == pytest.approx(14 / 18)
+
+
+def test_without_rotations_there_is_no_circular_accuracy() -> None:
+    result = vm.score({str(row): 0 for row in range(25)}, rows_of(25, 0), label_from=0).to_dict()
+    assert "circular_accuracy" not in result["results"]["mc_accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "choices", "index"),
+    [
+        ("The town is Newport. This can be seen from the harbour.", ["Oldbridge", "Newport"], 1),
+        ("None of red or blue can be determined.", ["red", "green"], None),
+        ("C. a", ["none", "b", "a"], 2),
+        ("B. Q, P", ["Q,Q", "Q,P", "P,Q"], 1),
+        ("C. [H+]", ["[K+]", "[Na+]", "[H+]"], 2),
+        ("-3", ["3", "-3"], 1),
+        ("3", ["-3", "3"], 1),
+        ("The answer is \N{MINUS SIGN}3.", ["3", "-3"], 1),
+        ("so it must be -3 here", ["3", "-3", "4"], 1),
+        ("-3", ["3", "4"], None),
+        ("K>0", ["K<0", "K>0"], 1),
+        ("A. K>0", ["K<0", "K>0"], None),
+        ("False, True", ["True, False", "False, True"], 1),
+        ("√2", ["2", "√2"], 1),
+        ("3 × 4", ["3+4", "3x4"], 1),
+        ("5 km", ["5 m", "5 km"], 1),
+        ("mW", ["MW", "mW"], 1),
+        ("C (bread)", ["salt", "", "bread", "fork"], 2),
+        ("D", ["salt", "", "bread", "fork"], 3),
+        ("fork", ["salt", "", "bread", "fork"], 3),
+    ],
+)  # fmt: skip
+def test_replies_with_signs_letters_and_empty_choices(reply: str, choices: list[str], index: int | None) -> None:
+    assert written_choice(reply, choices) == index
