@@ -1,14 +1,11 @@
 """The models of ``vqa-mc train``, one line each; their declarations in ``models`` are imported when needed."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.listing import Listing
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.models.model import Model
 
 CHECKPOINT_FILES = (
     "config.json",
@@ -21,10 +18,10 @@ CHECKPOINT_FILES = (
 """Files read of a checkpoint; no pickles, no code."""
 
 
-class ModelListing(Listing["Model"]):
-    """Models by name; added ones are registered with the Auto classes of transformers."""
+class ModelListing(Listing[Any]):
+    """Each a `Model` by name; added ones are registered with the Auto classes of transformers."""
 
-    def add(self, declaration: "Model") -> None:
+    def add(self, declaration: Any) -> None:  # noqa: ANN401  a Model
         """Add a model and register its classes; raises ValueError if its name is taken."""
         super().add(declaration)
         declaration.register()

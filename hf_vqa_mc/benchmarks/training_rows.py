@@ -9,7 +9,7 @@ import pyarrow as pa
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.names import picture_columns
 from hf_vqa_mc.benchmarks.reading import read_benchmark
-from hf_vqa_mc.dataset.loading import NoChoices, load_splits
+from hf_vqa_mc.dataset.loading import NoChoices, load_splits, table_of
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.open_ended import open_ended_source
@@ -22,26 +22,49 @@ NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
 SEVERAL = "rows have several images, but features and the models of vqa-mc train take one image per row"
 
 
-def readable_rows(
-    dataset: str, config: str, needed: Set[str] = NEEDED, one_image: bool = False
-) -> "tuple[str, DatasetDict]":
-    """The name of a config or file, and its splits with the needed columns, also of a benchmark in another layout.
+def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]]:
+    """The name of a config or file, and its splits with the columns that training reads.
 
     Args:
         dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
         config: "" for the only one.
-        needed: columns with which rows are read as they are.
-        one_image: whether rows with several images are an error.
 
     Raises:
         InputError: as `load_splits` or `read_benchmark`.
     """
+    config, found = _found(dataset, config, NEEDED)
+    if isinstance(found, Benchmark):
+        return config, {name: _table(split) for name, split in found.splits.items()}
+    return config, {str(name): table_of(rows) for name, rows in found.items()}
+
+
+def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
+    """The name of a config or file, and its splits with the column ``image_id``; otherwise as `training_tables`.
+
+    Raises:
+        InputError: also if a row has several images.
+    """
+    from datasets import Dataset, DatasetDict
+    from datasets.table import InMemoryTable
+
+    config, found = _found(dataset, config, {"image_id"})
+    if isinstance(found, Benchmark):
+        for split in found.splits.values():
+            if split.images is not None and split.images.has_several:
+                raise InputError(f"{split.location}: {SEVERAL}")
+        tables = {name: InMemoryTable(_table(split)) for name, split in found.splits.items()}
+        return config, DatasetDict({name: Dataset(table) for name, table in tables.items()})
+    if len(picture_columns(next(iter(found.values())).column_names)) > 1:
+        raise InputError(f"{dataset}, {config}: {SEVERAL}")
+    return config, found
+
+
+def _found(dataset: str, config: str, needed: Set[str]) -> "tuple[str, DatasetDict | Benchmark]":
+    """The splits as they are if they have the needed columns or open-ended rows, else the benchmark."""
     splits = None
     if not Path(dataset).is_file():
         config, splits = load_splits(dataset, config or None)
         columns = next(iter(splits.values())).column_names
-        if one_image and len(picture_columns(columns)) > 1:
-            raise InputError(f"{dataset}, {config}: {SEVERAL}")
         if needed <= set(columns) or open_ended_source(columns, config) is not None:
             return config, splits
     try:
@@ -49,25 +72,15 @@ def readable_rows(
     except NoChoices:
         if splits is None:
             raise
-        return config, splits  # open-ended rows
-    for split in benchmark.splits.values():
-        if one_image and split.images is not None and split.images.has_several:
-            raise InputError(f"{split.location}: {SEVERAL}")
-    return benchmark.config or Path(dataset).stem, built_rows(benchmark)
-
-
-def built_rows(benchmark: Benchmark) -> "DatasetDict":
-    """The splits with the columns that training reads.
-
-    The image of a row without one is that of its unit, so that held-out rows share none with the others.
-    """
-    from datasets import Dataset, DatasetDict
-    from datasets.table import InMemoryTable
-
-    return DatasetDict({name: Dataset(InMemoryTable(_table(split))) for name, split in benchmark.splits.items()})
+        return config, splits
+    return benchmark.config or Path(dataset).stem, benchmark
 
 
 def _table(split: Split) -> pa.Table:
+    """The rows in the columns of ``vqa-mc build``.
+
+    The image of a row without one is that of its unit, so that held-out rows share none with the others.
+    """
     rows = split.rows
     images = zip(rows["image_id"].to_pylist(), split.units, strict=True)
     columns = {name: rows[name] for name in ("question_id", "question", "choices", "label", "question_type")}

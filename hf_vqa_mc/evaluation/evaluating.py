@@ -20,6 +20,7 @@ from hf_vqa_mc.evaluation.methods import Method
 from hf_vqa_mc.evaluation.opening import find_method, open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -72,7 +73,7 @@ class _Prepared:
     """see `Evaluation`"""
 
 
-def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401  EvaluateSettings
+def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     """Evaluate a model as the settings say; see `hf_vqa_mc.evaluate`."""
     if settings.output is not None:
         check_outside(settings.output, "--output", settings.paths)
@@ -94,11 +95,7 @@ def evaluated(settings: Any, progress: Progress) -> Evaluation:  # noqa: ANN401 
     return Evaluation(figures, split.location, given.run, notes, given.benchmark.revision)
 
 
-def _prepared(
-    settings: Any,  # noqa: ANN401  EvaluateSettings
-    progress: Progress,
-    stack: contextlib.ExitStack,
-) -> _Prepared:
+def _prepared(settings: EvaluateSettings, progress: Progress, stack: contextlib.ExitStack) -> _Prepared:
     """Read the benchmark and open the model; the stack closes it."""
     benchmark = settings.read(progress)
     questions = presented_questions(benchmark, None, hide_answers=False)

@@ -23,6 +23,7 @@ from hf_vqa_mc.evaluation.methods import METHODS
 from hf_vqa_mc.evaluation.opening import open_model
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
+from hf_vqa_mc.evaluation.settings import JudgeSettings
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -99,7 +100,7 @@ class JudgePrompts(Prompts):
         return f"{super().text(given, row, rotation)}\n{instruction}"
 
 
-def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  JudgeSettings
+def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     """Judge a benchmark as the settings say; see `hf_vqa_mc.judge`."""
     if settings.output is not None:
         check_outside(settings.output, "--output", [*settings.paths, *filter(None, [settings.labels])])
@@ -111,7 +112,7 @@ def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  Jud
     unparsed: list[str] = []
     failures: list[str] = []
     by_wordnet = settings.model == WORDNET
-    run = {
+    run: dict[str, Any] = {
         "version": __version__,
         "judge": WORDNET,
         "dataset": public_name(settings.dataset_name),
@@ -134,13 +135,13 @@ def judged(settings: Any, progress: Progress) -> Judgement:  # noqa: ANN401  Jud
             elif found[row] is None:
                 unparsed.append(reply.text or "")
     decoys = _decoys(benchmark, questions, rows, None if by_wordnet else found)
-    labels = None if people is None else labelled(people, decoys, settings.labels)
+    labels = labelled(people, decoys, settings.labels) if people is not None and settings.labels else None
     found_by = run["judge"], questions.location, run, decoys, len(rows), unparsed, failures, labels
     return Judgement(*found_by, benchmark.notes)
 
 
 def _replies(
-    settings: Any,  # noqa: ANN401  JudgeSettings
+    settings: JudgeSettings,
     questions: Questions,
     rows: NDArray[np.int64],
     run: dict[str, Any],

@@ -7,15 +7,16 @@ from typing import Any
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import METHODS, Method
+from hf_vqa_mc.evaluation.settings import EvaluateSettings, JudgeSettings
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
 
 
-def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a LanguageModel
+def open_model(settings: EvaluateSettings | JudgeSettings, stack: ExitStack) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
 
     Args:
-        settings: `ModelOptions` of a verb, with ``max_tokens`` and optionally ``word_vectors``.
+        settings: which model, and ``max_tokens``.
         stack: closes what was opened.
 
     Raises:
@@ -28,7 +29,7 @@ def open_model(settings: Any, stack: ExitStack) -> Any:  # noqa: ANN401  a Langu
                 f"model is {shown(settings.model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
             )
         return settings.model
-    name, word_vectors = str(settings.model), getattr(settings, "word_vectors", None)
+    name, word_vectors = str(settings.model), settings.word_vectors if isinstance(settings, EvaluateSettings) else None
     local: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
     if settings.base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel

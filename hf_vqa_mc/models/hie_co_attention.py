@@ -9,8 +9,9 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.models.co_attention import CoAttentionModel
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.model import QUESTION_INPUTS, Model, check_sizes
+from hf_vqa_mc.models.model import Model, check_sizes
 from hf_vqa_mc.models.spatial_attention import check_grid
+from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS
 
 
 @strict

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor, nn
 from transformers import (
@@ -19,23 +19,12 @@ from transformers import (
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
+from hf_vqa_mc.models.open_ended_texts import GIVEN
+from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
 from hf_vqa_mc.recipe import CHAO, Recipe
 
-if TYPE_CHECKING:
-    from hf_vqa_mc.models.vqa_processor import VqaProcessor
-
-QUESTION_INPUTS = ("question_vectors", "question_tokens")
-"""The average word vector, or one vector per word (with ``question_mask``)."""
-GIVEN = {
-    "question_indices": "questions",
-    "question_bags": "questions",
-    "question_vectors": "questions",
-    "question_layouts": "questions",
-    "caption_bags": "captions",
-    "question_groups": "groups",
-}
-"""Inputs of open-ended models and what they are made of: words as indices, or counted; vectors of whole questions;
-layouts of modules; counted words of captions; indices of question types or other groups."""
 SIZES = (
     "image_size",
     "text_size",
@@ -132,11 +121,8 @@ class Model:
         return AutoModelForVisualQuestionAnswering if self.open_ended else AutoModelForMultipleChoice
 
     @property
-    def processor_class(self) -> "type[VqaProcessor]":
+    def processor_class(self) -> type[VqaProcessor]:
         """The class of its processor."""
-        from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
-        from hf_vqa_mc.models.processor import VqaMcProcessor
-
         return OpenEndedVqaProcessor if self.open_ended else VqaMcProcessor
 
     def fits(self, config: PreTrainedConfig) -> bool:
@@ -184,6 +170,7 @@ def answers_of(model: PreTrainedModel) -> list[str]:
 
 def model_of(config: PreTrainedConfig) -> Model:
     """The declared model of a config; raises InputError if there is none."""
+    model: Model
     for model in MODELS.values():
         if model.fits(config):
             return model

@@ -11,8 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import TextFeatures
-from hf_vqa_mc.models.model import GIVEN
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts, checked_texts
+from hf_vqa_mc.models.open_ended_texts import GIVEN, OpenEndedTexts, checked_texts
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
 
 

@@ -12,9 +12,19 @@ from torch import Tensor
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models.layouts import Layouts
-from hf_vqa_mc.models.model import GIVEN
 from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.recipe import QuestionForm
+
+GIVEN = {
+    "question_indices": "questions",
+    "question_bags": "questions",
+    "question_vectors": "questions",
+    "question_layouts": "questions",
+    "caption_bags": "captions",
+    "question_groups": "groups",
+}
+"""Inputs of open-ended models and what they are made of: words as indices, or counted; vectors of whole questions;
+layouts of modules; counted words of captions; indices of question types or other groups."""
 
 OTHER_GROUP = 0
 """Index of questions whose group does not occur in training; the groups follow."""

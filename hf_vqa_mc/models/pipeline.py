@@ -13,9 +13,8 @@ from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import NewWords
 from hf_vqa_mc.models.checkpoint import load_model
-from hf_vqa_mc.models.model import QUESTION_INPUTS
 from hf_vqa_mc.models.processor import VqaMcProcessor
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
+from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
 
 
 class CheckpointModel:

@@ -15,8 +15,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
-from hf_vqa_mc.models.model import QUESTION_INPUTS
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
+from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 

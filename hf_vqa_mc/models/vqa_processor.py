@@ -23,6 +23,9 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.text.word_changes import WordChanges
 
+QUESTION_INPUTS = ("question_vectors", "question_tokens")
+"""The average word vector, or one vector per word (with ``question_mask``)."""
+
 PROCESSOR_CONFIG = "processor_config.json"
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))

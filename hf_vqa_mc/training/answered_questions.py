@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.loading import load_splits
+from hf_vqa_mc.dataset.loading import load_tables
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
@@ -70,7 +69,7 @@ def read_answered(
     config: str,
     group: str | None = None,
     form: QuestionForm = "text",
-    rows: Mapping[str, Any] | None = None,
+    rows: Mapping[str, pa.Table] | None = None,
 ) -> Splits[AnsweredQuestions]:
     """Read the questions of a config with one answer, or several, or of multiple-choice rows, whose target it is.
 
@@ -86,27 +85,20 @@ def read_answered(
     """
     number_of: dict[str, int] = {}
     splits = {}
-    for split, of_split in (rows or load_splits(dataset, config)[1]).items():
+    for split, of_split in (rows or load_tables(dataset, config)[1]).items():
         location, of_split = f"{dataset}, {config}, {split}", questions_of_pairs(of_split)
         found = _answered(of_split, location, number_of, form)
-        splits[str(split)] = found if group is None else replace(found, groups=_groups(of_split, location, group))
+        splits[split] = found if group is None else replace(found, groups=_groups(of_split, location, group))
     return Splits(list(number_of), splits)
 
 
-def _answered(
-    rows: Any,  # noqa: ANN401  a Dataset
-    location: str,
-    number_of: dict[str, int],
-    form: QuestionForm,
-) -> AnsweredQuestions:
+def _answered(rows: pa.Table, location: str, number_of: dict[str, int], form: QuestionForm) -> AnsweredQuestions:
     names = rows.column_names
     if "answer" not in names and "choices" not in names:
         raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
     checked, columns = (checked_columns, {"answer": "text"}) if "answer" in names else (checked_rows, QUESTIONS)
     wanted = {**IDS, "question": "text", **columns}
-    table = checked(
-        rows.with_format("arrow").select_columns([*filter(names.__contains__, wanted)])[:], location, wanted
-    )
+    table = checked(rows.select([*filter(names.__contains__, wanted)]), location, wanted)
     ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in IDS)
     choices = table["choices"].to_pylist() if "choices" in wanted else None
     labels = table["label"].to_pylist() if "choices" in wanted else None
@@ -134,22 +126,22 @@ def _answered(
     )
 
 
-def _programs(rows: Any, location: str) -> pa.ChunkedArray:  # noqa: ANN401  a Dataset
+def _programs(rows: pa.Table, location: str) -> pa.ChunkedArray:
     """The programs without the ids of objects."""
     remedy = "build gqa_balanced or gqa_all with their programs, or remove --questions programs"
     if PROGRAM not in rows.column_names:
         raise InputError(f"{location}: no column {PROGRAM!r} with programs; {remedy}")
-    table = checked_columns(rows.select_columns([PROGRAM]).with_format("arrow")[:], location, {PROGRAM: "text"})
+    table = checked_columns(rows.select([PROGRAM]), location, {PROGRAM: "text"})
     if (missing := pc.index(table[PROGRAM], "").as_py()) >= 0:
         raise InputError(f"{location}, row {missing}: the program is empty; {remedy}")
     return pc.replace_substring_regex(table[PROGRAM], _OBJECTS, "")
 
 
-def _groups(rows: Any, location: str, group: str) -> list[str]:  # noqa: ANN401  a Dataset
+def _groups(rows: pa.Table, location: str, group: str) -> list[str]:
     name, _, member = group.partition(".")
     if name not in rows.column_names:
         raise InputError(f"{location}: no column {name!r}, by which the model groups questions; choose another model")
-    column = rows.select_columns([name]).with_format("arrow")[:][name]
+    column = rows.select([name]).combine_chunks()[name]
     if member and not (pa.types.is_struct(column.type) and column.type.get_field_index(member) >= 0):
         raise InputError(f"{location}: column {name!r} holds {column.type}, expected records with {member!r}")
     column = pc.struct_field(column, member) if member else column

@@ -1,7 +1,5 @@
 """The rows of balanced pairs (``vqa2_pairs``) as questions: each row has two questions about similar images."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import scipy
@@ -12,14 +10,11 @@ OTHER = "complementary_"
 """Prefix of the columns of a pair's second question."""
 
 
-def questions_of_pairs(rows: Any) -> Any:  # noqa: ANN401  a Dataset
+def questions_of_pairs(table: pa.Table) -> pa.Table:
     """The questions of all pairs, each once, with the column `PAIR`; other rows as they are."""
-    from datasets import Dataset
-
-    names = rows.column_names
+    names = table.column_names
     if f"{OTHER}question_id" not in names:
-        return rows
-    table = rows.with_format("arrow")[:]
+        return table
     second = [name.removeprefix(OTHER) for name in names if name.startswith(OTHER)]
     shared = [name for name in names if name not in second and not name.startswith(OTHER)]
     ends = [
@@ -33,4 +28,4 @@ def questions_of_pairs(rows: Any) -> Any:  # noqa: ANN401  a Dataset
     _, pair = scipy.sparse.csgraph.connected_components(linked, False)
     both = both.append_column(PAIR, pa.array(pair[number].astype(str).tolist()))
     once = np.sort(np.unique(number, return_index=True)[1])
-    return Dataset(both.take(once))
+    return both.take(once)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
@@ -119,7 +121,7 @@ def predict(
     overwrite: bool = False,
     skip_missing: bool = False,
     progress: Progress = silent,
-    rows: Mapping[str, Any] | None = None,
+    rows: Mapping[str, pa.Table] | None = None,
 ) -> PredictResult:
     """Answer the questions of a split with a trained model; arguments and errors are those of ``hf_vqa_mc.predict``.
 

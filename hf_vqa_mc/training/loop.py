@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import torch
 from accelerate.utils import broadcast
 
@@ -64,7 +65,7 @@ class TrainingDiverged(InputError):
 
 
 def train(
-    settings: TrainingSettings, progress: Progress = silent, rows: Mapping[str, Any] | None = None
+    settings: TrainingSettings, progress: Progress = silent, rows: Mapping[str, pa.Table] | None = None
 ) -> TrainResult:
     """Train a model, validate it on schedule, and test the best checkpoint once.
 
@@ -100,7 +101,7 @@ class _Run:
         accelerator: "Accelerator",
         folder: RunFolder | None,
         progress: Progress,
-        rows: Mapping[str, Any] | None,
+        rows: Mapping[str, pa.Table] | None,
     ) -> None:
         self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
         self.material = gather(settings, progress, rows)

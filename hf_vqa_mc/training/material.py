@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
@@ -73,7 +74,7 @@ class Material(Made):
         }
 
 
-def gather(settings: TrainingSettings, progress: Progress, rows: Mapping[str, Any] | None = None) -> Material:
+def gather(settings: TrainingSettings, progress: Progress, rows: Mapping[str, pa.Table] | None = None) -> Material:
     """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match.
 
     ``rows`` are the splits of the config if they were read already.

@@ -25,7 +25,7 @@ def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]] | None)
     return PER_TYPE if found is not None and found[1].scored_as == "tdiuc" else ACCURACY
 
 
-def human_answers(rows: Any, location: str) -> list[list[str]] | None:  # noqa: ANN401  a Dataset
+def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
     """All human answers to each question, the texts of records; None without such a column.
 
     Raises InputError, with ``location``, if one of them is null.
@@ -48,12 +48,12 @@ def human_answers(rows: Any, location: str) -> list[list[str]] | None:  # noqa: 
     return [flat[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)]
 
 
-def column_of(rows: Any, name: str) -> pa.ChunkedArray | None:  # noqa: ANN401  a Dataset
+def column_of(rows: pa.Table, name: str) -> pa.ChunkedArray | None:
     """A column of a split; None if it is missing."""
-    return rows.select_columns(name).with_format("arrow")[:][name] if name in rows.column_names else None
+    return rows.select([name]).combine_chunks()[name] if name in rows.column_names else None
 
 
-def filled_texts(rows: Any, name: str) -> list[str] | None:  # noqa: ANN401  a Dataset
+def filled_texts(rows: pa.Table, name: str) -> list[str] | None:
     """A column of texts, "" for null; None if it is missing, of another type, or empty in all rows."""
     column = column_of(rows, name)
     texts = [] if column is None or not _is_text(column.type) else [text or "" for text in column.to_pylist()]

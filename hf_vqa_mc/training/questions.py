@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
+from hf_vqa_mc.dataset.loading import check_has_choices, load_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
@@ -115,18 +115,17 @@ class Splits(Generic[OfSplit]):
         return digest.hexdigest()
 
 
-def read_splits(dataset: str, config: str, rows: Mapping[str, Any] | None = None) -> Splits[Questions]:
+def read_splits(dataset: str, config: str, rows: Mapping[str, pa.Table] | None = None) -> Splits[Questions]:
     """Read the questions of a dataset with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``.
 
     ``rows`` are its splits if they were read already.
     """
-    loaded = rows or load_splits(dataset, config)[1]
+    loaded = rows or load_tables(dataset, config)[1]
     for of_split in loaded.values():
         check_has_choices(of_split.column_names, dataset, config)
     number_of: dict[str, int] = {}
     splits = {
-        str(split): _numbered(of_split, f"{dataset}, {config}, {split}", number_of)
-        for split, of_split in loaded.items()
+        split: _numbered(of_split, f"{dataset}, {config}, {split}", number_of) for split, of_split in loaded.items()
     }
     return Splits(list(number_of), splits)
 
@@ -274,12 +273,12 @@ class Sampler:
         return Sample(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
 
 
-def _numbered(rows: Any, location: str, number_of: dict[str, int]) -> Questions:  # noqa: ANN401  a Dataset
+def _numbered(rows: pa.Table, location: str, number_of: dict[str, int]) -> Questions:
     """The questions of a split; adds new texts to ``number_of``."""
     optional = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
     wanted = {**IDS, **QUESTIONS, **optional}
     present = [name for name in wanted if name in rows.column_names]
-    table = checked_rows(rows.select_columns(present).with_format("arrow")[:], location, wanted)
+    table = checked_rows(rows.select(present), location, wanted)
     lengths = pc.list_value_length(table["choices"]).to_numpy()
     valid = np.arange(lengths.max()) < lengths[:, None]
     choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.models.model import model_of
@@ -23,7 +25,7 @@ def read_questions(
     config: str,
     model: "PreTrainedConfig",
     form: QuestionForm = "text",
-    rows: Mapping[str, Any] | None = None,
+    rows: Mapping[str, pa.Table] | None = None,
 ) -> Splits[Any]:
     """The questions of a config, as a model needs them; raises InputError if columns are missing or not valid.
 

@@ -205,7 +205,7 @@ class TrainingSettings:
     @property
     def recipe(self) -> Recipe:
         """The model's recipe, with what these settings change."""
-        own = MODELS.find(self.model).recipe
+        own: Recipe = MODELS.find(self.model).recipe
         optimizer, rate = self.optimizer or own.optimizer, self.learning_rate
         if rate is None and self.init_from is not None:
             rate = FINE_TUNING_RATE

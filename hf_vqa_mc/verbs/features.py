@@ -95,9 +95,9 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.benchmarks.training_rows import readable_rows
+    from hf_vqa_mc.benchmarks.training_rows import rows_with_images
 
-    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"}, one_image=True)
+    config, rows = rows_with_images(settings.dataset, settings.config)
     if settings.executor != "local":
         from hf_vqa_mc.extraction.dataset_images import find_images
 
@@ -121,9 +121,9 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
 
 def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
-    from hf_vqa_mc.benchmarks.training_rows import readable_rows
+    from hf_vqa_mc.benchmarks.training_rows import rows_with_images
 
-    config, rows = readable_rows(settings.dataset, settings.config, {"image_id"}, one_image=True)
+    config, rows = rows_with_images(settings.dataset, settings.config)
     _extracted(settings, config, rows, silent, share)
 
 

@@ -148,11 +148,11 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.dataset.loading import load_tables
     from hf_vqa_mc.sources.table import triplet_table
     from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
 
-    config, splits = load_splits(dataset, config)
+    config, splits = load_tables(dataset, config)
     tables, split_of = [], {}
     for split, rows in splits.items():
         rows = questions_of_pairs(rows)
@@ -164,7 +164,7 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
                 f"{dataset}, {config}, {split}: no column {', '.join(lacking)}; expected question_id, image_id, "
                 f"question and choices with label, or one of {', '.join(_ANSWERS)}"
             )
-        table: Any = rows.select_columns(sorted(needed)).with_format("arrow")[:]
+        table = rows.select(sorted(needed))
         texts = {name: pc.cast(table[name], pa.string()).to_pylist() for name in columns}
         if answer:
             targets = table[answer].to_pylist()

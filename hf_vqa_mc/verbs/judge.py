@@ -1,62 +1,18 @@
 """``hf_vqa_mc.judge`` and ``vqa-mc judge``: which decoys a model finds correct, too."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.evaluation.model_options import ModelOptions
+from hf_vqa_mc.evaluation.settings import RESULTS, VERDICTS, JudgeSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings, verb
+from hf_vqa_mc.options import verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
-from hf_vqa_mc.verbs.evaluate import default_folder
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.judging import Judgement
-    from hf_vqa_mc.evaluation.language_model import LanguageModel
-
-VERDICTS, RESULTS = "verdicts.csv", "judge.json"
-
-
-def _folder(given: Mapping[str, Any]) -> Path:
-    """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL-judge``."""
-    folder = default_folder(given)
-    return folder.with_name(f"{folder.name}-judge")
-
-
-@settings
-class JudgeSettings(ModelOptions, BenchmarkOptions):
-    """Ask a model, for each question, which other choices are also correct.
-
-    The model is shown the image if there is one, the question, the choices and the correct one. With --model wordnet,
-    choices are flagged that the audit counts as ambiguous. The verdicts are for vqa-mc remedy --reject. Every reply is
-    stored as it comes; the same command resumes a run that was stopped.
-    """
-
-    model: "str | Path | LanguageModel" = option(
-        "wordnet, which needs no model; or a folder or name on the Hub of a language model that generates text; with "
-        "--base-url the name that the server uses. In Python also any object with a method generate.",
-    )
-    labels: Path | None = option(
-        "Table of people's verdicts on these rows, such as a study's: reports precision, recall and F1 of the model.",
-        default=None,
-    )
-    sample: int | None = option(
-        "Judge a random sample of this many questions, with the benchmark's shares of question types.",
-        default=None,
-        check=AT_LEAST_ONE,
-    )
-    seed: int = option("Random seed of the sample.", default=0, check=SEED, panel=ADVANCED)
-    max_tokens: int = option("Maximum number of generated tokens.", default=256, check=AT_LEAST_ONE, panel=ADVANCED)
-    output: Path | None = option(
-        f"Folder for {VERDICTS}, {RESULTS} and the replies; resumed if it has a run with the same settings. By "
-        "default vqa_mc_evaluations/NAME-MODEL-judge for the command.",
-        default=None,
-        cli_default=_folder,
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -69,11 +69,11 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
         InputError: the checkpoint, dataset, features or word vectors cannot be used, or do not fit each other.
         ConnectionError: the Hub cannot be reached.
     """
-    from hf_vqa_mc.benchmarks.training_rows import readable_rows
+    from hf_vqa_mc.benchmarks.training_rows import training_tables
     from hf_vqa_mc.model_listing import checkpoint_folder
 
     checkpoint_folder(settings.checkpoint)
-    config, rows = readable_rows(settings.dataset, settings.config)
+    config, rows = training_tables(settings.dataset, settings.config)
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
     return predict_split(**{**vars(settings), "config": config}, progress=progress, rows=rows)

@@ -32,10 +32,10 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; earlier checkpoints are kept.
     """
-    from hf_vqa_mc.benchmarks.training_rows import readable_rows
+    from hf_vqa_mc.benchmarks.training_rows import training_tables
 
     try:
-        config, rows = readable_rows(settings.dataset, settings.config)
+        config, rows = training_tables(settings.dataset, settings.config)
         from hf_vqa_mc.training.loop import train as train_model
         from hf_vqa_mc.training.result import draw_curve
 

@@ -2,7 +2,6 @@
 
 import pyarrow as pa
 import pytest
-from datasets import Dataset
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
@@ -117,12 +116,12 @@ RECORDS = pa.list_(pa.struct([("answer", pa.string()), ("answer_id", pa.int64())
     ],
 )
 def test_human_answers_are_lists_of_text_or_records(column, expected):
-    assert human_answers(Dataset(pa.table({"answers": column})), "rows") == expected
+    assert human_answers(pa.table({"answers": column}), "rows") == expected
 
 
 def test_a_null_answer_is_located():
     with pytest.raises(InputError, match="rows, row 1: one of answers is empty"):
-        human_answers(Dataset(pa.table({"answers": [["a"], ["b", None]]})), "rows")
+        human_answers(pa.table({"answers": [["a"], ["b", None]]}), "rows")
 
 
 def test_any_row_with_several_answers_makes_it_consensus_accuracy():
