@@ -117,10 +117,9 @@ def read_benchmark_rows(
             rows[name] = found.original[name].to_pylist()
     about = {"dataset": benchmark.dataset, "split": found.name}
     about |= {"config": benchmark.config} if benchmark.config else {}
-    without_choices = (why for name, why in benchmark.left_out.items() if name.startswith(f"{found.name} ("))
     return replace(
         multiple_choice_annotations(rows, found.location, about),
-        rows_left_out=sum(int(why.split()[0].replace(",", "")) for why in without_choices),
+        unread=found.unread,
         label_from=benchmark.spec.index_from,
     )
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from hf_vqa_mc.benchmarks.annotated_rows import NotRows, read_benchmark_rows, read_rows
 from hf_vqa_mc.benchmarks.annotation_files import ACCEPTED, json_files, read_annotation_files
-from hf_vqa_mc.benchmarks.faulty_rows import FaultyRows
 from hf_vqa_mc.benchmarks.files import file_form
-from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels
+from hf_vqa_mc.benchmarks.labels import AmbiguousLabels
+from hf_vqa_mc.benchmarks.reading import UnreadableRows
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
 from hf_vqa_mc.scoring.scheme import Annotations
@@ -65,7 +65,7 @@ def _benchmark(dataset: Any, config: str | None, split: str | None, reason: Inpu
     try:
         return read_benchmark_rows(dataset, config, split)
     except InputError as error:
-        is_benchmark = not isinstance(dataset, str) or isinstance(error, AmbiguousLabels | FaultyRows)
+        is_benchmark = not isinstance(dataset, str) or isinstance(error, AmbiguousLabels | UnreadableRows)
         raise (error if is_benchmark else reason) from error
 
 

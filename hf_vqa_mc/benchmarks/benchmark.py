@@ -66,6 +66,8 @@ class Split:
     """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
     faulty: tuple[FaultyRow, ...] = ()
     """rows that are left out, with ``--skip-faulty``"""
+    unread: frozenset[str] = frozenset()
+    """ids of the rows that are left out: these, and open questions"""
 
     def __repr__(self) -> str:
         sizes = pc.list_value_length(self.rows["choices"])

@@ -25,6 +25,10 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 
 
+class UnreadableRows(InputError):
+    """Rows of a benchmark cannot be read and are not to be skipped."""
+
+
 @verb(BenchmarkOptions)
 def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     """Read a benchmark.
@@ -114,7 +118,10 @@ def _split(
     try:
         read = spec.read(table, location)
         kept, faulty, notes = _readable_rows(name, location, read, spec, options, left_out)
+        unread: frozenset[str] = frozenset()
         if len(kept) < table.num_rows:
+            every, _, _ = question_ids(table, options, location, np.arange(table.num_rows))
+            unread = frozenset(every.filter(pa.array(~np.isin(np.arange(table.num_rows), kept))).to_pylist())
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             read = spec.read(table, location)
         ids, question_id, of_ids = question_ids(table, options, location, kept)
@@ -133,7 +140,7 @@ def _split(
         rows = pa.table(found, schema=ROWS)
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {reason(error)}") from error
-    split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty)
+    split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty, unread)
     columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
     named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}
     others = (f"{what}={columns_in_words(names)}" for what, names in named.items() if names)
@@ -165,7 +172,7 @@ def _readable_rows(
         if len(faulty) > MOST_FAULTY * (total - open_questions):
             raise InputError(f"{first}; {len(faulty)} of {total} rows cannot be read like this; {OPTIONS}")
         if not options.skip_faulty:
-            raise InputError(
+            raise UnreadableRows(
                 f"{first}; {len(faulty)} of {total} rows cannot be read: fix or remove them, or leave them out with "
                 "--skip-faulty; vqa-mc lint lists them"
             )

@@ -237,10 +237,11 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
             f"{location}: {len(missing):,} of {len(needed):,} questions of {annotations.location} have no prediction: "
             f"{_few(missing)}; {hint}"
         )
-    if len(others) > annotations.rows_left_out and not annotations.kind.ignores_others:
+    unknown = [name for name in others if name not in annotations.unread]
+    if unknown and not annotations.kind.ignores_others:
         raise InputError(
-            f"{location}: {len(others):,} of {len(answers):,} predictions are for questions that are not in "
-            f"{annotations.location}: {_few(others)}; predict the same split, or remove them"
+            f"{location}: {len(unknown):,} of {len(answers):,} predictions are for questions that are not in "
+            f"{annotations.location}: {_few(unknown)}; predict the same split, or remove them"
         )
     repeated = predictions.repeated
     if repeated and one_each:
@@ -252,7 +253,7 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         ("more than one prediction", "question", repeated, "the last counts"),
         (
             "predictions",
-            "open question" if annotations.rows_left_out else "other question",
+            "open question" if annotations.unread else "other question",
             others,
             "they are ignored",
         ),

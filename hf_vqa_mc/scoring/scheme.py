@@ -74,8 +74,8 @@ class Annotations:
     set_kinds: list[str] | None = None
     label_from: int | None = None
     """index of the first choice, if the benchmark's labels are integers"""
-    rows_left_out: int = 0
-    """number of the split's rows that are no questions to score, such as open ones"""
+    unread: frozenset[str] = frozenset()
+    """ids of the split's rows that are no questions to score, such as open ones"""
     records: Mapping[str, dict[str, Any]] | None = None
     """GQA's question records by id"""
     inputs: Mapping[str, Any] = field(default_factory=dict)
