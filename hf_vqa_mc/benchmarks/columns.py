@@ -32,7 +32,8 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
     """The column of questions; raises InputError if there is none, or it is not text."""
     names = [options.question] if options.question else named(table.column_names, QUESTION)
     for name in names:
-        if is_text(table.schema.field(name).type):
+        is_within = any(other.startswith(f"{name}.") for other in table.column_names)  # a text with an object
+        if is_text(table.schema.field(name).type) and (options.question or not is_within):
             return name
     found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
     raise InputError(

@@ -24,6 +24,22 @@ OTHER_COLUMNS = ("question_type", "image_id", "question_id")
 
 
 @settings
+class DatasetOptions:
+    """A dataset, and where its images are."""
+
+    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
+        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, branch "
+        "or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
+        kw_only=False,
+    )
+    config: str | None = option(
+        "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
+    )
+    split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
+    images: Path | None = option("Folder with the image files that a column names.", default=None, check=FOLDER)
+
+
+@settings
 class ColumnOptions:
     """The columns of a multiple-choice benchmark; those that are not named are detected.
 
@@ -78,7 +94,7 @@ class ColumnOptions:
 
 
 @settings
-class BenchmarkOptions(ColumnOptions):
+class BenchmarkOptions(ColumnOptions, DatasetOptions):
     """Read the splits of a multiple-choice benchmark in any common layout.
 
     Columns that are not named are detected by name and content; an ambiguous layout is an error.
@@ -86,17 +102,6 @@ class BenchmarkOptions(ColumnOptions):
     Raises:
         InputError: an option is out of range; names it.
     """
-
-    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
-        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, branch "
-        "or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
-        kw_only=False,
-    )
-    config: str | None = option(
-        "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
-    )
-    split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
-    images: Path | None = option("Folder with the image files that a column names.", default=None, check=FOLDER)
 
     def read(self, progress: Progress) -> "Benchmark":
         """Read the benchmark.

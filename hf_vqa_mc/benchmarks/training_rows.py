@@ -44,11 +44,11 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
     Raises:
         InputError: also if a row has several images.
     """
-    from datasets import Dataset, DatasetDict
-    from datasets.table import InMemoryTable
-
     config, found = _found(dataset, config, {"image_id"})
     if isinstance(found, Benchmark):
+        from datasets import Dataset, DatasetDict
+        from datasets.table import InMemoryTable
+
         for split in found.splits.values():
             if split.images is not None and split.images.has_several:
                 raise InputError(f"{split.location}: {SEVERAL}")

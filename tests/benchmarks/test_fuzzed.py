@@ -94,14 +94,14 @@ def test_a_file_with_bytes_changed_is_read_or_refused(
         str(error).encode()
 
 
-def test_new_choices_in_a_column_of_different_types_are_refused(tmp_path: Path) -> None:
+def test_new_choices_in_a_column_of_different_types_are_written(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     rows = [{"question": f"{row}?", "A": "red", "B": "blue", "answer": "A"} for row in range(4)]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in [*rows, {**rows[0], "B": ["a", "b"]}]))
     benchmark = vm.read_benchmark(path)
     tables = {"test": benchmark.with_choices(benchmark.test, [["red", "a cat"]] * 5, [0] * 5)}
-    with pytest.raises(InputError, match="column 'B' has values of different types"):
-        write_benchmark(benchmark, tables, tmp_path / "y.jsonl")
+    write_benchmark(benchmark, tables, tmp_path / "y.jsonl")
+    assert vm.read_benchmark(tmp_path / "y.jsonl").test.rows["choices"].to_pylist() == [["red", "a cat"]] * 5
 
 
 def test_a_header_of_thousands_of_digits_is_no_vector_file(tmp_path: Path) -> None:

@@ -190,11 +190,11 @@ def test_pictures_in_files_are_put_into_the_written_rows(tmp_path):
         rows.append({"file_name": f"{number}.png", "question": "a", "choices": ["x", "y"], "label": number})
     (folder / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
     benchmark = read_benchmark(str(tmp_path / "theirs"))
-    assert benchmark.test.images.read(1) == picture("blue")
+    assert benchmark.test.images.read(1) == (picture("blue"),)
     write_benchmark(benchmark, rewritten(benchmark), tmp_path / "remedied")
     shutil.rmtree(tmp_path / "theirs")
     again = read_benchmark(str(tmp_path / "remedied"))
-    assert again.test.images.read(1) == picture("blue")
+    assert again.test.images.read(1) == (picture("blue"),)
 
 
 def test_a_killed_write_keeps_the_old_folder(hub_like, tmp_path):

@@ -77,7 +77,7 @@ def test_a_built_dataset_goes_out_without_kinds_or_human_answers(run, built, con
     for harness in ("lm-eval", "lmms-eval", "vlmevalkit"):
         result = run(harness, built, config, "--output", harness, "--hide-answers", "--name", "mine")
         assert result.exit_code == 0, result.output
-    allowed = {"question_id", "question", "choices", "question_type", "image_file"}
+    allowed = {"question_id", "question", "choices", "question_type", "image_files"}
     for folder in ("lm-eval", "lmms-eval"):
         assert set(pyarrow.parquet.read_table(f"{folder}/mine/questions.parquet").column_names) <= allowed
     table = pandas.read_csv("vlmevalkit/mine_TEXT.tsv", sep="\t")

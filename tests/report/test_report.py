@@ -349,7 +349,7 @@ def test_questions_of_both_sides_are_shown_as_one_with_their_image_once():
         ("q4", False, True),
     ]
     assert [len(shown[1][side]["choices"]) for side in ("before", "after")] == [4, 7]
-    assert all(one["image"].startswith("data:image/jpeg;base64,") for one in shown)
+    assert all(one["images"][0].startswith("data:image/jpeg;base64,") for one in shown)
 
 
 def test_broken_images_become_a_note():
