@@ -38,7 +38,9 @@ GQA_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAns
 
 def open_ended_annotations(opened: Opened, split: str | None, grounding: bool) -> Annotations | None:
     """The rows of one split of an open-ended config of vqa-mc build; None if it is none."""
-    found = open_ended_source(next(iter(opened.tables.values())).column_names, opened.config) if opened.tables else None
+    found = (
+        open_ended_source(next(iter(opened.tables.values())).column_names, opened.config) if opened.tables else None
+    )
     if found is None:
         return None
     source, config = found

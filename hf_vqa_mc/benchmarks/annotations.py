@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks.annotated_rows import about_split, open_ended_annotations
@@ -14,6 +15,7 @@ from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import as_text
 from hf_vqa_mc.benchmarks.files import file_form
 from hf_vqa_mc.benchmarks.labels import AmbiguousLabels
+from hf_vqa_mc.benchmarks.names import QUESTION, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.reading import UnreadableRows, read_opened
@@ -68,7 +70,16 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
     opened = open_tables(options.dataset, options.config, open_ended=open_ended, expected=ACCEPTED)
     if open_ended and (found := open_ended_annotations(opened, options.split, grounding)):
         return found
-    return benchmark_annotations(read_opened(opened, options, progress, evaluated_only=True))
+    tables = {name: _with_questions(table) for name, table in opened.tables.items()}
+    return benchmark_annotations(read_opened(replace(opened, tables=tables), options, progress, evaluated_only=True))
+
+
+def _with_questions(table: pa.Table) -> pa.Table:
+    """The table, with empty questions if it has ids, choices and labels only: scores need no questions."""
+    names = table.column_names
+    if not {"question_id", "choices", "label"} <= set(names) or named(names, QUESTION):
+        return table
+    return table.append_column("question", pa.repeat("", table.num_rows))
 
 
 def benchmark_annotations(benchmark: Benchmark) -> Annotations:
@@ -86,7 +97,7 @@ def benchmark_annotations(benchmark: Benchmark) -> Annotations:
         image_ids=_filled(rows["image_id"]),
         question_types=_filled(rows["question_type"]),
         answer_types=_filled(others.get("answer_type")),
-        questions=rows["question"],
+        questions=_filled(rows["question"]),
         gold=[texts[label] for texts, label in zip(rows["choices"], rows["label"], strict=True)],
         answers=rows["answers"] if max(map(len, rows["answers"]), default=0) > 1 else None,
         choices=rows["choices"],

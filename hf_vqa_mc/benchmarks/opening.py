@@ -42,9 +42,7 @@ class Opened:
         return self.path if self.path is None or self.path.is_dir() else self.path.parent
 
 
-def open_tables(
-    dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED
-) -> Opened:
+def open_tables(dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED) -> Opened:
     """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame.
 
     Raises:

@@ -65,7 +65,7 @@ def read_opened(
     evaluated, spec = _spec(opened, tables, options, left_out)
     if evaluated_only:
         tables = {evaluated: tables[evaluated]}
-        opened = replace(opened, tables=tables)
+        opened = replace(opened, tables=tables, rows=None)  # images are not read, only their ids
     pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
     notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}

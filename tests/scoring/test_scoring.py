@@ -14,7 +14,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring import mc_accuracy, tdiuc_mpt, vqa_accuracy, wups
 from hf_vqa_mc.scoring.questions import Questions
 
-MODULES = sorted(path.stem for path in Path(hf_vqa_mc.scoring.__file__).parent.glob("*.py"))
+MODULES = sorted(
+    path.stem for path in Path(hf_vqa_mc.scoring.__file__).parent.glob("*.py") if path.stem != "scheme_metric"
+)
 
 BARRED = ("torch", "datasets", "evaluate", "transformers", "huggingface_hub", "requests", "httpx")
 
