@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -38,10 +37,8 @@ GQA_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAns
 
 def open_ended_annotations(opened: Opened, split: str | None, grounding: bool) -> Annotations | None:
     """The rows of one split of an open-ended config of vqa-mc build; None if it is none."""
-    found = (
-        open_ended_source(next(iter(opened.tables.values())).column_names, opened.config) if opened.tables else None
-    )
-    if found is None:
+    columns = next(iter(opened.tables.values())).column_names
+    if (found := open_ended_source(columns, opened.config)) is None:
         return None
     source, config = found
     chosen = chosen_split(list(opened.tables), split, opened.name)
@@ -100,7 +97,7 @@ def _gqa_records(columns: Mapping[str, list[Any]]) -> Iterator[tuple[str, dict[s
 
 
 def _vqa(rows: pa.Table, location: str, grounding: bool) -> Annotations:
-    return vqa_annotations(_vqa_records(rows, location), location, {})
+    return vqa_annotations(_vqa_records(rows, location), location)
 
 
 def _vqa_records(rows: pa.Table, location: str) -> Iterator[Records]:
@@ -114,11 +111,8 @@ def _vqa_records(rows: pa.Table, location: str) -> Iterator[Records]:
                     "are not published; score the validation split (--split validation, in Python "
                     'split="validation")'
                 )
-        yield Records(records, partial(_question_at, location, records))
-
-
-def _question_at(location: str, records: Sequence[Mapping[str, Any]], position: int) -> str:
-    return f"{location}, question {records[position]['question_id']!r}"
+        ids = batch["question_id"].to_pylist()
+        yield Records(records, lambda row, ids=ids: f"{location}, question {ids[row]!r}")  # type: ignore[misc]
 
 
 def _vqa_pairs(rows: pa.Table, location: str, grounding: bool) -> Annotations:
