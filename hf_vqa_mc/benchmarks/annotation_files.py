@@ -71,12 +71,12 @@ def _annotations(path: Path, key: str | None) -> Annotations:
     if not isinstance(first.rows[0], dict):
         raise InputError(f"{first.location(0)}: expected a JSON object, found {shown(first.rows[0])}")
     kind = first.rows[0].get("question_type")
-    is_tdiuc = "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
-    read = _tdiuc if is_tdiuc else vqa_annotations
-    return read(chain([first], batches), str(path), header)
+    if "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES):
+        return _tdiuc(chain([first], batches), str(path))
+    return vqa_annotations(chain([first], batches), str(path), header)
 
 
-def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
+def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[str, Any] | None = None) -> Annotations:
     """VQA annotations; an optional column is read only if the first record has it."""
     ids: list[str | int] = []
     texts: dict[str, list[str]] | None = None
@@ -103,7 +103,7 @@ def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[s
         answer_types=found.get("answer_type"),
         gold=found.get("multiple_choice_answer"),
         answers=answers,
-        about={name: header[name] for name in _ABOUT if isinstance(header.get(name), str)},
+        about={name: text for name, text in (header or {}).items() if name in _ABOUT and isinstance(text, str)},
     )
 
 
@@ -120,7 +120,7 @@ def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
         yield of_one if distinct else answers
 
 
-def _tdiuc(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
+def _tdiuc(batches: Iterable[Records], location: str) -> Annotations:
     ids: list[str | int] = []
     image_ids, types, gold = list[str](), list[str](), list[str]()
     for records in batches:

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,11 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_text, is_text
 from hf_vqa_mc.benchmarks.names import named
-from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.parquet import check_parquet
+from hf_vqa_mc.io.xlsx import read_xlsx
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,15 +228,8 @@ def _json(path: Path) -> pa.Table:
 
 
 def _excel(path: Path) -> pa.Table:
-    import pandas as pd
-
-    try:
-        frame = pd.read_excel(path, dtype=str, keep_default_na=False)
-    except ImportError as error:
-        raise MissingExtra("openpyxl", "evaluate") from error
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: cannot be read as xlsx ({reason(error)})") from error
-    return pa.Table.from_pandas(frame.rename(columns=str), preserve_index=False).replace_schema_metadata(None)
+    frame = read_xlsx(path).rename(columns=str)
+    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
 
 
 READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv, "xlsx": _excel}

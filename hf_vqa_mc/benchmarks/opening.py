@@ -42,7 +42,7 @@ class Opened:
         return self.path if self.path is None or self.path.is_dir() else self.path.parent
 
 
-def open_tables(dataset: object, config: str | None, *, open_ended: bool = False) -> Opened:
+def open_tables(dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED) -> Opened:
     """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame.
 
     Raises:
@@ -57,7 +57,7 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         if config is not None:
             raise InputError(f"{dataset} is a file, which has no configs; remove {config!r}")
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
-    config, splits = load_splits(dataset, config, EXPECTED)
+    config, splits = load_splits(dataset, config, expected)
     folder = path.absolute() if path.is_dir() else None
     revision = None if folder else revision_of(splits)
     location = f"{dataset}, {config}"

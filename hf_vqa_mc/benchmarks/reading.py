@@ -1,6 +1,7 @@
 """Read a benchmark as rows with one schema."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +48,10 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     return read_opened(open_tables(options.dataset, options.config), options, progress)
 
 
-def read_opened(opened: Opened, options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read a benchmark from its tables; arguments, result and errors are those of `read_benchmark`."""
+def read_opened(
+    opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
+) -> Benchmark:
+    """Read a benchmark, or its evaluated split only, from its tables; result and errors as `read_benchmark`."""
     notes: tuple[str, ...] = ()
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.rows, opened.base, hub, options.images)
@@ -60,6 +63,9 @@ def read_opened(opened: Opened, options: BenchmarkOptions, progress: Progress) -
         check_text(table, opened.locations[name])
     progress("opening", 1, 1)
     evaluated, spec = _spec(opened, tables, options, left_out)
+    if evaluated_only:
+        tables = {evaluated: tables[evaluated]}
+        opened = replace(opened, tables=tables, rows=None)  # images are not read, only their ids
     pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
     notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}

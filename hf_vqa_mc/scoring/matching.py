@@ -92,17 +92,23 @@ def _named_choices(matched: Matched) -> list[Answer | None]:
 def _picked(matched: Matched) -> list[Answer | None]:
     """The answers, with letters, and numbers as the labels' own, as indices if all that are no choices are such."""
     first, found = matched.annotations.label_from, list(matched.answers)
+    uses: set[str] = set()
     for row, (answer, choices) in enumerate(zip(matched.answers, matched.choices or [], strict=True)):
-        if not isinstance(answer, str) or not answer or _is_among(answer, choices, any_case=True):
+        if not isinstance(answer, str) or not answer:
             continue
         text = answer.strip()
+        is_number = text.isascii() and text.isdigit() and len(text) < 4
+        if _is_among(answer, choices, any_case=True):
+            uses |= {"choice"} if is_number else set()
+            continue
         index = LETTERS.find(text.upper()) if len(text) == 1 and text.isalpha() else -1
-        if first is not None and text.isascii() and text.isdigit() and len(text) < 4:
+        if first is not None and is_number:
             index = int(text) - first
+            uses.add("index")
         if not 0 <= index < len(choices):
             return matched.answers
         found[row] = index
-    return found
+    return matched.answers if len(uses) > 1 else found  # a number is an index in all rows or in none
 
 
 def with_predictions(annotations: Annotations, predictions: Predictions) -> Annotations:
@@ -231,6 +237,8 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         hint = f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
         by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
         same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
+        if missing[0].partition(" (row ")[0] in others:
+            hint = "that id is in several rows: make the ids unique, or name other ones (--columns question_id=COLUMN)"
         if same is not None:
             hint = f"found one for {same!r}: ids were converted to numbers, keep them as text"
         raise InputError(

@@ -3,17 +3,16 @@
 import csv
 import json
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from hf_vqa_mc.errors import InputError, MissingExtra, shown
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
-from hf_vqa_mc.io.packed import check_size, opened, text_lines, unpacked
+from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.io.xlsx import read_xlsx
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
 
 FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
@@ -22,7 +21,6 @@ HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task
 """Header fields of VQA's and TDIUC's annotation and questions files."""
 SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 LONGEST_CELL = 1 << 26
 """Characters; files of VLMEvalKit hold images in cells."""
 
@@ -41,14 +39,14 @@ def rows_of_file(path: Path) -> Rows:
         found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
         raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv, tsv, parquet or xlsx file")
     kind = _format(path)
-    if kind in DELIMITERS:
-        return "csv", _csv_rows(path, DELIMITERS[kind])
-    if kind == "xlsx":
-        return "csv", _xlsx_rows(path)
-    if kind == "parquet":
-        return "records", _parquet_rows(path)
-    if kind == "jsonl":
-        return "records", _numbered(path, json_lines(path))
+    if kind == "json":
+        return _json_rows(path)
+    form, what, read = _READERS[kind]
+    return form, in_batches(read(path), lambda number: f"{path}, {what} {number}")
+
+
+def _json_rows(path: Path) -> Rows:
+    """The rows of a list, of an object id -> answer, or of an object on each line."""
     with unpacked(path) as stream:
         head = stream.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
     first = FIRST_FIELD.match(head)
@@ -57,10 +55,12 @@ def rows_of_file(path: Path) -> Rows:
     if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
         raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {SWAPPED}")
     if head[0] != "{":
-        return "records", in_batches(chain.from_iterable(list_items(path)), lambda row: f"{path}, record {row}")
+        records = enumerate(chain.from_iterable(list_items(path)))
+        return "records", in_batches(records, lambda number: f"{path}, record {number}")
     if _is_lines(head):
-        return "records", _numbered(path, json_lines(path))
-    return "mapping", mapped_rows(str(path), object_items(path))
+        return "records", in_batches(json_lines(path), lambda number: f"{path}, line {number}")
+    pairs = chain.from_iterable(object_items(path))
+    return "mapping", in_batches(mapped(pairs), lambda name: f"{path}, {name!r}")
 
 
 def _format(path: Path) -> str:
@@ -90,83 +90,50 @@ def _is_lines(head: str) -> bool:
         return False
 
 
-def in_batches(rows: Iterable[Any], location: Callable[[int], str]) -> Iterator[Records]:
-    """Rows in batches; location: number of a row to its location."""
-    iterator, first = iter(rows), 0
+def in_batches(rows: Iterable[tuple[Any, Any]], location: Callable[[Any], str]) -> Iterator[Records]:
+    """Rows with their numbers or names, in batches; location: number or name of a row to its location."""
+    iterator = iter(rows)
     while batch := list(islice(iterator, _BATCH)):
-        yield Records(batch, lambda row, first=first: location(first + row))  # type: ignore[misc]
-        first += len(batch)
+        yield Records([row for _, row in batch], lambda row, batch=batch: location(batch[row][0]))  # type: ignore[misc]
 
 
-def mapped_rows(location: str, batches: Iterable[list[tuple[str, Any]]]) -> Iterator[Records]:
-    """The rows of an object id -> answer."""
-    for batch in batches:
-        rows = [{"question_id": name, "answer": value} for name, value in batch]
-        yield Records(rows, lambda row, batch=batch: f"{location}, {batch[row][0]!r}")  # type: ignore[misc]
+def mapped(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The pairs of an object id -> answer as rows."""
+    return ((name, {"question_id": name, "answer": value}) for name, value in pairs)
 
 
-def _csv_rows(path: Path, delimiter: str) -> Iterator[Records]:
+def _xlsx_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    return enumerate(read_xlsx(path).to_dict("records"), 2)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a csv or tsv file with their line numbers; the delimiter is that of most columns in the header."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     with opened(path) as (stream, location):
-        yield from _numbered(path, _csv_lines(path, text_lines(stream, location), delimiter))
+        lines = text_lines(stream, location)
+        first = next(lines, "")
+        reader = csv.reader(chain([first], lines), strict=True, delimiter=max(",;\t", key=first.count))
+        header = None
+        try:
+            for cells in filter(None, reader):
+                if header is None:
+                    header = cells
+                    if len(set(header)) < len(header):
+                        raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
+                elif len(cells) != len(header):
+                    raise InputError(
+                        f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
+                        f"{len(cells)}; put text with {reader.dialect.delimiter!r} in double quotes"
+                    )
+                else:
+                    yield reader.line_num, dict(zip(header, cells, strict=True))
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
+        if header is None:
+            raise InputError(f"{path}: the file is empty; expected a header and predictions")
 
 
-def _xlsx_rows(path: Path) -> Iterator[Records]:
-    """The rows of the first sheet, cells as text; raises InputError if it is no such file or unpacks to too much."""
-    import pandas as pd
-
-    if find_spec("openpyxl") is None:
-        raise MissingExtra("openpyxl", "evaluate")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            check_size(str(path), path.stat().st_size, sum(one.file_size for one in archive.infolist()))
-        frame = pd.read_excel(path, dtype=str, keep_default_na=False, na_filter=False, engine="openpyxl")
-    except InputError:
-        raise
-    except Exception as error:  # openpyxl raises whatever damaged XML leads to
-        reason = str(error).split("\n")[0]
-        raise InputError(f"{path}: cannot be read as xlsx ({reason}); save it again, or as csv") from error
-    yield from in_batches(frame.to_dict("records"), lambda row: f"{path}, row {row + 2}")
-
-
-def _numbered(path: Path, rows: Iterable[tuple[int, Any]]) -> Iterator[Records]:
-    numbers: list[int] = []
-
-    def values() -> Iterator[Any]:
-        for number, row in rows:
-            numbers.append(number)
-            yield row
-
-    return in_batches(values(), lambda row: f"{path}, line {numbers[row]}")
-
-
-def _csv_lines(path: Path, lines: Iterator[str], delimiter: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
-    first = next(lines, "")
-    separators = [mark for mark in (";", "\t") if delimiter == "," and mark in first and "," not in first]
-    if separators:
-        raise InputError(f"{path}, line 1: cells are separated by {separators[0]!r}; use commas")
-    reader = csv.reader(chain([first], lines), strict=True, delimiter=delimiter)
-    header = None
-    try:
-        for cells in filter(None, reader):
-            if header is None:
-                header = cells
-                if len(set(header)) < len(header):
-                    raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
-            elif len(cells) != len(header):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
-                    f"{len(cells)}; put text with commas in double quotes"
-                )
-            else:
-                yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
-    if header is None:
-        raise InputError(f"{path}: the file is empty; expected a header and predictions")
-
-
-def _parquet_rows(path: Path) -> Iterator[Records]:
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -177,8 +144,17 @@ def _parquet_rows(path: Path) -> Iterator[Records]:
             content = pa.py_buffer(stream.read())
         check_parquet(content, str(path), path.stat().st_size)
         with parquet.ParquetFile(pa.BufferReader(content)) as file:
-            rows = (row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
-            yield from in_batches(rows, lambda row: f"{path}, row {row}")
+            yield from enumerate(row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
+
+
+_READERS: dict[str, tuple[Form, str, Callable[[Path], Iterable[tuple[int, Any]]]]] = {
+    "csv": ("csv", "line", _csv_rows),
+    "tsv": ("csv", "line", _csv_rows),
+    "xlsx": ("csv", "row", _xlsx_rows),
+    "parquet": ("records", "row", _parquet_rows),
+    "jsonl": ("records", "line", json_lines),
+}
+"""By format: the form, what the numbers of its rows count, and the reader."""

@@ -1,9 +1,7 @@
 """A model's predictions, one per question: json, json lines, csv, tsv, parquet or xlsx, or Python objects."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from hf_vqa_mc.scoring.prediction_files import (
     Form,
     Rows,
     in_batches,
-    mapped_rows,
+    mapped,
     rows_of_file,
 )
 from hf_vqa_mc.scoring.scheme import Answer
@@ -60,13 +58,6 @@ class Predictions:
         return "predictions" if self.path is None else str(self.path)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    id: str = "question_id"
-    answer: str = "answer"
-    types: frozenset[type] = _TEXT | _INDEX
-
-
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
     """Read a model's answers.
 
@@ -76,70 +67,97 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     """
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
     form, batches = _rows_of_objects(source) if path is None else rows_of_file(path)
-    if form == "mapping":
-        form, batches, id_column = _records_by_id(batches, id_column, answer_column)
-    if form != "mapping" and answer_column is None:
-        form, batches, id_column = _without_layout(form, batches, id_column)
     answers: dict[str, Answer] = {}
     scores: dict[str, Any] = {}
     repeated: dict[str, None] = {}
-    columns = None
-    for records in batches:
-        if columns is None:
-            columns = _Columns() if form == "mapping" else _columns(records, id_column, answer_column)
-        if form == "mapping":
-            _check_mapped(records)
-        records = _with_whole_ids(records, columns.id)
-        read = _cells if form == "csv" else _answers
-        for name, answer, record in zip(records.ids(columns.id), read(records, columns), records.rows, strict=True):
+    layout = None
+    for batch in batches:
+        if layout is None:
+            layout = _Layout.of(form, batch, id_column, answer_column)
+        records = layout.records(batch)
+        given = layout.answers(records, form == "csv")
+        for name, answer, record in zip(records.ids(layout.id), given, records.rows, strict=True):
             if name in answers:
                 repeated[name] = None
             answers[name] = answer
             if SCORES_COLUMN in record:
                 scores[name] = record[SCORES_COLUMN]
-    found = Predictions(path, answers, tuple(repeated), form == "csv", scores)
+    from_csv = form == "csv" and layout is not None and not layout.is_harness
+    found = Predictions(path, answers, tuple(repeated), from_csv, scores)
     if not answers:
         raise InputError(f"{found.location}: found no predictions")
     return found
 
 
-def _records_by_id(
-    batches: Iterable[Records], id_column: str | None, answer_column: str | None
-) -> tuple[Form, Iterable[Records], str | None]:
-    """The records of an object id -> record with an answer; other mappings as they are."""
-    rest = iter(batches)
-    first = list(islice(rest, 1))
-    value = first[0].rows[0]["answer"] if first else None
-    names = {answer_column} if answer_column else {"prediction", "label"}
-    if not isinstance(value, dict) or not names & value.keys():
-        return "mapping", chain(first, rest), id_column
+@dataclass(frozen=True)
+class _Layout:
+    """How the rows of a source become records with columns of ids and answers."""
 
-    def records(batch: Records) -> Records:
-        for row, pair in enumerate(batch.rows):
-            if not isinstance(pair["answer"], dict):
-                raise batch.unexpected(row, "answer", "a record, as the first one is", pair["answer"])
-        return Records([{**pair["answer"], _KEY: pair["question_id"]} for pair in batch.rows], batch.location)
+    convert: Callable[[Records], Records]
+    id: str = "question_id"
+    answer: str = "answer"
+    types: frozenset[type] = _TEXT | _INDEX
+    """types of answers"""
+    is_harness: bool = False
 
-    return "records", map(records, chain(first, rest)), id_column or _KEY
+    @classmethod
+    def of(cls, form: Form, first: Records, id_column: str | None, answer_column: str | None) -> "_Layout":
+        """The layout by the first rows; raises InputError if ids or answers are not found."""
+        convert: Callable[[Records], Records] = lambda batch: batch  # noqa: E731
+        if form == "mapping":
+            value, names = first.rows[0]["answer"], {answer_column} if answer_column else {"prediction", "label"}
+            if not isinstance(value, dict) or not names & value.keys():
+                return cls(_checked_mapping)
+            convert, id_column = _records_by_id, id_column or _KEY
+        reader = harness_reader(convert(first).rows[0]) if answer_column is None else None
+        if reader is not None:
+            return cls(lambda batch: reader(convert(batch), id_column), answer="prediction", is_harness=True)
+        records = convert(first)
+        if not isinstance(records.rows[0], dict):
+            location = records.location(0)
+            raise InputError(f"{location}: expected a record such as a JSON object, found {shown(records.rows[0])}")
+        name = _named(records, id_column, ID_COLUMNS, "question ids", "--id-column")
+        answer = _named(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
+        return cls(convert, name, answer, _TYPES.get(answer, _TEXT | _INDEX))
+
+    def records(self, batch: Records) -> Records:
+        """The records, with ids that are whole numbers as such where they are floating point, as in data frames."""
+        records = self.convert(batch)
+        if not any(type(row) is dict and type(row.get(self.id)) is float for row in records.rows):
+            return records
+        rows = records.rows
+        ids = ({self.id: _whole(one[self.id])} if type(one) is dict and self.id in one else {} for one in rows)
+        return Records(
+            [{**one, **of_one} if of_one else one for one, of_one in zip(rows, ids, strict=True)], records.location
+        )
+
+    def answers(self, records: Records, from_csv: bool) -> list[Answer]:
+        """The answers; in CSV, which has only text, those of a column of indices are converted to integers."""
+        values = records.column(self.answer)
+        if from_csv and not self.is_harness:
+            if "" in values:
+                expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
+                raise records.unexpected(values.index(""), self.answer, expected, "")
+            if self.types == _INDEX:
+                values = [int(one) if one.isascii() and one.isdigit() and len(one) < 10 else one for one in values]
+        for row, value in enumerate(values):
+            if type(value) not in self.types:
+                raise records.unexpected(row, self.answer, _EXPECTED[self.types], value)
+        return values
 
 
-def _without_layout(
-    form: Form, batches: Iterable[Records], id_column: str | None
-) -> tuple[Form, Iterable[Records], str | None]:
-    """The rows of a harness's file as plain ones, and the id column to look for; other rows as they are."""
-    rest = iter(batches)
-    first = list(islice(rest, 1))
-    reader = harness_reader(first[0].rows[0]) if first else None
-    every = chain(first, rest)
-    if reader is None:
-        return form, every, id_column
-    return "records", (reader(one, id_column) for one in every), None
+def _records_by_id(batch: Records) -> Records:
+    """The records of an object id -> record with an answer."""
+    for row, pair in enumerate(batch.rows):
+        if not isinstance(pair["answer"], dict):
+            raise batch.unexpected(row, "answer", "a record, as the first one is", pair["answer"])
+    return Records([{**pair["answer"], _KEY: pair["question_id"]} for pair in batch.rows], batch.location)
 
 
 def _rows_of_objects(source: Any) -> Rows:  # noqa: ANN401  rows, a table or a mapping
     if isinstance(source, Mapping):
-        pairs = [(str(_whole(_plain(name))), _plain(value)) for name, value in source.items()]
-        return "mapping", mapped_rows("predictions", [pairs])
+        pairs = ((str(_whole(_plain(name))), _plain(value)) for name, value in source.items())
+        return "mapping", in_batches(mapped(pairs), "predictions, {!r}".format)
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         source = source.to_dict("records")
     for method in ("to_list", "to_pylist"):  # datasets, pyarrow
@@ -152,15 +170,7 @@ def _rows_of_objects(source: Any) -> Rows:  # noqa: ANN401  rows, a table or a m
     rows = [
         {name: _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row for row in source
     ]
-    return "records", in_batches(rows, "predictions, record {}".format)
-
-
-def _with_whole_ids(records: Records, name: str) -> Records:
-    """The records with ids that are whole numbers as such where they are floating point, as in data frames."""
-    if not any(type(row) is dict and type(row.get(name)) is float for row in records.rows):
-        return records
-    rows = [{**row, name: _whole(row[name])} if type(row) is dict and name in row else row for row in records.rows]
-    return Records(rows, records.location)
+    return "records", in_batches(enumerate(rows), "predictions, record {}".format)
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401  any value
@@ -172,7 +182,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  any value
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _check_mapped(records: Records) -> None:
+def _checked_mapping(records: Records) -> Records:
+    """The rows of an object id -> answer; raises InputError if it is something else."""
     for row, pair in enumerate(records.rows):
         name, value = pair["question_id"], pair["answer"]
         if not isinstance(value, dict | list):
@@ -185,21 +196,12 @@ def _check_mapped(records: Records) -> None:
         if isinstance(value, dict):
             raise InputError(f"{expected}; give only the answer")
         raise InputError(f"{expected}; if that is the list of predictions, make it the whole file")
+    return records
 
 
-def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:
-    first = records.rows[0]
-    if not isinstance(first, dict):
-        raise InputError(f"{records.location(0)}: expected a record such as a JSON object, found {shown(first)}")
-    named = partial(_named, records, list(first))
-    name = named(id_column, ID_COLUMNS, "question ids", "--id-column")
-    answer = named(answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
-    return _Columns(name, answer, _TYPES.get(answer, _TEXT | _INDEX))
-
-
-def _named(
-    records: Records, fields: Sequence[str], given: str | None, known: Sequence[str], what: str, option: str
-) -> str:
+def _named(records: Records, given: str | None, known: Sequence[str], what: str, option: str) -> str:
+    """The column of ids or answers; raises InputError if there is none, or several."""
+    fields = list(records.rows[0])
     found = [name for name in ((given,) if given else known) if name in fields]
     if not found and known is ID_COLUMNS and not given:
         found = [name for name in OTHER_ID_COLUMNS if name in fields][:1]
@@ -218,24 +220,3 @@ def _named(
         f"{records.location(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; give it with "
         f"{option}{swapped}"
     )
-
-
-def _answers(records: Records, columns: _Columns) -> list[Answer]:
-    values = records.column(columns.answer)
-    if not set(map(type, values)) <= columns.types:
-        row = next(row for row, value in enumerate(values) if type(value) not in columns.types)
-        raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], values[row])
-    return list(values)
-
-
-def _cells(records: Records, columns: _Columns) -> list[Answer]:
-    """Answers in a CSV file, which has only text; converted to integers if the column has indices."""
-    values: list[str] = records.column(columns.answer)
-    indices = columns.types == _INDEX
-    for row, value in enumerate(values):
-        if not value:
-            expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
-            raise records.unexpected(row, columns.answer, expected, value)
-        if indices and not (value.isascii() and value.isdigit() and len(value) < 10):
-            raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], value)
-    return [int(value) for value in values] if indices else list(values)

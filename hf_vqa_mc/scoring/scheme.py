@@ -68,7 +68,7 @@ class Annotations:
     choices: list[list[str]] | None = None
     labels: list[int] | None = None
     """index of the right choice"""
-    choice_kinds: list[list[int]] | None = None
+    choice_kinds: list[list[str]] | None = None
     set_ids: list[str] | None = None
     """closed answer set of each question, "" for none; None if all are in none"""
     set_kinds: list[str] | None = None

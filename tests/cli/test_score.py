@@ -209,11 +209,17 @@ def test_an_id_that_comes_twice_is_rejected_for_one_right_answer_and_warned_of_f
     assert lines[0].endswith(f"more than one prediction for 1 question: {first!r}; the last counts")
 
 
-def test_an_index_in_a_text_column_of_csv_is_distinguished(score, tmp_path):
-    lines = [f"{row['question_id']},0" for row in rows_of("cocoqa_iou")]
+def test_indices_in_a_text_column_of_csv_are_indices_if_none_is_a_choice(score, tmp_path):
     path = tmp_path / "p.csv"
-    path.write_text("\n".join(["question_id,prediction", *lines]))
-    code, _, err = score(path, "vqa_mc", "cocoqa_iou")
+    path.write_text(
+        "\n".join(["question_id,prediction", *(f"{row['question_id']},0" for row in rows_of("cocoqa_iou"))])
+    )
+    assert score(path, "vqa_mc", "cocoqa_iou")[0] == 0
+    rows = [{"question_id": 1, "question": "How many?", "choices": ["0", "2"], "label": 0}]
+    rows.append({"question_id": 2, "question": "What?", "choices": ["cat", "dog"], "label": 1})
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    path.write_text("question_id,prediction\n1,0\n2,0\n")
+    code, _, err = score(path, tmp_path / "rows.json")
     assert code == 2
     assert "'0' is text in CSV and not one of its choices" in err
     assert "name the column 'label' if it holds indices" in err

@@ -164,6 +164,6 @@ def test_a_damaged_or_exploding_xlsx_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.io.packed.RATIO", 0)
     with pytest.raises(InputError, match=r"q.xlsx: refused, its 0.0 MB unpack to more than 0 GB"):
         vm.score(tmp_path / "q.xlsx", BENCHMARK)
-    monkeypatch.setattr("hf_vqa_mc.scoring.prediction_files.find_spec", lambda name: None)
+    monkeypatch.setattr("hf_vqa_mc.io.xlsx.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"openpyxl is not installed: pip install \"hf_vqa_mc\[evaluate\]\""):
         read_predictions(tmp_path / "q.xlsx")
