@@ -1,7 +1,7 @@
 """Which columns of a benchmark hold questions, choices and labels, and in which form; found once, read and written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,6 +37,7 @@ from hf_vqa_mc.benchmarks.labels import (
     with_labels,
 )
 from hf_vqa_mc.benchmarks.names import (
+    ANSWERS,
     CHOICES,
     DECOYS,
     LABEL,
@@ -94,6 +95,8 @@ class ColumnSpec:
     choices: ChoiceForm
     labels: tuple[tuple[str, LabelForm], ...] = ()
     """label columns, such as letters and the text of the choice; none if the choices show the correct one"""
+    repeated: str = ""
+    """a column of prompts that repeats the choices, such as ``query`` of MathVista; they cannot be changed"""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -204,6 +207,11 @@ class ColumnSpec:
 
     def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:
         """The table with new choices and labels in some rows; raises InputError unless they can be read back."""
+        if self.repeated:
+            raise InputError(
+                f"{location}: {self.repeated} repeats the choices of {columns_in_words(self.choices.columns)} and would "
+                f"keep the old ones; remove it, or choose with --choices {','.join(self.choices.columns)}"
+            )
         columns = self.choices.write(self._flat(table, location), changed)
         table = with_columns(table, columns)
         wider = self.choices.widened(tuple(columns))
@@ -260,8 +268,12 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     found: list[tuple[int, ColumnSpec]] = []
     failures: list[InputError] = []
     for form in _candidates(table, options):
+        if found and isinstance(form, FixedChoices):
+            break  # such as a column "correct" next to choices
         try:
             choices, labels, unread = _with_label(tables, split, form, options, location)
+            if named(choices.columns, ANSWERS) and labels and labels[0][1] is BY_TEXT:
+                raise InputError(f"{location}: {choices.columns[0]} may hold human answers; {OPTIONS}")
             question = None if choices.questions(table) is not None else question_column(table, options, location)
             found.append((unread, ColumnSpec(question, choices, labels)))
         except AmbiguousLabels:
@@ -272,9 +284,7 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
         if not unread:
             break
     if found:
-        spec = min(found, key=lambda one: one[0])[1]
-        _check_one_list(spec, table, options, location)
-        return spec
+        return _checked_one_list(min(found, key=lambda one: one[0])[1], table, options, location)
     if failures:
         raise failures[0]
     kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
@@ -330,7 +340,7 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         )
         for label in [options.label] if options.label else named(cells, LABEL):
             answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
-            if [text.lower() for text in answers] == ["yes", "no"]:
+            if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
                 yield FixedChoices(tuple(answers))
 
 
@@ -416,14 +426,17 @@ def _label_columns(table: pa.Table) -> list[str]:
     return [name for name, kind in kinds.items() if is_cell(kind.value_type if is_list(kind) else kind)]
 
 
-def _check_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> None:
-    """Raise InputError if another column holds options too, unless the user named the choices."""
+def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> ColumnSpec:
+    """Raise InputError if the question holds options too, unless the user named the choices; note other columns."""
     if options.choices is not None:
-        return
+        return spec
     names = [options.question] if options.question else named(table.column_names, QUESTION)
     for other in names:
         if other not in spec.choices.columns and OptionsInText.of(table, other):
+            if other != spec.question:
+                return replace(spec, repeated=other)
             raise InputError(
                 f"{location}: choices are in {columns_in_words(spec.columns)}, and options in {other}, too, which "
                 "would keep the old choices; choose one with --choices"
             )
+    return spec
