@@ -209,8 +209,8 @@ class ColumnSpec:
         """The table with new choices and labels in some rows; raises InputError unless they can be read back."""
         if self.repeated:
             raise InputError(
-                f"{location}: {self.repeated} repeats the choices of {columns_in_words(self.choices.columns)} and would "
-                f"keep the old ones; remove it, or choose with --choices {','.join(self.choices.columns)}"
+                f"{location}: {self.repeated} repeats the choices of {columns_in_words(self.choices.columns)} and "
+                f"would keep the old ones; remove it, or choose with --choices {','.join(self.choices.columns)}"
             )
         columns = self.choices.write(self._flat(table, location), changed)
         table = with_columns(table, columns)
@@ -268,12 +268,10 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     found: list[tuple[int, ColumnSpec]] = []
     failures: list[InputError] = []
     for form in _candidates(table, options):
-        if found and isinstance(form, FixedChoices):
-            break  # such as a column "correct" next to choices
+        if isinstance(form, FixedChoices) and (found or (failures and "yes" not in map(str.lower, form.choices))):
+            break  # of a column such as "correct", next to choices
         try:
             choices, labels, unread = _with_label(tables, split, form, options, location)
-            if named(choices.columns, ANSWERS) and labels and labels[0][1] is BY_TEXT:
-                raise InputError(f"{location}: {choices.columns[0]} may hold human answers; {OPTIONS}")
             question = None if choices.questions(table) is not None else question_column(table, options, location)
             found.append((unread, ColumnSpec(question, choices, labels)))
         except AmbiguousLabels:
@@ -288,13 +286,25 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     if failures:
         raise failures[0]
     kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
-    known = named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID))
-    header = "" if known else "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
     raise kind(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
-        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{header}"
+        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table)}"
     )
+
+
+def _hint(table: pa.Table) -> str:
+    """What may be wrong with a table in which no choices are recognised."""
+    texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
+    if texts:
+        value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
+        return f"; {texts[0]} is {value}, expected a list such as ['red', 'blue'] or one choice per line"
+    lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
+    if lists:
+        return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
+    if named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
+        return ""
+    return "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
 
 
 def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
@@ -328,7 +338,9 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         return
     if not names:
         cells = cell_columns(table)
-        yield from _forms(table, named(table.column_names, CHOICES))
+        known = named(table.column_names, CHOICES)
+        has_label = options.label or _label_columns(table)  # without, answers are those of annotators
+        yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
         for run in choice_columns(cells):
             yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
         questions = [options.question] if options.question else named(table.column_names, QUESTION)
@@ -411,6 +423,8 @@ def _with_label(
     fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == min(unknown)]
     fitting = fitting if not min(unknown) else fitting[:1]
     found = decided(fitting, tables, cells, location)
+    if options.choices is None and named(form.columns, ANSWERS) and found[0].form is BY_TEXT:
+        raise InputError(f"{location}: {form.columns[0]} may hold human answers; {OPTIONS}")
     check_agreement(found, f"{location}: {names}", "choose one with --label")
     if options.label_from is not None and all(one.form.first is None for one in found):
         raise InputError(

@@ -153,7 +153,7 @@ def json_file(path: Path) -> JsonFile:
         return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
     raise InputError(
         f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
-        "per line"
+        "per line; save each of several lists, such as one per split, as a file of its own"
     )
 
 
@@ -198,7 +198,7 @@ def _delimiter(path: Path, content: bytes) -> str:
     if file_form(path) == "tsv":
         return "\t"
     header = re.sub(rb'"[^"]*"', b"", content.partition(b"\n")[0])
-    return max((",", ";", "\t"), key=lambda one: header.count(one.encode()))
+    return max((",", ";", "\t", "|"), key=lambda one: header.count(one.encode()))
 
 
 def _check_utf8(content: bytes, path: Path) -> None:
@@ -215,7 +215,8 @@ def _check_utf8(content: bytes, path: Path) -> None:
 def _line_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, record in json_lines(path):
         if not isinstance(record, dict):
-            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
+            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}; "
+                             "the name of a file with one list of records ends with .json")  # fmt: skip
         yield number, record
 
 
@@ -231,11 +232,17 @@ def _excel(path: Path) -> pa.Table:
     import pandas as pd
 
     try:
-        frame = pd.read_excel(path, dtype=str, keep_default_na=False)
+        sheets = pd.read_excel(path, sheet_name=None, dtype=str, keep_default_na=False)
     except ImportError as error:
         raise MissingExtra("openpyxl", "evaluate") from error
     except (ValueError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: cannot be read as xlsx ({reason(error)})") from error
+    filled = [str(name) for name, frame in sheets.items() if len(frame)]
+    if len(filled) > 1:
+        raise InputError(
+            f"{path}: the sheets {', '.join(filled)} have rows; save the one to read as a file of its own"
+        )
+    frame = sheets[filled[0]] if filled else next(iter(sheets.values()))
     return pa.Table.from_pandas(frame.rename(columns=str), preserve_index=False).replace_schema_metadata(None)
 
 

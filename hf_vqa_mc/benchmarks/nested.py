@@ -93,9 +93,9 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
     kind = column.type
     if pa.types.is_struct(kind) and not _is_image(kind):
         return {field.name: as_array(pc.struct_field(column, field.name)) for field in kind}
-    if fields := _turn_fields(kind):
-        turns = [_turns(cell, fields[0]) for cell in column.to_pylist()]
-        return {name: pa.array([found.get(name, {}).get(fields[1]) for found in turns], pa.string())
+    if turn_fields := _turn_fields(kind):
+        turns = [_turns(cell, turn_fields[0]) for cell in column.to_pylist()]
+        return {name: pa.array([found.get(name, {}).get(turn_fields[1]) for found in turns], pa.string())
                 for name in ("human", "gpt")}  # fmt: skip
     if is_text(kind):
         records = _records(column)
@@ -129,7 +129,9 @@ def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
 def _turn_fields(kind: pa.DataType) -> tuple[str, str] | None:
     """The names of speaker and text in the records of a conversation; None for other columns."""
     struct = kind.value_type if is_list(kind) else kind
-    texts = {field.name for field in struct if is_text(field.type)} if struct != kind and pa.types.is_struct(struct) else set()
+    if not is_list(kind) or not pa.types.is_struct(struct):
+        return None
+    texts = {field.name for field in struct if is_text(field.type)}
     return next((pair for pair in (("from", "value"), ("role", "content")) if texts.issuperset(pair)), None)
 
 
@@ -149,9 +151,9 @@ def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
     for row, cell in enumerate(cells):
         if not cell:
             continue
-        if fields := _turn_fields(column.type):
-            for name, turn in _turns(cell, fields[0]).items():
-                turn[fields[1]] = values[name][row] if name in values else turn[fields[1]]
+        if turn_fields := _turn_fields(column.type):
+            for name, turn in _turns(cell, turn_fields[0]).items():
+                turn[turn_fields[1]] = values[name][row] if name in values else turn[turn_fields[1]]
             continue
         record = parsed(cell)
         if isinstance(record, dict):
