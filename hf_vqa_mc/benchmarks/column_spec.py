@@ -321,12 +321,13 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         yield Lettered.or_plain(ChoiceColumns(names), table)
     elif names:
         (name,) = names
+        is_list_name = bool(named(names, CHOICES)) and not named(names, DECOYS)
         within = [one for one in table.column_names if one.startswith(f"{name}.")]
         forms = [*_forms(table, [name]), *_forms(table, within)]
         forms += map(ChoiceColumns, map(tuple, choice_columns(within)))
         decoys: list[ChoiceForm] = [
             *forms,
-            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) else []),
+            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) and not is_list_name else []),
         ]
         yield from forms
         yield from _with_targets(table, options, decoys)

@@ -19,8 +19,8 @@ LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "corre
          "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
          "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "gtanswer", "correct",
          "target", "bestanswer", "mcanswer", "multiplechoiceanswer", "caption", "gpt", "cop", "ra", "truth",
-         "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum", "correctanswerid", "answertext",
-         "finaldecision")  # fmt: skip
+         "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum", "correctanswerid",
+         "answertext", "finaldecision")  # fmt: skip
 IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
 IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")

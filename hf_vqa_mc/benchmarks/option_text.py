@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hf_vqa_mc.benchmarks.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
-_HEADING = r"\b(?:options|choices)[ \t]*:\s*"
+_HEADING = r"\b(?:answer[ \t]+)?(?:options|choices)[ \t]*:\s*"
 _START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.:]| ?\))(?:(?=\s)|(?<=\(A\))(?=\S))")
 """The first option: on a line of its own, or after "Options:"."""
 _MARK = re.compile(r"[Aa1](?:[.:]| ?\))\s|\(A\)")
@@ -57,6 +57,8 @@ class OptionText:
 
         on_one_line = start[0].strip() != f"{opening}{first}{closing}" and opening  # after "Options:"
         found = following(r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else ""), 1, start.end())
+        if found is None and not start.start(1):  # a text of options alone
+            found = following(" ", 1, start.end())
         if found is None:
             return None
         between = found[1]

@@ -100,6 +100,10 @@ JSON = {
         lambda texts: {"options": " , ".join(f"{name} ) {text}" for name, text in zip("abc", texts, strict=True))},
         correct=[letter.lower() for letter in LETTERS],
     ),
+    "options on one line": records(
+        lambda texts: {"options": " ".join(f"{name}. {text}" for name, text in zip("ABC", texts, strict=True))},
+        answer=LETTERS,
+    ),
     "a word before the letter": records(
         lambda texts: {"options": texts}, answer=[f"Option {letter}" for letter in LETTERS]
     ),
@@ -249,6 +253,13 @@ def test_a_layout_that_is_not_read_is_refused_with_what_to_write(name, tmp_path)
     rows, message = HINTS[name]
     with pytest.raises(InputError, match=message):
         read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_a_text_named_as_the_choices_is_no_decoy(tmp_path):
+    rows = [{"question": question, "choices": ",".join(texts), "answer": texts[0]}
+            for question, texts in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
+    with pytest.raises(InputError, match="expected a list of texts"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("choices",))
 
 
 def test_several_sheets_with_rows_are_refused(tmp_path):
