@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_text, is_text
+from hf_vqa_mc.benchmarks.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
 from hf_vqa_mc.benchmarks.names import named
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.json_stream import json_lines
@@ -291,9 +291,10 @@ def _table(columns: Mapping[str, _Column]) -> pa.Table:
 
 def _column(values: list[Any], name: str) -> _Column:
     """Values as a column; mixed types become JSON text, marked with JSON_TEXT."""
+    names = {name for value in values if isinstance(value, dict) for name in value}
     try:
-        column = pa.array(values)
-        if _lossless(column, values):
+        column = pa.array(values if len(names) <= MOST_NAMES else [])
+        if len(column) == len(values) and _lossless(column, values):
             return column, None
     except _UNTYPED:
         pass

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_array, as_text, is_list, is_text, parsed, spelled_like
+from hf_vqa_mc.benchmarks.cells import JSON_TEXT, MOST_NAMES, as_array, as_text, is_list, is_text, parsed, spelled_like
 
 TURNS = {"human": "human", "gpt": "gpt", "user": "human", "assistant": "gpt"}
 """Speaker of a turn to the name of its column, in conversations of LLaVA's form and in chat messages."""
@@ -100,7 +100,7 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
     if is_text(kind):
         records = _records(column)
         names = dict.fromkeys(name for record in records for name in record or ())
-        if all(name and isinstance(name, str) for name in names):
+        if len(names) <= MOST_NAMES and all(name and isinstance(name, str) for name in names):
             return {name: column for name in names if (column := _column([one and one.get(name) for one in records]))}
     return {}
 

@@ -262,6 +262,12 @@ def test_a_text_named_as_the_choices_is_no_decoy(tmp_path):
         read(write(tmp_path / "rows.jsonl", rows), choices=("choices",))
 
 
+def test_objects_with_a_key_per_choice_are_refused_at_once(tmp_path):
+    rows = [{"input": f"{row}?", "target_scores": {f"{row} {at}": at for at in range(4)}} for row in range(400)]
+    with pytest.raises(InputError, match="among the columns 'input', 'target_scores'; expected"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
 def test_several_sheets_with_rows_are_refused(tmp_path):
     with pd.ExcelWriter(tmp_path / "rows.xlsx") as writer:
         for name in ("train", "test"):
