@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 JSON_TEXT = {b"hf_vqa_mc": b"json"}
 """Metadata of a text column with JSON values of different types."""
+MOST_NAMES = 1000
+"""Objects with more names are no records: their keys are texts, such as choices with scores."""
 UNKNOWN = -1
 """Index of the correct choice if the label does not give it."""
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import (
+    UNKNOWN,
     ChoiceCells,
     as_lists,
     as_mask,
@@ -25,7 +26,7 @@ from hf_vqa_mc.benchmarks.cells import (
     spelled_like,
     unpacked_list,
 )
-from hf_vqa_mc.benchmarks.names import columns_in_words, next_name
+from hf_vqa_mc.benchmarks.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.benchmarks.nested import name_within
 from hf_vqa_mc.benchmarks.option_text import OptionText
 from hf_vqa_mc.errors import InputError, shown
@@ -121,13 +122,16 @@ class ListOfChoices(OneColumn):
 class NamedChoices(OneColumn):
     """Choices with their names in labels: a record of two lists, as in ARC, or a list of records.
 
-    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``.
+    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``. Instead of names,
+    1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
     """
 
     name: ClassVar[str] = "named"
 
     text: str
     label: str
+    marked: bool = False
+    """whether the labels are marks"""
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "NamedChoices | None":
@@ -138,13 +142,39 @@ class NamedChoices(OneColumn):
             return None
         fields = [field.name for field in inner if is_list(kind) != is_list(field.type)]
         text = next(
-            (name for name in ("text", "texts", "choices", "choice", "content", "value") if name in fields), None
+            (name for name in ("text", "texts", "choices", "choice", "content", "value", "atext") if name in fields),
+            None,
         )
-        label = next((name for name in ("label", "labels", "key", "keys", "id", "letter") if name in fields), None)
-        return cls(column, text, label) if text and label else None
+        known = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "correct", "is_correct")
+        labels = sorted((name for name in known if name in fields), key=known.index)
+        if not text or not labels:
+            return None
+        if not [name for name in named(table.column_names, LABEL) if not name.startswith(f"{column}.")]:
+            for label in labels:
+                marks = cls(column, text, label)._positions(table)
+                if 2 * (marks != UNKNOWN).sum() > pc.sum(pc.is_valid(table[column])).as_py():
+                    return cls(column, text, label, marked=True)
+        return cls(column, text, labels[0])
+
+    def _positions(self, table: pa.Table) -> NDArray[np.int64]:
+        """(rows,): position of the only mark of each row, else UNKNOWN."""
+        cells = self._cells(table)
+        names = pc.utf8_lower(cells.names)
+        marks = as_mask(pc.is_in(names, pa.array(["1", "true"])))
+        numbers = np.bincount(cells.rows[marks], minlength=len(cells.lengths))
+        others = np.bincount(cells.rows[as_mask(pc.is_in(names, pa.array(["0", "false"])))], minlength=len(numbers))
+        first = cells.first(pa.array(marks))
+        is_marked = (numbers == 1) & (others == cells.lengths - 1) & (others > 0)
+        if (cells.lengths == 2).all() and (first == 1).all():  # 0 and 1 are the names of two choices
+            return np.full(len(first), UNKNOWN, np.int64)
+        return np.where(is_marked, first, UNKNOWN)
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows; faults are rows with unequal numbers of texts and names."""
+        cells = self._cells(table)
+        return replace(cells, names=None, targets=self._positions(table)) if self.marked else cells
+
+    def _cells(self, table: pa.Table) -> ChoiceCells:
         column = table[self.column]
         if is_list(column.type):
             records, lengths = as_lists(column)
@@ -166,12 +196,14 @@ class NamedChoices(OneColumn):
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
         values, kind = table[self.column].to_pylist(), table.schema.field(self.column).type
-        for row, (choices, _) in rows.items():
+        for row, (choices, correct) in rows.items():
             old = values[row]
             records = old if is_list(kind) else [{self.label: name} for name in old[self.label] or ()]
             names = [record[self.label] for record in records[: len(choices)]] or ["A"]
             while len(names) < len(choices):
                 names.append(next_name(names[-1], 1) if isinstance(names[-1], str) else names[-1] + 1)
+            if self.marked:
+                names = [type(names[0])(at == correct) for at in range(len(choices))]
             if is_list(kind):
                 values[row] = [
                     {**(records[index] if index < len(records) else {}), self.text: text, self.label: name}
@@ -450,8 +482,9 @@ class FixedChoices(ChoiceForm):
         return {}
 
 
-_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z])([.):\]]+\s*)(.*)$"
-_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z])[.):\]]"
+_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})([.):\]]+\s*)(.*)$"
+_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z][.):\]]|\d{1,2}(?:[)\]]|\.\s))"
+"""Letters, and numbers that are neither decimals, nor times, nor ratios."""
 
 
 @dataclass(frozen=True)
@@ -486,12 +519,15 @@ class Lettered(ChoiceForm):
     @staticmethod
     def _rows(cells: ChoiceCells) -> NDArray[np.bool_]:
         """(rows,): whether the choices of each start with A, B and so on."""
-        expected = pa.array([chr(ord("a") + min(at, 26)) for at in range(int(cells.lengths.max(initial=0)))])
-        positions = np.arange(len(cells.rows)) - cells.starts[cells.rows]
-        letters = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
-        fits = as_mask(pc.equal(pc.utf8_lower(letters), expected.take(pa.array(positions)))) | ~cells.filled
-        wrong = np.bincount(cells.rows[~fits], minlength=len(cells.lengths))
-        return np.asarray((wrong == 0) & (cells.counts > 1))
+        indices = range(int(cells.lengths.max(initial=0)))
+        positions = pa.array(np.arange(len(cells.rows)) - cells.starts[cells.rows])
+        found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
+        names = pc.replace_substring_regex(pc.utf8_lower(found), r"\W", "")
+        rows = np.zeros(len(cells.lengths), bool)
+        for expected in ([chr(ord("a") + min(at, 26)) for at in indices], [str(at + 1) for at in indices]):
+            fits = as_mask(pc.equal(names, pa.array(expected, pa.string()).take(positions))) | ~cells.filled
+            rows |= np.bincount(cells.rows[~fits], minlength=len(rows)) == 0
+        return np.asarray(rows & (cells.counts > 1))
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, without the letters of rows that have them in order."""

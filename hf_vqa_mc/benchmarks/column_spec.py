@@ -1,7 +1,7 @@
 """Which columns of a benchmark hold questions, choices and labels, and in which form; found once, read and written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,6 +37,7 @@ from hf_vqa_mc.benchmarks.labels import (
     with_labels,
 )
 from hf_vqa_mc.benchmarks.names import (
+    ANSWERS,
     CHOICES,
     DECOYS,
     LABEL,
@@ -94,6 +95,8 @@ class ColumnSpec:
     choices: ChoiceForm
     labels: tuple[tuple[str, LabelForm], ...] = ()
     """label columns, such as letters and the text of the choice; none if the choices show the correct one"""
+    repeated: str = ""
+    """a column of prompts that repeats the choices, such as ``query`` of MathVista; they cannot be changed"""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -204,6 +207,11 @@ class ColumnSpec:
 
     def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:
         """The table with new choices and labels in some rows; raises InputError unless they can be read back."""
+        if self.repeated:
+            raise InputError(
+                f"{location}: {self.repeated} repeats the choices of {columns_in_words(self.choices.columns)} and "
+                f"would keep the old ones; remove it, or choose with --choices {','.join(self.choices.columns)}"
+            )
         columns = self.choices.write(self._flat(table, location), changed)
         table = with_columns(table, columns)
         wider = self.choices.widened(tuple(columns))
@@ -260,6 +268,8 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     found: list[tuple[int, ColumnSpec]] = []
     failures: list[InputError] = []
     for form in _candidates(table, options):
+        if isinstance(form, FixedChoices) and (found or (failures and "yes" not in map(str.lower, form.choices))):
+            break  # of a column such as "correct", next to choices
         try:
             choices, labels, unread = _with_label(tables, split, form, options, location)
             question = None if choices.questions(table) is not None else question_column(table, options, location)
@@ -272,19 +282,29 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
         if not unread:
             break
     if found:
-        spec = min(found, key=lambda one: one[0])[1]
-        _check_one_list(spec, table, options, location)
-        return spec
+        return _checked_one_list(min(found, key=lambda one: one[0])[1], table, options, location)
     if failures:
         raise failures[0]
     kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
-    known = named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID))
-    header = "" if known else "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
     raise kind(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
-        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{header}"
+        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table)}"
     )
+
+
+def _hint(table: pa.Table) -> str:
+    """What may be wrong with a table in which no choices are recognised."""
+    texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
+    if texts:
+        value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
+        return f"; {texts[0]} is {value}, expected a list such as ['red', 'blue'] or one choice per line"
+    lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
+    if lists:
+        return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
+    if named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
+        return ""
+    return "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
 
 
 def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
@@ -301,12 +321,13 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         yield Lettered.or_plain(ChoiceColumns(names), table)
     elif names:
         (name,) = names
+        is_list_name = bool(named(names, CHOICES)) and not named(names, DECOYS)
         within = [one for one in table.column_names if one.startswith(f"{name}.")]
         forms = [*_forms(table, [name]), *_forms(table, within)]
         forms += map(ChoiceColumns, map(tuple, choice_columns(within)))
         decoys: list[ChoiceForm] = [
             *forms,
-            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) else []),
+            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) and not is_list_name else []),
         ]
         yield from forms
         yield from _with_targets(table, options, decoys)
@@ -318,7 +339,9 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         return
     if not names:
         cells = cell_columns(table)
-        yield from _forms(table, named(table.column_names, CHOICES))
+        known = named(table.column_names, CHOICES)
+        has_label = options.label or _label_columns(table)  # without, answers are those of annotators
+        yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
         for run in choice_columns(cells):
             yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
         questions = [options.question] if options.question else named(table.column_names, QUESTION)
@@ -330,7 +353,7 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         )
         for label in [options.label] if options.label else named(cells, LABEL):
             answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
-            if [text.lower() for text in answers] == ["yes", "no"]:
+            if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
                 yield FixedChoices(tuple(answers))
 
 
@@ -401,6 +424,8 @@ def _with_label(
     fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == min(unknown)]
     fitting = fitting if not min(unknown) else fitting[:1]
     found = decided(fitting, tables, cells, location)
+    if options.choices is None and named(form.columns, ANSWERS) and found[0].form is BY_TEXT:
+        raise InputError(f"{location}: {form.columns[0]} may hold human answers; {OPTIONS}")
     check_agreement(found, f"{location}: {names}", "choose one with --label")
     if options.label_from is not None and all(one.form.first is None for one in found):
         raise InputError(
@@ -416,14 +441,17 @@ def _label_columns(table: pa.Table) -> list[str]:
     return [name for name, kind in kinds.items() if is_cell(kind.value_type if is_list(kind) else kind)]
 
 
-def _check_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> None:
-    """Raise InputError if another column holds options too, unless the user named the choices."""
+def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> ColumnSpec:
+    """Raise InputError if the question holds options too, unless the user named the choices; note other columns."""
     if options.choices is not None:
-        return
+        return spec
     names = [options.question] if options.question else named(table.column_names, QUESTION)
     for other in names:
         if other not in spec.choices.columns and OptionsInText.of(table, other):
+            if other != spec.question:
+                return replace(spec, repeated=other)
             raise InputError(
                 f"{location}: choices are in {columns_in_words(spec.columns)}, and options in {other}, too, which "
                 "would keep the old choices; choose one with --choices"
             )
+    return spec

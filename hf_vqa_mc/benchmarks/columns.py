@@ -37,7 +37,8 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
             return name
     found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
     raise InputError(
-        f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}"
+        f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}; "
+        "if all rows ask the same, add a column question"
     )
 
 

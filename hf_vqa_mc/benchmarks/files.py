@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_text, is_text
+from hf_vqa_mc.benchmarks.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
 from hf_vqa_mc.benchmarks.names import named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -153,7 +153,7 @@ def json_file(path: Path) -> JsonFile:
         return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
     raise InputError(
         f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
-        "per line"
+        "per line; save each of several lists, such as one per split, as a file of its own"
     )
 
 
@@ -198,7 +198,7 @@ def _delimiter(path: Path, content: bytes) -> str:
     if file_form(path) == "tsv":
         return "\t"
     header = re.sub(rb'"[^"]*"', b"", content.partition(b"\n")[0])
-    return max((",", ";", "\t"), key=lambda one: header.count(one.encode()))
+    return max((",", ";", "\t", "|"), key=lambda one: header.count(one.encode()))
 
 
 def _check_utf8(content: bytes, path: Path) -> None:
@@ -215,7 +215,8 @@ def _check_utf8(content: bytes, path: Path) -> None:
 def _line_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, record in json_lines(path):
         if not isinstance(record, dict):
-            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
+            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}; "
+                             "the name of a file with one list of records ends with .json")  # fmt: skip
         yield number, record
 
 
@@ -277,9 +278,10 @@ def _table(columns: Mapping[str, _Column]) -> pa.Table:
 
 def _column(values: list[Any], name: str) -> _Column:
     """Values as a column; mixed types become JSON text, marked with JSON_TEXT."""
+    names = {name for value in values if isinstance(value, dict) for name in value}
     try:
-        column = pa.array(values)
-        if _lossless(column, values):
+        column = pa.array(values if len(names) <= MOST_NAMES else [])
+        if len(column) == len(values) and _lossless(column, values):
             return column, None
     except _UNTYPED:
         pass

@@ -22,6 +22,7 @@ from hf_vqa_mc.benchmarks.cells import (
 )
 from hf_vqa_mc.benchmarks.choices import typed
 from hf_vqa_mc.benchmarks.columns import KINDS, choice_kinds
+from hf_vqa_mc.benchmarks.options import OPTIONS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
@@ -32,7 +33,7 @@ are read as starting from 0, as most benchmarks do."""
 MOST_FAULTY = 0.5
 """If more rows of a split cannot be read, its columns were not understood."""
 NO_NUMBER = np.iinfo(np.int64).min
-_LETTER = re.compile(r"(\W*)([A-Za-z])(\W*)")
+_LETTER = re.compile(r"(\W*(?:(?i:option|choice|answer)\W+)?)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
 _HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
@@ -134,7 +135,12 @@ def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
 
 
 def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    return cells.first(pc.equal(cells.texts, column.take(pa.array(cells.rows))))
+    labels = column.take(pa.array(cells.rows))
+    found = cells.first(pc.equal(cells.texts, labels))
+    if (found != UNKNOWN).all():
+        return found
+    trimmed = pc.equal(pc.utf8_trim_whitespace(cells.texts), pc.utf8_trim_whitespace(labels))
+    return np.where(found == UNKNOWN, cells.first(trimmed), found)
 
 
 def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
@@ -271,7 +277,7 @@ def interpret(
     column, faults = label_texts(tables[split], name)
     valid = choices.counts > 0
     if not valid.any():
-        raise InputError(f"{location}: no row has choices")
+        raise InputError(f"{location}: no row has choices; {OPTIONS}")
     if hidden(column)[valid].all() and not faults:
         row = int(np.flatnonzero(valid)[0])
         raise HiddenLabels(

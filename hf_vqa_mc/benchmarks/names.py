@@ -8,15 +8,19 @@ import pyarrow as pa
 from hf_vqa_mc.benchmarks.cells import is_cell
 from hf_vqa_mc.errors import InputError, shown
 
-QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt", "q", "ctx", "human")
+QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt", "q", "ctx", "human",
+            "qtext", "goal", "sentence", "questionpropmt", "startphrase", "input", "text")  # fmt: skip
 CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
-           "candidateanswers", "answercandidates", "mcchoices", "endings", "choice", "option")  # fmt: skip
+           "candidateanswers", "answercandidates", "mcchoices", "endings", "choice", "option", "mc1targets",
+           "answers")  # fmt: skip
 DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
           "wrongchoices", "negatives", "multiplechoices", "foils", "foil", "negativecaption")  # fmt: skip
 LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "correctindex", "correctansweridx",
          "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
          "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "gtanswer", "correct",
-         "target", "bestanswer", "mcanswer", "multiplechoiceanswer", "caption", "gpt")  # fmt: skip
+         "target", "bestanswer", "mcanswer", "multiplechoiceanswer", "caption", "gpt", "cop", "ra", "truth",
+         "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum", "correctanswerid",
+         "answertext", "finaldecision")  # fmt: skip
 IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
 IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
@@ -31,8 +35,8 @@ MAX_NAME_LENGTH = 60
 """Longer column names are shortened in messages."""
 
 _SEPARATOR = r"[\s_.#-]*"
-_LETTERED = re.compile(rf"(?i:(option|choice|opt|answer|ans|candidate){_SEPARATOR})?([A-Z]|[a-z])")
-_NUMBERED = re.compile(rf"(?i)(option|choice|opt|ending|answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})")
+_LETTERED = re.compile(rf"(?i:(option|choice|opt|op|answer|ans|candidate){_SEPARATOR})?([A-Z]|[a-z])")
+_NUMBERED = re.compile(rf"(?i)(option|choice|opt|ending|sol|(?:mc_)?answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})")
 _DECOY = re.compile(rf"(?i)((?:distractor|decoy|wrong|incorrect|false|negative|foil)"
                     rf"(?:[\s_-]*(?:answer|choice|option))?){_SEPARATOR}(\d{{1,2}})")  # fmt: skip
 _PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")
@@ -122,7 +126,10 @@ def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = Fal
     """Columns whose names differ only in a letter or number that increases from 0, 1 or A without a gap."""
     stems: dict[str, dict[int, str]] = {}
     for name in names:
-        found = pattern.fullmatch(name) or pattern.fullmatch(name.rpartition(".")[2])
+        parent, _, inner = name.rpartition(".")
+        found = pattern.fullmatch(name.lstrip()) or pattern.fullmatch(inner)
+        if pattern is _NUMBERED and named([parent], CHOICES):
+            found = found or re.fullmatch(r"()(\d{1,2})", inner)
         if found:
             end = found[2]
             stem = name[: len(name) - len(end)] + (("A" if end.isupper() else "a") if letters else "")

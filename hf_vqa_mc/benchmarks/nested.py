@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks.cells import JSON_TEXT, as_array, as_text, is_list, is_text, parsed, spelled_like
+from hf_vqa_mc.benchmarks.cells import JSON_TEXT, MOST_NAMES, as_array, as_text, is_list, is_text, parsed, spelled_like
 
-TURNS = {"human": "human", "gpt": "gpt"}
-"""Name of the column to the speaker of a turn, in conversations of LLaVA's form."""
+TURNS = {"human": "human", "gpt": "gpt", "user": "human", "assistant": "gpt"}
+"""Speaker of a turn to the name of its column, in conversations of LLaVA's form and in chat messages."""
 
 
 def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:
@@ -93,14 +93,14 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
     kind = column.type
     if pa.types.is_struct(kind) and not _is_image(kind):
         return {field.name: as_array(pc.struct_field(column, field.name)) for field in kind}
-    if _has_turns(kind):
-        turns = [_turns(cell) for cell in column.to_pylist()]
-        return {name: pa.array([found.get(who, {}).get("value") for found in turns], pa.string())
-                for name, who in TURNS.items()}  # fmt: skip
+    if turn_fields := _turn_fields(kind):
+        turns = [_turns(cell, turn_fields[0]) for cell in column.to_pylist()]
+        return {name: pa.array([found.get(name, {}).get(turn_fields[1]) for found in turns], pa.string())
+                for name in ("human", "gpt")}  # fmt: skip
     if is_text(kind):
         records = _records(column)
         names = dict.fromkeys(name for record in records for name in record or ())
-        if all(name and isinstance(name, str) for name in names):
+        if len(names) <= MOST_NAMES and all(name and isinstance(name, str) for name in names):
             return {name: column for name in names if (column := _column([one and one.get(name) for one in records]))}
     return {}
 
@@ -126,15 +126,19 @@ def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
     return found
 
 
-def _has_turns(kind: pa.DataType) -> bool:
+def _turn_fields(kind: pa.DataType) -> tuple[str, str] | None:
+    """The names of speaker and text in the records of a conversation; None for other columns."""
     struct = kind.value_type if is_list(kind) else kind
-    return is_list(kind) and pa.types.is_struct(struct) and {"from", "value"} <= {field.name for field in struct}
+    if not is_list(kind) or not pa.types.is_struct(struct):
+        return None
+    texts = {field.name for field in struct if is_text(field.type)}
+    return next((pair for pair in (("from", "value"), ("role", "content")) if texts.issuperset(pair)), None)
 
 
-def _turns(cell: list[dict[str, Any] | None] | None) -> dict[str, dict[str, Any]]:
+def _turns(cell: list[dict[str, Any] | None] | None, speaker: str) -> dict[str, dict[str, Any]]:
     """The turn of each speaker; none if one speaks twice."""
-    turns = [turn for turn in cell or () if turn and turn["from"] in TURNS.values()]
-    found = {turn["from"]: turn for turn in turns}
+    turns = [turn for turn in cell or () if turn and turn[speaker] in TURNS]
+    found = {TURNS[turn[speaker]]: turn for turn in turns}
     return found if len(found) == len(turns) else {}
 
 
@@ -147,9 +151,9 @@ def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
     for row, cell in enumerate(cells):
         if not cell:
             continue
-        if _has_turns(column.type):
-            for name, turn in _turns(cell).items():
-                turn["value"] = values[name][row] if name in values else turn["value"]
+        if turn_fields := _turn_fields(column.type):
+            for name, turn in _turns(cell, turn_fields[0]).items():
+                turn[turn_fields[1]] = values[name][row] if name in values else turn[turn_fields[1]]
             continue
         record = parsed(cell)
         if isinstance(record, dict):

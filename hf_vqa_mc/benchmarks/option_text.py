@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hf_vqa_mc.benchmarks.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
-_HEADING = r"\b(?:options|choices)[ \t]*:\s*"
-_START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.):])(?=\s)")
+_HEADING = r"\b(?:answer[ \t]+)?(?:options|choices)[ \t]*:\s*"
+_START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.:]| ?\))(?:(?=\s)|(?<=\(A\))(?=\S))")
 """The first option: on a line of its own, or after "Options:"."""
-_MARK = re.compile(r"[Aa1][.):]\s")
+_MARK = re.compile(r"[Aa1](?:[.:]| ?\))\s|\(A\)")
 """What `_START` contains, found much faster."""
 
 
@@ -49,13 +49,16 @@ class OptionText:
     @classmethod
     def _from(cls, text: str, start: re.Match[str]) -> "OptionText | None":
         opening, first, closing = start.groups()
+        blank = "" if opening and first == "A" else r"(?=\s)"
 
         def following(separator: str, index: int, position: int) -> re.Match[str] | None:
             mark = f"{opening}{next_name(first, index)}{closing}"
-            return re.compile(rf"({separator}){re.escape(mark)}(?=\s)").search(text, position)
+            return re.compile(rf"({separator}){re.escape(mark)}{blank}").search(text, position)
 
         on_one_line = start[0].strip() != f"{opening}{first}{closing}" and opening  # after "Options:"
-        found = following(r"\r?\n[ \t]*|[,;] " + ("| " if on_one_line else ""), 1, start.end())
+        found = following(r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else ""), 1, start.end())
+        if found is None and not start.start(1):  # a text of options alone
+            found = following(" ", 1, start.end())
         if found is None:
             return None
         between = found[1]
@@ -68,7 +71,7 @@ class OptionText:
         lines = 1 + max(choice.count("\n") for choice in choices) if between.strip() else 1
         last = "\n".join(text[position:].split("\n")[:lines]).rstrip()
         other = r"\d{1,2}" if first == "1" else "[A-Z]" if first == "A" else "[a-z]"
-        again = re.compile(rf"{separator}{re.escape(opening)}{other}{re.escape(closing)}\s")
+        again = re.compile(rf"{separator}{re.escape(opening)}{other}{re.escape(closing)}{blank}")
         after = text[position + len(last) :]
         for choice in (*choices, last.strip()):
             if not choice or choice.count("\n") >= lines or again.search(choice) or (lines > 1 and after.strip()):

@@ -1,4 +1,4 @@
-"""The first sheet of xlsx files."""
+"""Tables in xlsx files."""
 
 import zipfile
 from importlib.util import find_spec
@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 def read_xlsx(path: Path) -> "pd.DataFrame":
-    """The cells as text; raises InputError if it is no such file, or unpacks to too much."""
+    """The cells of the only sheet with rows as text.
+
+    Raises:
+        InputError: it is no such file, unpacks to too much, or several sheets have rows.
+    """
     import pandas as pd
 
     if find_spec("openpyxl") is None:
@@ -21,9 +25,16 @@ def read_xlsx(path: Path) -> "pd.DataFrame":
     try:
         with zipfile.ZipFile(path) as archive:
             check_size(str(path), path.stat().st_size, sum(one.file_size for one in archive.infolist()))
-        return pd.read_excel(path, dtype=str, keep_default_na=False, na_filter=False, engine="openpyxl")
+        options = {"dtype": str, "keep_default_na": False, "na_filter": False, "engine": "openpyxl"}
+        sheets: dict[str, pd.DataFrame] = pd.read_excel(path, sheet_name=None, **options)
     except InputError:
         raise
     except Exception as error:  # openpyxl raises whatever damaged XML leads to
         reason = str(error).split("\n")[0]
         raise InputError(f"{path}: cannot be read as xlsx ({reason}); save it again, or as csv") from error
+    filled = [str(name) for name, frame in sheets.items() if len(frame)]
+    if len(filled) > 1:
+        raise InputError(
+            f"{path}: the sheets {', '.join(filled)} have rows; save the one to read as a file of its own"
+        )
+    return sheets[filled[0]] if filled else next(iter(sheets.values()))

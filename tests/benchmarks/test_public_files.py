@@ -58,6 +58,55 @@ JSON = {
     "option#1 to option#3": records(
         lambda texts: {f"option#{at + 1}": text for at, text in enumerate(texts)}, answer=[at + 1 for at in LABELS]
     ),
+    "numbers at the start": records(
+        lambda texts: {"options": [f"({at + 1}) {text}" for at, text in enumerate(texts)]},
+        answer_text=[str(at + 1) for at in LABELS],
+    ),
+    "sol1 to sol3": [
+        {"goal": question, **{f"sol{at + 1}": text for at, text in enumerate(texts)}, "label": label}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "opa to opc": records(lambda texts: dict(zip(("opa", "opb", "opc"), texts, strict=True)), cop=LABELS),
+    "mc_answer1 to mc_answer3": records(
+        lambda texts: {f"mc_answer{at + 1}": text for at, text in enumerate(texts)},
+        correct_answer_num=[at + 1 for at in LABELS],
+    ),
+    "answers as choices": records(lambda texts: {"answers": texts}, correct_answer_id=LABELS),
+    "marked choices": records(
+        lambda texts: {"x": 1},
+        mc1_targets=[
+            {"choices": texts, "labels": [int(at == label) for at in range(3)]}
+            for texts, label in zip(CHOICES, LABELS, strict=True)
+        ],
+    ),
+    "records with choice_id": records(
+        lambda texts: {"choices": [{"choice_id": at, "choice": text} for at, text in enumerate(texts)]},
+        answer=[texts[label] for texts, label in zip(CHOICES, LABELS, strict=True)],
+    ),
+    "an object with numbers as keys": records(
+        lambda texts: {"options": {str(at + 1): text for at, text in enumerate(texts)}},
+        answer=[str(at + 1) for at in LABELS],
+    ),
+    "chat messages": [
+        {
+            "messages": [
+                {"role": "user", "content": f"{question}\nA. {a}\nB. {b}\nC. {c}"},
+                {"role": "assistant", "content": letter},
+            ]
+        }
+        for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ],
+    "options with a blank before the bracket": records(
+        lambda texts: {"options": " , ".join(f"{name} ) {text}" for name, text in zip("abc", texts, strict=True))},
+        correct=[letter.lower() for letter in LETTERS],
+    ),
+    "options on one line": records(
+        lambda texts: {"options": " ".join(f"{name}. {text}" for name, text in zip("ABC", texts, strict=True))},
+        answer=LETTERS,
+    ),
+    "a word before the letter": records(
+        lambda texts: {"options": texts}, answer=[f"Option {letter}" for letter in LETTERS]
+    ),
     "options over several lines": [
         {
             "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
@@ -116,6 +165,13 @@ def test_a_json_file_with_a_record_per_line_is_read_and_written_as_one(tmp_path)
     assert (tmp_path / "new.json").read_text() == path.read_text()
 
 
+def test_headers_may_have_blanks_and_columns_bars(tmp_path):
+    rows = [f"{question}|{'|'.join(texts)}|{letter}"
+            for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.csv").write_text("\n".join(["question| A| B| C| answer", *rows]))
+    assert read(tmp_path / "rows.csv") == (QUESTIONS, CHOICES, LABELS)
+
+
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_tables_with_semicolons_and_spreadsheets_are_read_and_written(ending, tmp_path):
     frame = pd.DataFrame([{"question": row["question"], **dict(zip("ABC", row["options"], strict=True)),
@@ -138,6 +194,86 @@ def test_labels_that_are_all_yes_or_no_are_the_choices(tmp_path):
     with pytest.raises(InputError, match="--fixed-choices"):
         read(maybe)
     assert read(maybe, fixed_choices=("yes", "no", "maybe"))[2][-1] == 2
+
+
+def test_true_and_false_are_the_choices_unless_others_exist(tmp_path):
+    rows = [{"question": question, "answer": at % 2 == 0} for at, question in enumerate(QUESTIONS)]
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, [["True", "False"]] * 24, [0, 1] * 12)
+    with pytest.raises(InputError, match="answer is True"):
+        read(write(tmp_path / "more.jsonl", [{**row, "A": "red", "B": "blue"} for row in rows]))
+
+
+def test_a_column_of_verdicts_is_no_label_next_to_choices(tmp_path):
+    rows = [{**row, "correct": ["yes", "no"][at % 2]} for at, row in enumerate(LISTS)]
+    path = write(tmp_path / "rows.jsonl", [{**rows[0], "answer": "Z"}, *rows[1:]])
+    assert read(path, skip_faulty=True) == (QUESTIONS[1:], CHOICES[1:], LABELS[1:])
+
+
+@pytest.mark.parametrize("choices", [["1:30", "2:45", "3:15"], ["1: 2", "2: 3", "3: 4"], ["1.5", "2.5", "3.5"]])
+def test_numbers_that_are_values_are_kept(choices, tmp_path):
+    rows = [{"question": question, "options": choices, "answer": letter}
+            for question, letter in zip(QUESTIONS, LETTERS, strict=True)]  # fmt: skip
+    assert read(write(tmp_path / "rows.jsonl", rows))[1] == [choices] * 24
+
+
+def test_human_answers_are_no_choices(tmp_path):
+    rows = [{"question": question, "answer": a, "answers": [a, a, b]}
+            for question, (a, b, _) in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
+    with pytest.raises(InputError, match="answers may hold human answers"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_a_prompt_that_repeats_the_choices_is_read_but_not_left_with_old_ones(tmp_path):
+    rows = [{**row, "query": f"{row['question']}\nChoices:\n(A) {a}\n(B) {b}\n(C) {c}"}
+            for row, (a, b, c) in zip(LISTS, CHOICES, strict=True)]  # fmt: skip
+    path = write(tmp_path / "rows.jsonl", rows)
+    benchmark = read_benchmark(path)
+    assert read(path) == (QUESTIONS, CHOICES, LABELS)
+    with pytest.raises(InputError, match=r"query repeats the choices of options.*--choices options"):
+        benchmark.with_choices(benchmark.test, [["a", "b"], *CHOICES[1:]], LABELS)
+
+
+def test_labels_may_end_with_blanks(tmp_path):
+    rows = records(lambda texts: {"choice": texts}, answer=[f"{texts[0]} " for texts in CHOICES])
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
+
+
+HINTS = {
+    "choices in a text": ([{**one, "options": ",".join(one["options"])} for one in LISTS], "expected a list such as"),
+    "several questions per record": (
+        [{"images": at, "qa_pairs": [{"question": "Which?", "answer": "A"}]} for at in range(3)],
+        r"several questions \(qa_pairs\), write one record per question",
+    ),
+    "no question": ([{"caption": f"a {at}", "foil": f"b {at}"} for at in range(9)], "add a column question"),
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_a_layout_that_is_not_read_is_refused_with_what_to_write(name, tmp_path):
+    rows, message = HINTS[name]
+    with pytest.raises(InputError, match=message):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_a_text_named_as_the_choices_is_no_decoy(tmp_path):
+    rows = [{"question": question, "choices": ",".join(texts), "answer": texts[0]}
+            for question, texts in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
+    with pytest.raises(InputError, match="expected a list of texts"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("choices",))
+
+
+def test_objects_with_a_key_per_choice_are_refused_at_once(tmp_path):
+    rows = [{"input": f"{row}?", "target_scores": {f"{row} {at}": at for at in range(4)}} for row in range(400)]
+    with pytest.raises(InputError, match="among the columns 'input', 'target_scores'; expected"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_several_sheets_with_rows_are_refused(tmp_path):
+    with pd.ExcelWriter(tmp_path / "rows.xlsx") as writer:
+        for name in ("train", "test"):
+            pd.DataFrame(LISTS).to_excel(writer, sheet_name=name, index=False)
+    with pytest.raises(InputError, match="the sheets train, test have rows; save the one to read"):
+        read(tmp_path / "rows.xlsx")
 
 
 @pytest.mark.parametrize("columns", [{}, {"choices": ("caption", "foil")}, {"choices": ("foil",)}])

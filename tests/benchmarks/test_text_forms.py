@@ -161,10 +161,11 @@ def test_other_conversations_next_to_choices_are_ignored():
     assert vm.read_benchmark(frame).read_as == "question=question, choices=options, label=answer (letters)"
 
 
-def test_chat_next_to_the_same_choices_is_an_error():
+def test_chat_next_to_the_same_choices_is_read_but_cannot_be_written():
     turns = [{"from": "human", "value": "Which?\nA. x\nB. y"}, {"from": "gpt", "value": "A"}]
     frame = pd.DataFrame({"question": ["Which?"] * 2, "options": [["x", "y"]] * 2, "answer": ["A"] * 2})
     frame["conversations"] = [turns] * 2
-    with pytest.raises(InputError, match=r"options in conversations.human, too.*--choices"):
-        vm.read_benchmark(frame)
+    benchmark = vm.read_benchmark(frame)
+    with pytest.raises(InputError, match=r"conversations.human repeats the choices.*--choices options"):
+        benchmark.with_choices(benchmark.test, [["y", "x"]] * 2, [1] * 2)
     assert vm.read_benchmark(frame, choices="conversations").test.rows["choices"].to_pylist() == [["x", "y"]] * 2
