@@ -68,7 +68,7 @@ def possibly_correct(
     if vectors is not None:
         worded = rows.vocabulary.worded
         number, table = _known_vectors(worded.words, vectors)
-        found[VECTORS] = _near(*pairs, number[worded.tokens], worded.starts, table)
+        found[VECTORS] = _near(*pairs, number[worded.numbers], worded.starts, table)
     same, named = _official(rows, answers)
     letters = squeezed_texts(list(map(unaccented, rows.vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
     same[decoys] |= letters[pairs[0]] == letters[pairs[1]]
@@ -110,7 +110,7 @@ def _fill_named(
 def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
     """The words of the comparable texts that can be similar to a word of another text."""
     worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
-    tokens = worded.tokens[: worded.starts[n_keys]]
+    tokens = worded.numbers[: worded.starts[n_keys]]
     uses = np.bincount(tokens, minlength=len(worded.words))
     kept = uses > 1
     once = np.flatnonzero(uses == 1)

@@ -150,7 +150,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
                                for split, part in parts)
         for name in COLUMNS
     }  # fmt: skip
-    nested = {name: pa.chunked_array(_inner(part, path) for _, part in parts) for name, path in NESTED.items()}
+    nested = {name: pa.chunked_array(_texts(part, *path) for _, part in parts) for name, path in NESTED.items()}
     programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
     return replace(
         _data(
@@ -187,22 +187,14 @@ def _named(name: str, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(name, pa.string()), rows)
 
 
-def _texts(table: pa.Table, name: str) -> pa.Array:
-    """A column as text; null if there is none."""
-    is_known = name in table.column_names and (
-        is_text(table.schema.field(name).type) or pa.types.is_integer(table.schema.field(name).type)
-    )
-    return as_text(table[name]) if is_known else pa.nulls(table.num_rows, pa.string())
-
-
-def _inner(table: pa.Table, path: tuple[str, ...]) -> pa.Array:
-    """A text field of a column; null if there is none."""
-    name, *fields = path
+def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:
+    """A column of text or integers, or a field of it, as text; null if there is none."""
     if name in table.column_names and pa.types.is_struct(table.schema.field(name).type) == bool(fields):
         column = as_array(table[name])
         if not fields or fields[0] in {one.name for one in column.type}:
             found = pc.struct_field(column, fields) if fields else column
-            return found.cast(pa.string()) if is_text(found.type) else pa.nulls(len(found), pa.string())
+            if is_text(found.type) or pa.types.is_integer(found.type):
+                return as_text(found)
     return pa.nulls(table.num_rows, pa.string())
 
 
