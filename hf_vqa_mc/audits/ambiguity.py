@@ -1,6 +1,6 @@
 """Possibly correct decoys, estimated from texts and annotators' answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -68,9 +68,10 @@ def possibly_correct(
     if vectors is not None:
         worded = rows.vocabulary.worded
         number, table = _known_vectors(worded.words, vectors)
-        found[VECTORS] = _near(*pairs, number[worded.tokens], worded.starts, table)
+        found[VECTORS] = _near(*pairs, number[worded.numbers], worded.starts, table)
     same, named = _official(rows, answers)
-    same[decoys] |= _same_letters(rows.vocabulary, *pairs)
+    letters = squeezed_texts(list(map(unaccented, rows.vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
+    same[decoys] |= letters[pairs[0]] == letters[pairs[1]]
     masks = {SAME: same & decoys, NAMED: named & decoys}
     for reason, flags in found.items():
         masks[reason] = np.zeros(decoys.shape, np.bool_)
@@ -95,13 +96,6 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
     return same, named
 
 
-def _same_letters(vocabulary: Vocabulary, *pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """(pairs,): whether both texts are the same without spaces, hyphens and accents."""
-    letters = squeezed_texts(list(map(unaccented, vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
-    same: NDArray[np.bool_] = letters[pairs[0]] == letters[pairs[1]]
-    return same
-
-
 @njit(cache=True)
 def _fill_named(
     choices: NDArray[np.int32], given: NDArray[np.int32], given_starts: NDArray[np.int64], named: NDArray[np.bool_]
@@ -116,23 +110,19 @@ def _fill_named(
 def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
     """The words of the comparable texts that can be similar to a word of another text."""
     worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
-    tokens = worded.tokens[: worded.starts[n_keys]]
+    tokens = worded.numbers[: worded.starts[n_keys]]
     uses = np.bincount(tokens, minlength=len(worded.words))
     kept = uses > 1
     once = np.flatnonzero(uses == 1)
-    kept[once] = _may_be_in_wordnet(texts_of(worded.words.take(pa.array(once))))
-    words = texts_of(worded.words.filter(pa.array(kept)))
-    numbers = np.where(kept, np.cumsum(kept) - 1, len(words)).astype(np.int32)
-    return numbers[tokens], worded.starts[: n_keys + 1], words
-
-
-def _may_be_in_wordnet(forms: Iterable[str]) -> list[bool]:
-    """A fast pre-filter: False for most forms without WordNet senses."""
     wordnet = load_wordnet()
     parts = wordnet.nouns, wordnet.adjectives
     known = {form for part in parts for form in (*part.lemmas, *part.exceptions)}
     endings = {ending for part in parts for ending in part.endings}
-    return [form in known or form[-1:] in endings for form in forms]
+    forms = texts_of(worded.words.take(pa.array(once)))
+    kept[once] = [form in known or form[-1:] in endings for form in forms]
+    words = texts_of(worded.words.filter(pa.array(kept)))
+    numbers = np.where(kept, np.cumsum(kept) - 1, len(words)).astype(np.int32)
+    return numbers[tokens], worded.starts[: n_keys + 1], words
 
 
 def _scores(words: list[str]) -> WordScores:

@@ -123,7 +123,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     }
     left_out = (f"{name} is left out: {why}" for name, why in benchmark.left_out.items())
     return replace(
-        _data(_names(benchmark.dataset, benchmark.config, only), columns, _several(rows["answers"])),
+        _data(benchmark.dataset, benchmark.config, only, columns, rows["answers"]),
         targets=choices.flat.take(choices.starts + labels).compacted(),
         choices=choices,
         labels=labels,
@@ -150,13 +150,15 @@ def _open_ended(options: BenchmarkOptions) -> Data:
                                for split, part in parts)
         for name in COLUMNS
     }  # fmt: skip
-    nested = {name: pa.chunked_array(_inner(part, path) for _, part in parts) for name, path in NESTED.items()}
+    nested = {name: pa.chunked_array(_texts(part, *path) for _, part in parts) for name, path in NESTED.items()}
     programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
     return replace(
         _data(
-            _names(opened.name, opened.config, options.split),
+            opened.name,
+            opened.config,
+            options.split,
             columns,
-            _several(pa.chunked_array(human_answers(part) for _, part in parts)),
+            pa.chunked_array(human_answers(part) for _, part in parts),
         ),
         other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
         confidences=_confidences([part for _, part in parts]),
@@ -165,38 +167,34 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     )
 
 
-def _data(names: tuple[str, str], columns: Mapping[str, pa.ChunkedArray], answers: Lists | None) -> Data:
+def _data(
+    dataset: str,
+    config: str | None,
+    only: str | None,
+    columns: Mapping[str, pa.ChunkedArray],
+    answers: pa.ChunkedArray,
+) -> Data:
+    """The data without choices; ``answers`` count if a row has more than one."""
+    parts = [part for part in (public_name(dataset), config, only) if part]
+    names = ", ".join(parts), ", ".join(parts[1:] if config else parts)
     missing = pa.chunked_array([pa.nulls(len(columns["question"]), pa.string())])
     split, question, answer, image, kind, answer_type = (Column.of(columns.get(each, missing)) for each in COLUMNS)
-    return Data(*names, split, question, answer, image, kind, answer_type, answers)
-
-
-def _names(dataset: str, config: str | None, split: str | None) -> tuple[str, str]:
-    """The full and the short name."""
-    parts = [part for part in (public_name(dataset), config, split) if part]
-    return ", ".join(parts), ", ".join(parts[1:] if config else parts)
+    several = (pc.max(pc.list_value_length(answers)).as_py() or 0) > 1
+    return Data(*names, split, question, answer, image, kind, answer_type, Lists.of(answers) if several else None)
 
 
 def _named(name: str, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(name, pa.string()), rows)
 
 
-def _texts(table: pa.Table, name: str) -> pa.Array:
-    """A column as text; null if there is none."""
-    is_known = name in table.column_names and (
-        is_text(table.schema.field(name).type) or pa.types.is_integer(table.schema.field(name).type)
-    )
-    return as_text(table[name]) if is_known else pa.nulls(table.num_rows, pa.string())
-
-
-def _inner(table: pa.Table, path: tuple[str, ...]) -> pa.Array:
-    """A text field of a column; null if there is none."""
-    name, *fields = path
+def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:
+    """A column of text or integers, or a field of it, as text; null if there is none."""
     if name in table.column_names and pa.types.is_struct(table.schema.field(name).type) == bool(fields):
         column = as_array(table[name])
         if not fields or fields[0] in {one.name for one in column.type}:
             found = pc.struct_field(column, fields) if fields else column
-            return found.cast(pa.string()) if is_text(found.type) else pa.nulls(len(found), pa.string())
+            if is_text(found.type) or pa.types.is_integer(found.type):
+                return as_text(found)
     return pa.nulls(table.num_rows, pa.string())
 
 
@@ -234,9 +232,3 @@ def _confidences(parts: Sequence[pa.Table]) -> NDArray[np.float64] | None:
         found.append(means)
     means = np.concatenate(found)
     return None if np.isnan(means).all() else means
-
-
-def _several(lists: pa.ChunkedArray) -> Lists | None:
-    """Human answers, if a row has more than one."""
-    most = pc.max(pc.list_value_length(lists)).as_py() or 0
-    return Lists.of(lists) if most > 1 else None

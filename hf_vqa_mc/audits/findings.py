@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.gains import ALARM_LEVEL
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
+from hf_vqa_mc.audits.texts import pairs
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.many_texts import texts_of
@@ -137,12 +138,12 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     """Duplicate rows, and the same question and choices (in any order) on several images."""
     (images,) = _images(split)
     texts = _inverse(_questions_and_choices(rows))
-    both = _inverse(_pairs(texts, images))
+    both = _inverse(pairs(texts, images))
     with_image = np.flatnonzero(images != MISSING)
     first = with_image[np.unique(both[with_image], return_index=True)[1]]  # a row for each text and image
     several = np.bincount(texts[first], minlength=len(texts)) > 1
     where = with_image[several[texts[with_image]]]
-    targets = np.unique(_pairs(texts[where], rows.keys[where, 0]), return_index=True)[1]
+    targets = np.unique(pairs(texts[where], rows.keys[where, 0]), return_index=True)[1]
     one_target = np.bincount(texts[where][targets], minlength=len(texts)) == 1
     always = int(one_target[texts[where]].sum()), len(where)
     later = np.delete(np.arange(len(both)), np.unique(both, return_index=True)[1])
@@ -162,7 +163,7 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
     """Rows whose image, image and question, or question and choices also occur in another split."""
     images, other_images = _images(audited, other)
     has_image, other_has = images != MISSING, other_images != MISSING
-    image_question, other_image_question = _pairs(images, rows.questions), _pairs(other_images, other_rows.questions)
+    image_question, other_image_question = pairs(images, rows.questions), pairs(other_images, other_rows.questions)
     shared = {
         "image": has_image & np.isin(images, other_images[other_has]),
         "image and question": has_image & np.isin(image_question, other_image_question[other_has]),
@@ -184,11 +185,6 @@ def _images(*splits: Split) -> list[NDArray[np.int64]]:
     numbers = names.indices.to_numpy().astype(np.int64)
     numbers[numbers == pc.index(names.dictionary, "").as_py()] = MISSING
     return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
-
-
-def _pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
-    """An int64 code for each pair of integers in [-1, 2**31)."""
-    return (one.astype(np.int64) + 1) * 2**32 + other
 
 
 def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -223,7 +219,7 @@ def predictive_texts(
     """
     images = np.arange(len(rows)) if clusters is None else clusters
     worded, n_keys = rows.vocabulary.worded, len(rows.vocabulary.key_texts)
-    tokens, starts = np.array(worded.tokens[: worded.starts[n_keys]]), worded.starts[: n_keys + 1]
+    tokens, starts = np.array(worded.numbers[: worded.starts[n_keys]]), worded.starts[: n_keys + 1]
     has_word = scipy.sparse.csr_matrix((np.ones(len(tokens)), tokens, starts), shape=(n_keys, len(worded.words)))
     has_word.sum_duplicates()
     has_word.data[:] = 1

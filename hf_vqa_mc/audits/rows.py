@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.texts import Tree, Words
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.schema import checked_rows
@@ -24,17 +25,6 @@ BLOCKS, LEAST_ROWS = 20, 20
 """Maximum number of blocks of rows whose labels are compared, and minimum number of rows of each."""
 MOST_WORDS = 40
 """Maximum length of a question's beginning, which limits memory if one question is very long."""
-
-
-class Worded(NamedTuple):
-    """The words of the comparable texts and then of the questions."""
-
-    tokens: NDArray[np.int32]
-    """word numbers of all texts, concatenated"""
-    starts: NDArray[np.int64]
-    """(keys + questions + 1,): offsets of the texts in ``tokens``"""
-    words: pa.Array
-    """large_string: the distinct words"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +45,12 @@ class Vocabulary:
     """(choices,): whether it is a tuple, which differs from tuples with other keys"""
 
     @cached_property
-    def worded(self) -> Worded:
-        """The words of all comparable texts and questions."""
+    def worded(self) -> Words:
+        """The words of all comparable texts, and then of the questions."""
         keys = pa.array(self.key_texts, pa.large_string())
         questions, has_words = comparable_texts(self.questions)
         texts = pa.concat_arrays([keys, questions])
-        return Worded(*numbered_words(texts, np.concatenate([comparable_texts(keys)[1], has_words])))
+        return Words(*numbered_words(texts, np.concatenate([comparable_texts(keys)[1], has_words])))
 
     @cached_property
     def beginnings(self) -> NDArray[np.int32]:
@@ -68,18 +58,8 @@ class Vocabulary:
 
         MISSING where a question has fewer words.
         """
-        numbers, starts = self.worded.tokens, self.worded.starts[len(self.key_texts) :]
-        lengths = np.minimum(np.diff(starts), MOST_WORDS)
-        padded = np.full((len(lengths), max(int(lengths.max()), 1)), MISSING, np.int32)
-        so_far, n_found = np.zeros(len(lengths), np.int64), 0
-        for position in range(int(lengths.max())):
-            longer = np.flatnonzero(lengths > position)
-            pairs = so_far[longer] * (len(numbers) + 1) + numbers[starts[longer] + position]
-            distinct, found = np.unique(pairs, return_inverse=True)
-            padded[longer, position] = found + n_found
-            so_far[longer] = found
-            n_found += len(distinct)
-        return padded
+        questions = replace(self.worded, starts=self.worded.starts[len(self.key_texts) :])
+        return Tree.of(questions, max(min(int(questions.lengths.max()), MOST_WORDS), 1)).nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,7 +219,13 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
     keys = comparable.dictionary_encode()
     key_texts, numbers = texts_of(keys.dictionary), keys.indices.to_numpy().copy()
     sizes = np.concatenate([pc.list_value_length(table["choices"]).to_numpy() for table in tables.values()])
-    for text in _differing_in_case(np.concatenate(of_choices), sizes, numbers, texts):
+    # Texts that a row presents together with one that differs from them in case alone.
+    used = np.concatenate(of_choices)
+    both = np.repeat(np.arange(len(sizes)), sizes) * np.int64(len(texts)) + numbers[used]
+    order = np.argsort(both, kind="stable")
+    again = np.flatnonzero(both[order][1:] == both[order][:-1])
+    pairs = np.unique(np.stack([used[order[again]], used[order[again + 1]]], axis=1), axis=0).tolist()
+    for text in sorted({text for pair in pairs if differ_in_case(*(texts[text] for text in pair)) for text in pair}):
         numbers[text], signed[text] = len(key_texts), True
         key_texts.append(texts[text].strip())
     vocabulary = Vocabulary(texts, numbers, key_texts, texts_of(questions), signed, tuples)
@@ -247,17 +233,6 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
         name: Rows(*_target_first(table, flat), asked, vocabulary)
         for (name, table), flat, asked in zip(tables.items(), of_choices, of_questions, strict=True)
     }
-
-
-def _differing_in_case(
-    texts: NDArray[np.int32], sizes: NDArray[np.int64], keys: NDArray[np.int32], written: list[str]
-) -> list[int]:
-    """The texts, ascending, that a row presents together with one that differs from them in case alone."""
-    both = np.repeat(np.arange(len(sizes)), sizes) * np.int64(len(written)) + keys[texts]
-    order = np.argsort(both, kind="stable")
-    again = np.flatnonzero(both[order][1:] == both[order][:-1])
-    pairs = np.unique(np.stack([texts[order[again]], texts[order[again + 1]]], axis=1), axis=0).tolist()
-    return sorted({text for pair in pairs if differ_in_case(*(written[text] for text in pair)) for text in pair})
 
 
 def _target_first(table: pa.Table, flat: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -66,7 +66,7 @@ def words_in_question(rows: Rows) -> NDArray[np.float64]:
     """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
     worded = rows.vocabulary.worded
     questions = rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
-    return _shares(rows.keys, questions, worded.tokens, worded.starts)
+    return _shares(rows.keys, questions, worded.numbers, worded.starts)
 
 
 def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """Columns of texts with each distinct text once, so that figures are computed per distinct text."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -27,7 +28,13 @@ class Words:
     """(all words,): number of each word, concatenated"""
     starts: NDArray[np.int64]
     """(texts + 1,): start of each text's words"""
-    vocabulary: list[str]
+    words: pa.Array
+    """large_string: the distinct words"""
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """The distinct words as a list."""
+        return texts_of(self.words)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -44,6 +51,49 @@ class Words:
         longer = self.lengths > position
         found = np.full(len(longer), MISSING, np.int32)
         found[longer] = self.numbers[self.starts[:-1][longer] + position]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The first words of texts, such as questions, as a tree."""
+
+    nodes: Codes
+    """(questions, depth): node of each distinct question's first word, first two words and so on; else MISSING"""
+    parents: NDArray[np.int64]
+    """(nodes,): MISSING for a first word"""
+    words: Codes
+    """(nodes,): number of the last word"""
+
+    @classmethod
+    def of(cls, words: Words, depth: int) -> "Tree":
+        """The tree of the first ``depth`` words."""
+        nodes = np.full((len(words.lengths), depth), MISSING, np.int32)
+        parents, last, size = [], [], 0
+        for position in range(depth):
+            word = words.at(position)
+            longer = np.flatnonzero(word != MISSING)
+            before = nodes[longer, position - 1] if position else np.full(len(longer), MISSING)
+            codes, found = np.unique(pairs(before, word[longer]), return_inverse=True)
+            nodes[longer, position] = found + size
+            parent, number = unpaired(codes)
+            parents.append(parent)
+            last.append(number.astype(np.int32))
+            size += len(codes)
+        return cls(nodes, np.concatenate(parents), np.concatenate(last))
+
+    def counts(self, of_questions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(nodes,): number of questions that begin so, from (questions,) that of each distinct question."""
+        rows, columns = np.nonzero(self.nodes != MISSING)
+        found = np.bincount(self.nodes[rows, columns], of_questions[rows], len(self.words))
+        return found.astype(np.int64)
+
+    def path(self, node: int, vocabulary: Sequence[str]) -> list[str]:
+        """The words that lead to a node."""
+        found: list[str] = []
+        while node != MISSING:
+            found.insert(0, vocabulary[self.words[node]])
+            node = int(self.parents[node])
         return found
 
 
@@ -111,8 +161,7 @@ class Column:
     @cached_property
     def words(self) -> Words:
         """The words of the distinct texts."""
-        numbers, starts, vocabulary = numbered_words(*comparable_texts(self.distinct))
-        return Words(numbers, starts, texts_of(vocabulary))
+        return Words(*numbered_words(*comparable_texts(self.distinct)))
 
     def most_frequent(self, most: int) -> list[int]:
         """Indices of the most frequent texts; of equally frequent ones the first in alphabetical order."""

@@ -93,12 +93,6 @@ def _rotated(linted: Linted, rows: NDArray[np.int64], others: NDArray[np.int64])
     return found
 
 
-def _untyped(linted: Linted) -> Issues:
-    """Rows without a question type, if others have one."""
-    types = linted.data.types
-    return Issues(linted.rows[~types.valid & types.valid.any()])
-
-
 def _unbalanced(linted: Linted) -> Issues:
     """Splits in which the target is not equally often at each position."""
     found = []
@@ -152,7 +146,8 @@ ROWS = (
     Check("rotated_rows", NOTE, "an earlier row of the split is the same except that its choices are rotated, as for "
           "circular evaluation", "keep the rows; count a question only if all its rotations are answered correctly",
           partial(_repeated, True)),
-    Check("untyped", NOTE, "the row has no question type, others have", "add the type", _untyped),
+    Check("untyped", NOTE, "the row has no question type, others have", "add the type",
+          lambda linted: Issues(linted.rows[~linted.data.types.valid & linted.data.types.valid.any()])),
     Check("unbalanced_positions", WARNING, "the target is not equally often at each position (chi-square, p < 0.001)",
           "shuffle the choices; vqa-mc remedy does so", _unbalanced),
     Check("missing_images", ERROR, "the image is missing or cannot be read", "add it, or remove the row",

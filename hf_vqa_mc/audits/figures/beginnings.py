@@ -1,14 +1,11 @@
 """The beginnings of questions: their tree of first words, and types of questions by their beginning."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.texts import Codes, Column, Words, pairs, unpaired
+from hf_vqa_mc.audits.texts import Column, Tree, Words
 from hf_vqa_mc.decoys.candidates import MISSING
 
 LEAST = 0.01
@@ -17,50 +14,6 @@ LONGEST = 5
 """Maximum number of words of a counted beginning."""
 OTHER = "none of the above"
 """As VQA calls questions with no listed beginning."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tree:
-    """The first words of questions as a tree."""
-
-    nodes: NDArray[np.int64]
-    """(questions, depth): node of each distinct question's first word, first two words and so on; else MISSING"""
-    parents: NDArray[np.int64]
-    """(nodes,): MISSING for a first word"""
-    words: Codes
-    """(nodes,): number of the last word"""
-
-    @classmethod
-    def of(cls, words: Words, depth: int) -> "Tree":
-        """The tree of the first ``depth`` words."""
-        before = np.full(len(words.lengths), MISSING, np.int64)
-        columns, parents, last, size = [], [], [], 0
-        for position in range(depth):
-            word = words.at(position)
-            longer = np.flatnonzero(word != MISSING)
-            codes, found = np.unique(pairs(before[longer], word[longer]), return_inverse=True)
-            before = np.full(len(word), MISSING, np.int64)
-            before[longer] = found + size
-            columns.append(before)
-            parent, number = unpaired(codes)
-            parents.append(parent)
-            last.append(number.astype(np.int32))
-            size += len(codes)
-        return cls(np.stack(columns, axis=1), np.concatenate(parents), np.concatenate(last))
-
-    def counts(self, of_questions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(nodes,): number of questions that begin so, from (questions,) that of each distinct question."""
-        rows, columns = np.nonzero(self.nodes != MISSING)
-        found = np.bincount(self.nodes[rows, columns], of_questions[rows], len(self.words))
-        return found.astype(np.int64)
-
-    def path(self, node: int, vocabulary: Sequence[str]) -> list[str]:
-        """The words that lead to a node."""
-        found: list[str] = []
-        while node != MISSING:
-            found.insert(0, vocabulary[self.words[node]])
-            node = int(self.parents[node])
-        return found
 
 
 def by_beginning(data: Data) -> Column:

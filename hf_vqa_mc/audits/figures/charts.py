@@ -114,7 +114,8 @@ class Lines:
                 else number_text(Share(tick) if is_share else tick)
             )
             drawing.label(left - 6, y, text, size=12, anchor="end", colour="soft")
-        for x in _powers(low, high) if self.logarithmic else _ticks(high, whole=True):
+        powers = range(math.ceil(math.log10(max(low, 1))), math.floor(math.log10(high)) + 1)
+        for x in [10.0**power for power in powers] if self.logarithmic else _ticks(high, whole=True):
             if x >= low:
                 drawing.label(across(x), bottom + 14, f"{x:,.0f}", size=12, anchor="middle", colour="soft")
         drawing.label((left + right) / 2, bottom + 32, self.x_title, size=12, anchor="middle", colour="soft")
@@ -257,7 +258,3 @@ def _ticks(highest: float, whole: bool = False) -> list[float]:
     step = next(step * part for part in (0.2, 0.5, 1, 2, 5) if highest / (step * part) <= 6)
     step = max(step, 1) if whole else step
     return [step * number for number in range(int(highest / step + 1e-9) + 1)]
-
-
-def _powers(low: float, high: float) -> list[float]:
-    return [10.0**power for power in range(math.ceil(math.log10(max(low, 1))), math.floor(math.log10(high)) + 1)]

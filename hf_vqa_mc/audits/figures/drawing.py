@@ -63,9 +63,9 @@ class Drawing:
         corners = ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
         self.shapes.append(Shape(corners, colour, title=title))
 
-    def line(self, points: tuple[Point, ...], colour: str, title: str = "") -> None:
+    def line(self, points: tuple[Point, ...], colour: str) -> None:
         """Add a line."""
-        self.shapes.append(Shape(points, colour, filled=False, title=title))
+        self.shapes.append(Shape(points, colour, filled=False))
 
     def label(self, x: float, y: float, text: str, **look: object) -> None:
         """Add a text."""

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.beginnings import OTHER, Tree, by_beginning
+from hf_vqa_mc.audits.figures.beginnings import OTHER, by_beginning
 from hf_vqa_mc.audits.figures.charts import Bars, Lines, Sunburst, table_only
 from hf_vqa_mc.audits.figures.figure import Found, Share, distribution, figure, share, table
+from hf_vqa_mc.audits.texts import Tree
 
 DEPTH = 4
 """Words of the sunburst (Antol et al. 2015, Figure 3)."""

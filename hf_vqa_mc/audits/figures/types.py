@@ -45,10 +45,8 @@ def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int6
     return found
 
 
-def types(group: Group, data: Data) -> Found:
+def types(column: Column, data: Data) -> Found:
     """Questions, different answers, the most frequent answer and the entropy of answers of each type."""
-    column = group(data)
-    assert column is not None  # noqa: S101  see needs
     answered = _grouped(column, data.targets)
     total, rows = int(column.counts.sum()), list[list[Any]]()
     for index in column.most_frequent(MOST_TYPES):
@@ -67,13 +65,6 @@ def types(group: Group, data: Data) -> Found:
         numbers["entropy, mean of questions"] = float(np.average(bits, weights=sizes))
         numbers["entropy of all answers"] = entropy(data.targets.counts.tolist())
     return Found(numbers, table(TYPE_COLUMNS, rows))
-
-
-def answers_by_type(group: Group, data: Data) -> Found:
-    """The most frequent answers of each type."""
-    column = group(data)
-    assert column is not None  # noqa: S101  see needs
-    return Found({}, _parts(column, data.targets, ["type", "answer", "questions", "share"], SHOWN))
 
 
 def _parts(groups: Column, answers: Column, names: Sequence[str], most: int | None = None) -> dict[str, list[Any]]:
@@ -117,10 +108,15 @@ def _crossed(name: str, title: str, source: str, sentence: str, names: tuple[str
 
 def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure, Figure]:
     """The table of types, and the answers of each."""
-    column, name = group or partial(published, what), what.replace(" ", "_")
+    find, name = group or partial(published, what), what.replace(" ", "_")
+
+    def column(data: Data) -> Column:
+        found = find(data)
+        assert found is not None  # noqa: S101  see needs
+        return found
 
     def needs(data: Data) -> str:
-        return f"there are no {what}s" if column(data) is None else ""
+        return f"there are no {what}s" if find(data) is None else ""
 
     return (
         Figure(
@@ -128,7 +124,7 @@ def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure
             f"{what.capitalize()}s",
             source,
             "Questions, different answers, most frequent answer and entropy of the answers (bits) of each.",
-            partial(types, column),
+            lambda data: types(column(data), data),
             Bars("type", "share"),
             needs,
         ),
@@ -138,7 +134,9 @@ def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure
             "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
             f"The {SHOWN} most frequent answers of each; the empty rest are others. Equal colors are equal answers, "
             "but for gray: all others.",
-            partial(answers_by_type, column),
+            lambda data: Found(
+                {}, _parts(column(data), data.targets, ["type", "answer", "questions", "share"], SHOWN)
+            ),
             Stacked("type", "answer", "share"),
             lambda data: needs_answers(data) or needs(data),
         ),
@@ -148,7 +146,7 @@ def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure
 @figure("Entropy of the answers by beginning", "Goyal et al. 2017, section 3", Bars("type", "entropy"), needs_answers)
 def entropy_by_beginning(data: Data) -> Found:
     """Bits; the higher, the more even are the answers of questions that begin alike."""
-    return types(by_beginning, data)
+    return types(by_beginning(data), data)
 
 
 TYPES = (

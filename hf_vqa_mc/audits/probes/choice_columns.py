@@ -52,7 +52,10 @@ def own_columns(rows: ShuffledRows, ordered: bool, presented: NDArray[np.int64])
     for name in ("characters", "words", "presented", *shared):
         columns |= compared(name, columns[name], rows)
     if ordered:
-        columns |= _of_positions(rows)
+        position = np.minimum(rows.positions, POSITIONS)
+        each = {f"position {index}": position == index for index in range(min(position.shape[1], POSITIONS))}
+        each = {"position": position, **each, "last position": rows.positions == rows.sizes[:, None] - 1}
+        columns |= {name: values[valid].astype(np.float32) for name, values in each.items()}
     return columns
 
 
@@ -160,13 +163,6 @@ def _of_question(question: Sequence[str]) -> dict[str, float]:
 
 def _stacked(found: Sequence[dict[str, float]]) -> Columns:
     return {name: np.array([one[name] for one in found], np.float32) for name in found[0]}
-
-
-def _of_positions(rows: ShuffledRows) -> Columns:
-    position = np.minimum(rows.positions, POSITIONS)
-    each = {f"position {index}": position == index for index in range(min(position.shape[1], POSITIONS))}
-    columns = {"position": position, **each, "last position": rows.positions == rows.sizes[:, None] - 1}
-    return {name: values[rows.valid].astype(np.float32) for name, values in columns.items()}
 
 
 def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix

@@ -84,7 +84,7 @@ def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Categories
     yield rows.texts, _one_hot(forms.dictionary_encode().indices.to_numpy())
     worded, keys = rows.vocabulary.worded, len(rows.vocabulary.key_texts)
     first, end = worded.starts[:keys], worded.starts[1 : keys + 1]
-    begun, last = (np.where(first < end, np.append(worded.tokens, MISSING)[at], MISSING) for at in (first, end - 1))
+    begun, last = (np.where(first < end, np.append(worded.numbers, MISSING)[at], MISSING) for at in (first, end - 1))
     yield rows.keys, _one_hot(begun)
     yield rows.keys, _one_hot(last)
     wordnet, words = load_wordnet(), np.unique(last[last != MISSING])

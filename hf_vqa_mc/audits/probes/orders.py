@@ -29,7 +29,7 @@ def _encoded(texts: pa.Array) -> Groups:
     return np.asarray(texts.dictionary_encode().indices, np.int64)
 
 
-def _most_frequent_position(groupings: Callable[[Context], list[Groups]]) -> Callable[[Context], Prediction | None]:
+def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
     """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
 
     def run(context: Context) -> Prediction | None:
@@ -45,7 +45,7 @@ def _most_frequent_position(groupings: Callable[[Context], list[Groups]]) -> Cal
         found = context.prefer(values)
         return None if found is None else Prediction(found.scores, folds=FOLDS)
 
-    return run
+    return Probe(name, sees, f"picks the position that is most often correct in other rows {of_what}", run)
 
 
 def _shares(
@@ -103,11 +103,6 @@ def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bo
     without = total - descends[:, :-1] - descends[:, 1:] + across
     found: NDArray[np.bool_] = valid & (total > 0) & (without == 0)
     return found
-
-
-def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
-    sentence = f"picks the position that is most often correct in other rows {of_what}"
-    return Probe(name, sees, sentence, _most_frequent_position(groupings))
 
 
 ORDERS = (

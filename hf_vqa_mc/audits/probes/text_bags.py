@@ -37,7 +37,9 @@ def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
     itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
     trigrams = _trigrams([train.vocabulary.key_texts[key] for key in used.tolist()])
     kinds = ((_words(train, used), MOST_TEXTS), (trigrams, TRIGRAMS))
-    parts = [_unit_length(_frequent(one, counts, most)) for one, most in kinds]
+    parts = [_frequent(one, counts, most) for one, most in kinds]
+    for bags in parts:
+        bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
     itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
     return scipy.sparse.hstack([itself, *parts], format="csr")
 
@@ -63,7 +65,7 @@ def _words(rows: ShuffledRows, texts: Numbers) -> Bags:
     worded = rows.vocabulary.worded
     counts = np.diff(worded.starts)[texts]
     ends = np.cumsum(counts)
-    tokens = worded.tokens[np.arange(counts.sum()) + np.repeat(worded.starts[texts] - ends + counts, counts)]
+    tokens = worded.numbers[np.arange(counts.sum()) + np.repeat(worded.starts[texts] - ends + counts, counts)]
     ones = np.ones(len(tokens), np.float32)
     return scipy.sparse.csr_matrix((ones, tokens, np.append(0, ends)), shape=(len(texts), max(len(worded.words), 1)))
 
@@ -87,9 +89,3 @@ def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = S
     frequency = counts @ bags
     kept = np.argsort(-frequency, kind="stable")[:most]
     return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
-
-
-def _unit_length(bags: Bags) -> Bags:
-    sizes = np.diff(bags.indptr)
-    bags.data /= np.sqrt(np.repeat(sizes, sizes))
-    return bags

@@ -103,7 +103,11 @@ class TextCrosses:
         """Features of the choices of these rows: sparse float32 (choices, COLUMNS)."""
         some = self._rows.take(rows)
         row = some.valid.nonzero()[0]
-        choice = _with_key(self._choices[np.searchsorted(self._texts, some.texts[some.valid])], some)
+        tokens = self._choices[np.searchsorted(self._texts, some.texts[some.valid])]
+        # The whole text is one more token unless it is a single word; words have lower numbers.
+        is_word = (tokens[:, 0] != MISSING) & (tokens[:, 1] == MISSING)
+        whole = some.keys[some.valid].astype(np.int64) + (1 << 40)
+        choice = np.column_stack([tokens, np.where(is_word, MISSING, whole)])
         parts = [_crosses(choice, 1)]
         if len(self._question_texts):
             question = self._questions[np.searchsorted(self._question_texts, some.questions)]
@@ -160,14 +164,6 @@ def _tokens(
         known = [numbers.setdefault(word, len(numbers)) for word in list(found)[:most]]
         tokens[index, : len(known)] = known
     return distinct.astype(np.int64), tokens
-
-
-def _with_key(tokens: Tokens, some: ShuffledRows) -> Tokens:
-    """The words of each choice, and the whole text as one more token unless it is a single word."""
-    whole = some.keys[some.valid].astype(np.int64) + (1 << 40)  # words have lower numbers
-    several = tokens[:, 1] != MISSING
-    wordless = tokens[:, 0] == MISSING
-    return np.column_stack([tokens, np.where(several | wordless, whole, MISSING)])
 
 
 def _column(own: Tokens, other: Tokens, purpose: int) -> Tokens:
