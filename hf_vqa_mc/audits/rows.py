@@ -47,10 +47,13 @@ class Vocabulary:
     @cached_property
     def worded(self) -> Words:
         """The words of all comparable texts, and then of the questions."""
-        keys = pa.array(self.key_texts, pa.large_string())
-        questions, has_words = comparable_texts(self.questions)
+        written = self.key_texts.copy()
+        for key, choice in zip(*np.unique(self.keys, return_index=True), strict=True):
+            written[key] = self.choices[choice]
+        keys, keys_have_words = comparable_texts(pa.array(written, pa.large_string()))
+        questions, have_words = comparable_texts(self.questions)
         texts = pa.concat_arrays([keys, questions])
-        return Words(*numbered_words(texts, np.concatenate([comparable_texts(keys)[1], has_words])))
+        return Words(*numbered_words(texts, np.concatenate([keys_have_words, have_words])))
 
     @cached_property
     def beginnings(self) -> NDArray[np.int32]:

@@ -349,10 +349,10 @@ def test_questions_of_both_sides_are_shown_as_one_with_their_image_once():
         ("q4", False, True),
     ]
     assert [len(shown[1][side]["choices"]) for side in ("before", "after")] == [4, 7]
-    assert all(one["images"][0].startswith("data:image/jpeg;base64,") for one in shown)
+    assert all(one["pictures"][0]["image"].startswith("data:image/jpeg;base64,") for one in shown)
 
 
 def test_broken_images_become_a_note():
     shown = data_of(report_html(audits.audit(), hostile.questions(audits.examples(4))))["examples"]
-    assert [one["missing"] for one in shown] == ["", *["the image cannot be read"] * 3]
-    assert not any(one["image"] for one in shown)
+    assert [one["missing"] for one in shown] == ["the image cannot be read"] * 4
+    assert not any(one["pictures"] for one in shown)
