@@ -219,7 +219,7 @@ def test_numbers_that_are_values_are_kept(choices, tmp_path):
 def test_human_answers_are_no_choices(tmp_path):
     rows = [{"question": question, "answer": a, "answers": [a, a, b]}
             for question, (a, b, _) in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
-    with pytest.raises(InputError, match="answers may hold human answers"):
+    with pytest.raises(InputError, match="no choices recognised among the columns"):
         read(write(tmp_path / "rows.jsonl", rows))
 
 
