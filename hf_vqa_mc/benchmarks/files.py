@@ -17,7 +17,7 @@ from hf_vqa_mc.benchmarks.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
 from hf_vqa_mc.benchmarks.names import named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
-from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.packed import check_unpacked, unpacked
 from hf_vqa_mc.io.parquet import check_parquet
 from hf_vqa_mc.io.xlsx import read_xlsx
 
@@ -221,6 +221,8 @@ def _line_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _json_lines(path: Path) -> pa.Table:
+    if path.name.lower().endswith(PACKINGS):
+        check_unpacked(path)  # before records take the memory
     return _table_of([record for _, record in _line_records(path)])
 
 
