@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct  # noqa: E402
 from hf_vqa_mc.audits.rows import number_rows  # noqa: E402
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions  # noqa: E402
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, Reason, reason_against  # noqa: E402
 from hf_vqa_mc.decoys.settings import Settings  # noqa: E402
 from hf_vqa_mc.io.progress import silent  # noqa: E402
@@ -84,7 +85,7 @@ def remedied(questions: list[Question], named: dict[str, dict[str, str]]) -> Cou
     """Number of decoys of the labelled questions after a remedy, by verdict; "" for those without one."""
     made = DatasetDict({name: Dataset.from_list(rows) for name, rows in published(questions).items()})
     settings = Settings(preset="plausible", decoys_per_set=3)
-    found = give_new_decoys(BenchmarkOptions(made).read(silent), "iou_qou", str(GLOVE), settings)
+    found = give_new_decoys(load(BenchmarkOptions(made), silent), "iou_qou", str(GLOVE), settings)
     counts: Counter[str] = Counter()
     for row in found.benchmark.test.rows.to_pylist():
         if row["question_id"] in named:

@@ -16,6 +16,7 @@ from hf_vqa_mc.benchmarks.columns import human_answers
 from hf_vqa_mc.benchmarks.names import ANSWERS, QUESTION_ID, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.dataset.loading import NoChoices
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
@@ -104,7 +105,7 @@ def read_data(options: BenchmarkOptions, progress: Progress) -> Data:
         InputError: the dataset cannot be read as a benchmark, nor has it open-ended questions with answers.
     """
     try:
-        benchmark = options.read(progress)
+        benchmark = load(options, progress)
     except NoChoices:
         return _open_ended(options)
     return of_benchmark(benchmark, options.split)

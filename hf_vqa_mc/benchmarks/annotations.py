@@ -14,7 +14,7 @@ from hf_vqa_mc.benchmarks.annotation_files import ACCEPTED, json_files, read_ann
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.cells import as_text
 from hf_vqa_mc.benchmarks.files import file_form
-from hf_vqa_mc.benchmarks.labels import AmbiguousLabels
+from hf_vqa_mc.benchmarks.label_interpretation import AmbiguousLabels
 from hf_vqa_mc.benchmarks.names import QUESTION, named
 from hf_vqa_mc.benchmarks.opening import open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions

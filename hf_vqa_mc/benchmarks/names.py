@@ -13,12 +13,14 @@ QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "ste
 CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
            "candidateanswers", "answercandidates", "mcchoices", "endings", "choice", "option", "mc1targets",
            "answers")  # fmt: skip
+CAPTION, FOILS = ("caption",), ("foils", "foil", "negativecaption")
+"""The caption of an image, and others that do not fit it; without these it is no choice."""
 DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
-          "wrongchoices", "negatives", "multiplechoices", "foils", "foil", "negativecaption")  # fmt: skip
+          "wrongchoices", "negatives", "multiplechoices", *FOILS)  # fmt: skip
 LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "correctindex", "correctansweridx",
          "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
          "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "gtanswer", "correct",
-         "target", "bestanswer", "mcanswer", "multiplechoiceanswer", "caption", "gpt", "cop", "ra", "truth",
+         "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt", "cop", "ra", "truth",
          "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum", "correctanswerid",
          "answertext", "finaldecision")  # fmt: skip
 IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")

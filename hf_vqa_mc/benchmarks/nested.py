@@ -69,7 +69,7 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
 
 
 def is_json(field: pa.Field) -> bool:
-    """Whether a column holds values of different types as JSON text; see `files.JSON_TEXT`."""
+    """Whether a column holds values of different types as JSON text; see `cells.JSON_TEXT`."""
     return bool((field.metadata or {}).items() >= JSON_TEXT.items())
 
 

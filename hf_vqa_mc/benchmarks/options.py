@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
-from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, FOLDER, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from hf_vqa_mc.benchmarks.benchmark import Benchmark
 
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
@@ -102,17 +100,6 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
     Raises:
         InputError: an option is out of range; names it.
     """
-
-    def read(self, progress: Progress) -> "Benchmark":
-        """Read the benchmark.
-
-        Raises:
-            InputError: as `hf_vqa_mc.read_benchmark`.
-        """
-        from hf_vqa_mc.benchmarks.reading import read_benchmark
-
-        benchmark: Benchmark = read_benchmark.verb.run(self, progress)
-        return benchmark
 
     @property
     def how_to_read(self) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, FaultyRow, Split
 from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.column_spec import ColumnSpec, RowCells, find_spec
+from hf_vqa_mc.benchmarks.column_detection import find_spec
+from hf_vqa_mc.benchmarks.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.benchmarks.columns import choice_kinds, human_answers, question_ids, type_column
 from hf_vqa_mc.benchmarks.files import reason
-from hf_vqa_mc.benchmarks.labels import MOST_FAULTY, HiddenLabels
+from hf_vqa_mc.benchmarks.label_interpretation import MOST_FAULTY
+from hf_vqa_mc.benchmarks.labels import HiddenLabels
 from hf_vqa_mc.benchmarks.names import columns_in_words
 from hf_vqa_mc.benchmarks.nested import flat
 from hf_vqa_mc.benchmarks.opening import Opened, check_text, open_tables
@@ -44,6 +46,11 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
             and remedy.
         ConnectionError: the Hub cannot be reached.
     """
+    return load(options, progress)
+
+
+def load(options: BenchmarkOptions, progress: Progress) -> Benchmark:
+    """Read the benchmark of a verb's options; result and errors as `read_benchmark`."""
     progress("opening", 0, 1)
     return read_opened(open_tables(options.dataset, options.config), options, progress)
 

@@ -11,6 +11,7 @@ import numpy as np
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.benchmarks.names import VIDEO, named
 from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
@@ -97,7 +98,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
 
 def _prepared(settings: EvaluateSettings, progress: Progress, stack: contextlib.ExitStack) -> _Prepared:
     """Read the benchmark and open the model; the stack closes it."""
-    benchmark = settings.read(progress)
+    benchmark = load(settings, progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
     model = open_model(settings, stack)
     split = benchmark.test

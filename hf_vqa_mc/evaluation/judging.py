@@ -13,6 +13,7 @@ from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.questions import LETTERS, Questions, presented_questions
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.benchmarks.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import ask, check_replies
@@ -105,7 +106,7 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     if settings.output is not None:
         check_outside(settings.output, "--output", [*settings.paths, *filter(None, [settings.labels])])
     people = read_verdicts(settings.labels) if settings.labels else None
-    benchmark = settings.read(progress)
+    benchmark = load(settings, progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
     rows = sampled(questions, settings.sample, settings.seed)
     found: dict[int, frozenset[int] | None] = {}

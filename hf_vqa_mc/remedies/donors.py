@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.io.redaction import public_name
 
@@ -23,7 +24,7 @@ class Donor(NamedTuple):
 
 def read_donors(pool: str, progress: Progress = silent) -> list[Donor]:
     """Read another dataset whose targets may become decoys; raises InputError if it cannot be read."""
-    return from_questions(BenchmarkOptions(pool).read(prefixed(progress, "pool")))
+    return from_questions(load(BenchmarkOptions(pool), prefixed(progress, "pool")))
 
 
 def from_questions(pool: Benchmark) -> list[Donor]:

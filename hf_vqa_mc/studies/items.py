@@ -143,8 +143,9 @@ def _controls(kind: StudyKind, settings: Settings, items: list[Item], seed: int)
 def read_choices(options: StudyOptions, progress: Progress) -> Material:
     """Multiple-choice questions; choices without an order are shuffled."""
     from hf_vqa_mc.benchmarks.questions import presented_questions
+    from hf_vqa_mc.benchmarks.reading import load
 
-    benchmark = options.read(progress)
+    benchmark = load(options, progress)
     questions = presented_questions(benchmark, "study", hide_answers=False)
     split, labels = benchmark.test, questions.labels or []
     if split.images is None and split.images_missing:

@@ -174,6 +174,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
+    from hf_vqa_mc.benchmarks.reading import load
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
@@ -182,7 +183,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     from hf_vqa_mc.audits.comparison import read_audit
 
     earlier = read_audit(settings.against) if settings.against else None
-    probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), settings.read(progress)
+    probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), load(settings, progress)
     from hf_vqa_mc.audits import auditing
 
     done = AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier=earlier)

@@ -108,9 +108,10 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
             output exists and is not an export.
     """
     from hf_vqa_mc.benchmarks.questions import presented_questions
+    from hf_vqa_mc.benchmarks.reading import load
     from hf_vqa_mc.io.outputs import check_outside
 
-    benchmark = settings.read(progress)
+    benchmark = load(settings, progress)
     questions = presented_questions(benchmark, settings.name, settings.hide_answers)
     check_outside(settings.output / questions.name, "--output", settings.paths)
     done = HARNESSES[settings.harness].write(questions, settings.output, progress, settings.overwrite)

@@ -144,6 +144,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     Raises:
         InputError: the benchmark, predictions or attention maps cannot be used.
     """
+    from hf_vqa_mc.benchmarks.reading import load
     from hf_vqa_mc.dataset.loading import NoChoices
     from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
@@ -152,7 +153,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions])]
     check_output_files({"--output": settings.output}, inputs, settings.overwrite)
     try:
-        benchmark = settings.read(progress)
+        benchmark = load(settings, progress)
     except NoChoices:
         if not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file():
             raise

@@ -214,12 +214,13 @@ def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progr
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+    from hf_vqa_mc.benchmarks.reading import load
     from hf_vqa_mc.report.audit_folder import REPORT, write_audit
 
     done = []
     for name in (COMPARED, SHOWN):
         done.append(
-            audit(BenchmarkOptions(str(built.output), name).read(silent), ProbeSettings(probe_rows=PROBE_ROWS))
+            audit(load(BenchmarkOptions(str(built.output), name), silent), ProbeSettings(probe_rows=PROBE_ROWS))
         )
         progress("auditing", len(done), 2)
     write_audit(folder, done[0], done[1], overwrite=settings.overwrite)

@@ -216,6 +216,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
     """
     from hf_vqa_mc.benchmarks import check_output
+    from hf_vqa_mc.benchmarks.reading import load
     from hf_vqa_mc.benchmarks.writing import check_config
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.atomic import publish_together
@@ -237,7 +238,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         others = [settings.output] if settings.output else []
         check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
     verdicts = read_rejections(settings.reject) if settings.reject else None
-    benchmark = settings.read(progress)
+    benchmark = load(settings, progress)
     if settings.output is not None:
         pruned = settings.prune is not None
         config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.decoys)

@@ -92,13 +92,14 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     from hf_vqa_mc.audits.comparison import FILES, Status, compare, compare_rows, read_audit, split_hashes
     from hf_vqa_mc.audits.rows import without_wide_rows
     from hf_vqa_mc.audits.settings import ProbeSettings
+    from hf_vqa_mc.benchmarks.reading import load
     from hf_vqa_mc.dataset.inventory import INVENTORY
     from hf_vqa_mc.text.word_vectors import CORPUS
 
     has_configs = isinstance(settings.dataset, str | Path) and not Path(settings.dataset).is_file()
     if settings.file.name == INVENTORY:
         name, hashes = _stored_hashes(settings.file, settings.config)
-        built = BenchmarkOptions(settings.dataset, name if has_configs else None).read(progress)
+        built = load(BenchmarkOptions(settings.dataset, name if has_configs else None), progress)
         return VerifyResult(tuple(compare_rows(hashes, split_hashes(built))))
     stored = read_audit(settings.file)
     config = settings.config or (stored.get("config") if has_configs else None)
@@ -113,7 +114,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         options = BenchmarkOptions(settings.dataset, config, images=settings.images, **made["read_with"])
     except (KeyError, TypeError) as error:
         raise InputError(f"{settings.file}: settings of another version ({error})") from error
-    benchmark = without_wide_rows(options.read(progress))
+    benchmark = without_wide_rows(load(options, progress))
     rows = compare_rows(made["splits"], split_hashes(benchmark))
     if any(check.status is Status.CHANGED for check in rows):
         return VerifyResult(tuple(rows))

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.benchmarks import read_benchmark
-from hf_vqa_mc.benchmarks.choices import TextForm
+from hf_vqa_mc.benchmarks.text_choices import TextForm
 from hf_vqa_mc.errors import InputError
 from tests.benchmarks.shapes import CHOICES, DECOYS, LABELS, QUESTIONS, SHAPES, TARGETS, WITHOUT_ORDER, table
 

@@ -13,7 +13,8 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.benchmarks import write_benchmark
 from hf_vqa_mc.benchmarks.cells import ChoiceCells, as_lists, is_text
-from hf_vqa_mc.benchmarks.choices import CHOICE_FORMS, OneColumn
+from hf_vqa_mc.benchmarks.choice_form import OneColumn
+from hf_vqa_mc.benchmarks.choices import CHOICE_FORMS
 from hf_vqa_mc.errors import InputError
 
 CHOICE = re.compile(r"(\*?)[A-Z]\. (.+)")

@@ -10,6 +10,7 @@ import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.errors import InputError
 
 GOOD = {"question": "a", "choices": ["x", "y"], "label": 1}
@@ -172,7 +173,7 @@ def test_ids_that_are_no_ids_are_passed_over(tmp_path):
 def test_progress_is_reported_to_the_end(tmp_path):
     (tmp_path / "a.csv").write_bytes(CSV)
     steps = []
-    BenchmarkOptions(tmp_path / "a.csv").read(lambda *step: steps.append(step))
+    load(BenchmarkOptions(tmp_path / "a.csv"), lambda *step: steps.append(step))
     assert steps[0] == ("opening", 0, 1)
     assert {step for step, done, total in steps if done == total} == {"opening", "images", "reading"}
 

@@ -286,7 +286,6 @@ def test_the_correct_choice_may_be_a_column_of_choices(columns, tmp_path):
 
 FAULTY = {
     "several labels": (records(lambda t: {"options": t}, label=[["A", "C"], *[[x] for x in LETTERS[1:]]]), "several"),
-    "a list within a list": ([{**LISTS[0], "options": [["red", "blue"]]}, *LISTS[1:]], None),
     "no list": (
         [{**one, "options": str(one["options"]) if at else "[['A', 'B']]"} for at, one in enumerate(LISTS)],
         "expected a list of choices",
@@ -295,14 +294,10 @@ FAULTY = {
     "no label": ([{**LISTS[0], "answer": None}, *LISTS[1:]], "answer is None"),
     "one choice": ([{**LISTS[0], "options": ["red"]}, *LISTS[1:]], "1 choice"),
     "no question": ([{**LISTS[0], "question": None}, *LISTS[1:]], "question is empty"),
-    "two lists of options": (
-        [{**one, "question": f"{one['question']}\nA. x\nB. y"} for one in LISTS], "choose one with --choices"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FAULTY if name not in ("two lists of options", "a list within a list")]
-)
+@pytest.mark.parametrize("name", FAULTY)
 def test_a_row_that_cannot_be_read_is_an_error_or_left_out(name, tmp_path):
     rows, message = FAULTY[name]
     path = write(tmp_path / "rows.jsonl", rows)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.benchmarks.reading import load
 from hf_vqa_mc.benchmarks.verdicts import Rejected, Verdict, write_verdicts
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
@@ -49,9 +50,10 @@ def rows(answers=ANSWERS, n_rows=ROWS):
 @functools.cache
 def benchmark():
     made = {"train": [*rows()], "test": [*rows()]}
-    return BenchmarkOptions(
-        datasets.DatasetDict({name: datasets.Dataset.from_list(one) for name, one in made.items()})
-    ).read(silent)
+    return load(
+        BenchmarkOptions(datasets.DatasetDict({name: datasets.Dataset.from_list(one) for name, one in made.items()})),
+        silent,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +130,7 @@ def test_a_row_without_decoys_keeps_published_choices_that_are_not_rejected():
         }
         for name in ("a", "b")
     ]
-    opened = BenchmarkOptions(datasets.DatasetDict(test=datasets.Dataset.from_list(given))).read(silent)
+    opened = load(BenchmarkOptions(datasets.DatasetDict(test=datasets.Dataset.from_list(given))), silent)
     verdicts = Rejected({"a": frozenset({"a cat", "cat"}), "b": frozenset({"a cat", "CATS"})}, frozenset())
     made = give_new_decoys(opened, "iou", None, Settings(), verdicts=verdicts)
     (row,) = made.tables["test"].to_pylist()
