@@ -192,20 +192,25 @@ def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None
     """Share of the questions that are right with all rotations of their choices (MMBench's CircularEval).
 
     Rows are rotations if question, image and correct choice are the same and the choices are in the same cyclic order.
-    None if no row is a rotation of another one.
+    None unless at least half of the rows are rotations of others.
     """
     found = matched.annotations
+    questions, choices, gold = found.questions, found.choices, found.gold
+    if not questions or not choices or not gold:
+        return None
+    images = found.image_ids or [""] * len(questions)
+    if 4 * len(set(zip(images, questions, gold, strict=True))) > 3 * len(questions):
+        return None  # too few rows have the same question
     groups: dict[tuple[Any, ...], list[float]] = {}
     seen: set[tuple[Any, ...]] = set()
-    images, labels = found.image_ids or [""] * len(found), found.labels or []
-    for row, (question, choices) in enumerate(zip(found.questions or [], found.choices or [], strict=False)):
-        first = choices.index(min(choices))
-        key: tuple[Any, ...] = (images[row], question, *choices[first:], *choices[:first], choices[labels[row]])
+    for row, texts in enumerate(choices):
+        first = texts.index(min(texts))
+        key: tuple[Any, ...] = (images[row], questions[row], *texts[first:], *texts[:first], gold[row])
         if (*key, first) in seen:  # the same row again: not a rotation
             key = (*key, row)
         seen.add((*key, first))
         groups.setdefault(key, []).append(scores[row])
-    if len(groups) == len(scores) or not groups:
+    if 2 * sum(len(of_one) for of_one in groups.values() if len(of_one) > 1) < len(scores):
         return None
     return sum(min(of_one) for of_one in groups.values()) / len(groups)
 

@@ -86,6 +86,14 @@ def test_circular_accuracy_needs_all_rotations_right() -> None:
     assert result["accuracy"] == pytest.approx(14 / 18)
 
 
+def test_a_few_rotated_rows_among_others_have_no_circular_accuracy() -> None:
+    rows = [{"question": f"Q{row}?", "choices": THINGS, "answer": "A"} for row in range(30)]
+    rows += [{**row, "choices": [*THINGS[1:], THINGS[0]], "answer": "C"} for row in rows[:5]]
+    result = vm.score({str(row): THINGS[0] for row in range(35)}, pd.DataFrame(rows)).to_dict()
+    assert result["results"]["mc_accuracy"]["accuracy"] == 1
+    assert "circular_accuracy" not in result["results"]["mc_accuracy"]
+
+
 def test_without_rotations_there_is_no_circular_accuracy() -> None:
     result = vm.score({str(row): 0 for row in range(25)}, rows_of(25, 0), label_from=0).to_dict()
     assert "circular_accuracy" not in result["results"]["mc_accuracy"]
