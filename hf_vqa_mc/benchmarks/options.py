@@ -60,7 +60,11 @@ class ColumnOptions:
         panel=COLUMNS,
     )
     fixed_choices: tuple[str, ...] | None = option(
-        "Choices of all rows where no column holds them: yes,no.", default=None, separator=",", panel=COLUMNS
+        "Choices of all rows where no column holds them: yes,no.",
+        default=None,
+        separator=",",
+        check=("two or more different choices", lambda value: len(value) > 1 and len(set(value)) == len(value)),
+        panel=COLUMNS,
     )
     skip_faulty: bool = option(
         "Leave out rows that cannot be read (up to half of a split) and count them; otherwise they are an error.",

@@ -371,3 +371,18 @@ def test_mutated_files_are_read_right_or_refused(tmp_path_factory, name, data):
     read_rows = {one["question"]: (one["choices"], one["label"]) for one in found if one["question"] in expected}
     assert read_rows == expected
     assert all(0 <= one["label"] < len(one["choices"]) for one in found)
+
+
+@pytest.mark.parametrize(
+    "more", [{"distractors": ["a", "b"], "caption": "a photo of it"}, {"response": "red", "correct": "yes"}]
+)
+def test_a_caption_of_an_image_and_a_verdict_on_an_answer_are_no_targets(more, tmp_path):
+    rows = [{"question": question, **more} for question in QUESTIONS]
+    rows[0] |= {"correct": "no"} if "correct" in more else {}
+    with pytest.raises(InputError, match="no choices recognised among the columns"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_one_fixed_choice_is_refused(tmp_path):
+    with pytest.raises(InputError, match="two or more different choices"):
+        read(write(tmp_path / "rows.jsonl", LISTS), fixed_choices=("yes",))
