@@ -26,8 +26,8 @@ class DatasetOptions:
     """A dataset, and where its images are."""
 
     dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
-        "Parquet, jsonl, json, csv, tsv or xlsx file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, branch "
-        "or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
+        "Parquet, jsonl, json, csv, tsv or xlsx file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, "
+        "branch or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
         kw_only=False,
     )
     config: str | None = option(
