@@ -175,7 +175,8 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0) -> str:
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
     if not alarms:
-        margin = float(np.median([(one.estimate.high - one.estimate.low) / 2 for one in tested] or [0.0]))
+        widths = [one.estimate.high - one.estimate.low for one in tested]  # 0 of those that are exact
+        margin = float(np.median([width / 2 for width in widths if width] or [0.0]))
         rows = max((one.estimate.rows for one in tested), default=0)
         about = f" about {counted(images, 'image')}" if images else ""
         limit = (

@@ -78,6 +78,11 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
         return _checked_one_list(min(found, key=lambda one: one[0])[1], table, options, location)
     if failures:
         raise failures[0]
+    if options.choices:
+        raise InputError(
+            f"{location}: --choices {', '.join(options.choices)}: expected a column of lists of choices, several "
+            "columns with one choice each, or a column of decoys next to one with the correct answer (--label)"
+        )
     kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
     raise kind(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
@@ -104,15 +109,28 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
     """Forms of choices, most likely first."""
     if options.fixed_choices:
         yield FixedChoices(options.fixed_choices)
-        return
-    names = options.choices or ()
+    elif options.choices:
+        yield from _in_given_columns(table, options.choices, options)
+    else:
+        yield from _in_known_columns(table, options)
+
+
+def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    """Forms of the columns that the user names."""
     if options.label in names:
-        others = tuple(name for name in names if name != options.label)
-        yield TargetAndDecoys(str(options.label), ChoiceColumns(others))
+        decoys_alone = ChoiceColumns(tuple(name for name in names if name != options.label))
+        cells, column = decoys_alone.read(table), as_text(table[options.label])
+        names_a_choice = (BY_LETTER.read(column, cells) != UNKNOWN).all()
+        if names_a_choice or (integers_only(column) and not integers_only(cells.texts)):
+            raise InputError(
+                f"--label {options.label}: holds letters or indices of choices, which are no choice; leave it out of "
+                "--choices"
+            )
+        yield TargetAndDecoys(str(options.label), decoys_alone)
         return
     if len(names) > 1:
         yield Lettered.or_plain(ChoiceColumns(names), table)
-    elif names:
+    else:
         (name,) = names
         is_list_name = bool(named(names, CHOICES)) and not named(names, DECOYS)
         within = [one for one in table.column_names if one.startswith(f"{name}.")]
@@ -129,25 +147,25 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
                 f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text with "
                 "such a list or with lettered options, or several columns"
             )
-        return
-    if not names:
-        cells = cell_columns(table)
-        known = named(table.column_names, CHOICES)
-        has_label = options.label or _label_columns(table)  # without, answers are those of annotators
-        yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
-        for run in choice_columns(cells):
-            yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
-        questions = [options.question] if options.question else named(table.column_names, QUESTION)
-        yield from filter(None, (OptionsInText.of(table, name) for name in questions))
-        known = named(table.column_names, DECOYS)
-        decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
-        yield from _with_targets(
-            table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)]
-        )
-        for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
-            answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
-            if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
-                yield FixedChoices(tuple(answers))
+
+
+def _in_known_columns(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    """Forms of columns with commonly used names."""
+    cells = cell_columns(table)
+    known = named(table.column_names, CHOICES)
+    has_label = options.label or _label_columns(table)  # without, answers are those of annotators
+    yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
+    for run in choice_columns(cells):
+        yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
+    questions = [options.question] if options.question else named(table.column_names, QUESTION)
+    yield from filter(None, (OptionsInText.of(table, name) for name in questions))
+    known = named(table.column_names, DECOYS)
+    decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
+    yield from _with_targets(table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)])
+    for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
+        answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
+        if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
+            yield FixedChoices(tuple(answers))
 
 
 def _forms(table: pa.Table, names: Sequence[str]) -> list[ChoiceForm]:

@@ -124,13 +124,16 @@ class ColumnSpec:
             return labels
         name, form = self.labels[0]
         texts, several = label_texts(table, name)
-        labels = cells.labels(form.read(texts, cells))
+        positions = form.read(texts, cells)
+        labels = cells.labels(positions)
         wrong, is_hidden = np.flatnonzero(valid & (labels == UNKNOWN)).tolist(), hidden(texts)
         if wrong and not several and is_hidden[valid].all():
             value = shown(table[name][wrong[0]].as_py())
             raise HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {wrong[0]})")
         for row in wrong:
             message = several.get(row) or unreadable_label(form, name, table, cells, row)
+            if 0 <= positions[row] < cells.ends[row]:
+                message = f"{name} is {shown(table[name][row].as_py())}, but this choice is empty"
             is_missing = is_hidden[row] and row not in several
             faults.setdefault(row, Fault("missing_label" if is_missing else "label", message))
         return labels

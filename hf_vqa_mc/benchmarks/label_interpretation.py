@@ -102,7 +102,7 @@ def interpret(
         row = int(np.flatnonzero(valid & (best.labels == UNKNOWN))[0])
         raise InputError(
             f"{location}, row {row}: {unreadable_label(best.form, name, tables[split], choices, row)} ({least} of "
-            f"{valid.sum()} rows); name another column with --label"
+            f"{valid.sum()} rows, more than half); name another column with --label"
         )
     fitting = [one for one, rows in zip(found, unknown, strict=True) if rows == least]
     fitting = [one for one in fitting if one.form is not other] or fitting

@@ -79,14 +79,12 @@ class ColumnOptions:
         "question_id=COLUMN (unique).",
         factory=dict,
         separator=",",
+        check=(f"names among {', '.join(OTHER_COLUMNS)}", lambda value: set(value) <= set(OTHER_COLUMNS)),
         panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        for name in self.columns:
-            if name not in OTHER_COLUMNS:
-                raise unknown_name("name in --columns", name, OTHER_COLUMNS)
 
     @property
     def given_columns(self) -> dict[str, Any]:

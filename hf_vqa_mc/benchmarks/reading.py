@@ -194,5 +194,5 @@ def _readable_rows(
     elif open_questions:
         raise InputError(f"{location}: no row has choices; {OPTIONS}")
     note = f"{location}: {len(faulty)} of {total} rows cannot be read and are left out, such as row "
-    notes = (f"{note}{faulty[0].row}: {faulty[0].message}; vqa-mc lint lists them",) if faulty else ()
+    notes = (f"{note}{faulty[0].row}: {faulty[0].message}",) if faulty else ()
     return np.flatnonzero(kept), faulty, notes

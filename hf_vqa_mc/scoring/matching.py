@@ -261,7 +261,7 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         ("more than one prediction", "question", repeated, "the last counts"),
         (
             "predictions",
-            "open question" if annotations.unread else "other question",
+            "open or faulty row" if annotations.unread else "other question",
             others,
             "they are ignored",
         ),

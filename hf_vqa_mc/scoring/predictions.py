@@ -105,8 +105,9 @@ class _Layout:
         """The layout by the first rows; raises InputError if ids or answers are not found."""
         convert: Callable[[Records], Records] = lambda batch: batch  # noqa: E731
         if form == "mapping":
-            value, names = first.rows[0]["answer"], {answer_column} if answer_column else {"prediction", "label"}
-            if not isinstance(value, dict) or not names & value.keys():
+            value, names = first.rows[0]["answer"], {answer_column} if answer_column else set(ANSWER_COLUMNS)
+            is_record = isinstance(value, dict) and bool(names & value.keys())
+            if not is_record or (answer_column is None and PUBLISHED & value.keys()):
                 return cls(_checked_mapping)
             convert, id_column = _records_by_id, id_column or _KEY
         reader = harness_reader(convert(first).rows[0]) if answer_column is None else None

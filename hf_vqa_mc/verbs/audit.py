@@ -117,7 +117,7 @@ class AuditResult(Result):
             yield f"columns: {figures['read_as']}"
         lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]
         lines += [ambiguity(figures), *(f"Not run: {one['name']} ({one['reason']})." for one in figures["not_run"])]
-        lines += [f"Split {name} was skipped: {reason}" for name, reason in figures["skipped_splits"].items()]
+        lines += [f"Left out: {name}: {reason}" for name, reason in figures["skipped_splits"].items()]
         yield from (f"\n{line}" for line in lines if line)
         yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)
         if self.exceeding:

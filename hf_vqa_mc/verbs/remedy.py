@@ -239,6 +239,11 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
     verdicts = read_rejections(settings.reject) if settings.reject else None
     benchmark = load(settings, progress)
+    if settings.prune is None and not benchmark.spec.choices.columns:
+        raise InputError(
+            f"{benchmark.test.location}: no column holds its choices ({benchmark.spec.choices.description}), so other "
+            "choices cannot be written; add a column with lists of choices"
+        )
     if settings.output is not None:
         pruned = settings.prune is not None
         config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.decoys)

@@ -386,3 +386,21 @@ def test_a_caption_of_an_image_and_a_verdict_on_an_answer_are_no_targets(more, t
 def test_one_fixed_choice_is_refused(tmp_path):
     with pytest.raises(InputError, match="two or more different choices"):
         read(write(tmp_path / "rows.jsonl", LISTS), fixed_choices=("yes",))
+
+
+def test_a_label_of_letters_is_not_one_of_the_choices(tmp_path):
+    rows = [{**dict(zip("ABC", row["options"], strict=True)), **row} for row in LISTS]
+    with pytest.raises(InputError, match="leave it out of --choices"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("A", "B", "C", "answer"), label="answer")
+
+
+def test_a_label_of_an_empty_choice_says_so(tmp_path):
+    rows = [{**LISTS[0], "options": ["red", "", "green"], "answer": "B"}, *LISTS[1:]]
+    with pytest.raises(InputError, match="row 0: answer is 'B', but this choice is empty"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_columns_named_for_choices_that_hold_none_are_named(tmp_path):
+    rows = [{**row, "A": "red"} for row in LISTS]
+    with pytest.raises(InputError, match="--choices A: expected a column of lists of choices"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("A",))

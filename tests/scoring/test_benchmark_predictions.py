@@ -29,7 +29,7 @@ def test_predictions_for_open_questions_are_left_out_and_counted(tmp_path: Path)
     file = tmp_path / "q.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     predictions = {str(row): "B" if row % 2 else "7" for row in range(20)}
-    with pytest.warns(PredictionsIgnored, match="10 open questions"):
+    with pytest.warns(PredictionsIgnored, match="10 open or faulty rows"):
         assert accuracy(predictions, file) == 1.0
 
 
@@ -64,6 +64,8 @@ def test_letters_and_the_labels_own_numbers_are_indices() -> None:
 def test_an_object_from_ids_to_records_is_read(tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     file.write_text(json.dumps({str(row): {"prediction": "door", "time": 1} for row in range(25)}))
+    assert accuracy(file, rows_of(25, 0), label_from=0) == 1.0
+    file.write_text(json.dumps({str(row): {"answer": "door"} for row in range(25)}))
     assert accuracy(file, rows_of(25, 0), label_from=0) == 1.0
 
 
