@@ -9,10 +9,10 @@ from hf_vqa_mc.lazy import lazy_names
 from hf_vqa_mc.verbs import VERBS
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.benchmarks import read_benchmark as read_benchmark
+    from hf_vqa_mc.data import read_benchmark as read_benchmark
+    from hf_vqa_mc.data.stored_images import with_images as with_images
     from hf_vqa_mc.dataset.builder import VqaMc as VqaMc
     from hf_vqa_mc.dataset.builder import register as register
-    from hf_vqa_mc.dataset.stored_images import with_images as with_images
     from hf_vqa_mc.errors import InputError as InputError
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
     from hf_vqa_mc.scoring.metric_folders import load_metric as load_metric

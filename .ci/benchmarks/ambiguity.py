@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct  # noqa: E402
 from hf_vqa_mc.audits.rows import number_rows  # noqa: E402
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions  # noqa: E402
-from hf_vqa_mc.benchmarks.reading import load  # noqa: E402
+from hf_vqa_mc.data.options import BenchmarkOptions  # noqa: E402
+from hf_vqa_mc.data.reading import load  # noqa: E402
 from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, Reason, reason_against  # noqa: E402
 from hf_vqa_mc.decoys.settings import Settings  # noqa: E402
 from hf_vqa_mc.io.progress import silent  # noqa: E402

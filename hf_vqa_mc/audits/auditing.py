@@ -22,7 +22,7 @@ from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probe
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
-from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.counted import counted

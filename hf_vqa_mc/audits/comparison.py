@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.audits.ambiguity import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import TIED, Sees
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.redaction import public_name
@@ -19,7 +19,7 @@ from hf_vqa_mc.scoring.table import points
 
 if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
-    from hf_vqa_mc.benchmarks import Benchmark
+    from hf_vqa_mc.data import Benchmark
 
 FILES = ("word_vectors", "features", "language_model")
 """Settings that name files; audit.json has only the last part of their paths."""

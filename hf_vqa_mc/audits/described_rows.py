@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.texts import NO_LISTS, Column, Lists, pairs
-from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.benchmarks.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
-from hf_vqa_mc.benchmarks.columns import human_answers
-from hf_vqa_mc.benchmarks.names import ANSWERS, QUESTION_ID, named
-from hf_vqa_mc.benchmarks.opening import open_tables
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import load
-from hf_vqa_mc.dataset.loading import NoChoices
+from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.data.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
+from hf_vqa_mc.data.columns import human_answers
+from hf_vqa_mc.data.loading import NoChoices
+from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, named
+from hf_vqa_mc.data.opening import open_tables
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name

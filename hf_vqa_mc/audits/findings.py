@@ -14,7 +14,7 @@ from hf_vqa_mc.audits.gains import ALARM_LEVEL
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
 from hf_vqa_mc.audits.texts import pairs
-from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.many_texts import texts_of
 

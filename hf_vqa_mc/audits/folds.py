@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import FOLDS
-from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
 SHARED_BY = (20, 5, 2)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import as_lists
+from hf_vqa_mc.data.cells import as_lists
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of

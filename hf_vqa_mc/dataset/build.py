@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.data.inventory import Inventory
 from hf_vqa_mc.dataset.build_inputs import VariantInputs, check_unfinished, divided, gather, work_folder, work_location
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
-from hf_vqa_mc.dataset.image_files import find_images
-from hf_vqa_mc.dataset.inventory import Inventory
 from hf_vqa_mc.dataset.parts import (
     STATE,
     ClusterSearch,

@@ -5,9 +5,7 @@ import hashlib
 import json
 from typing import Any
 
-from hf_vqa_mc.dataset.card_text import card_text, choice_configs, title
-from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
-from hf_vqa_mc.dataset.inventory import (
+from hf_vqa_mc.data.inventory import (
     IMAGES,
     Inventory,
     about_sources,
@@ -15,6 +13,8 @@ from hf_vqa_mc.dataset.inventory import (
     inventory_text,
     is_open,
 )
+from hf_vqa_mc.dataset.card_text import card_text, choice_configs, title
+from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.dataset.inventory import (
+from hf_vqa_mc.data.inventory import (
     IMAGES,
     PREFERRED,
     Inventory,

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from yaml import safe_load
 
+from hf_vqa_mc.data.inventory import Inventory, about_sources, configs_of, inventory_text
 from hf_vqa_mc.dataset.card import HUB_LICENCES, dataset_info
 from hf_vqa_mc.dataset.card_text import choice_configs, citations, measured_split, per_set, percent, set_label, title
-from hf_vqa_mc.dataset.inventory import Inventory, about_sources, configs_of, inventory_text
 from hf_vqa_mc.decoys import VARIANTS, methods
 
 CROISSANT = "croissant.json"

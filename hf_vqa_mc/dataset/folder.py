@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
-from hf_vqa_mc.dataset.card import CARD, card
-from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
-from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
-from hf_vqa_mc.dataset.image_files import ImageFiles
-from hf_vqa_mc.dataset.inventory import (
+from hf_vqa_mc.data.image_files import ImageFiles
+from hf_vqa_mc.data.inventory import (
     IMAGES,
     INVENTORY,
     Inventory,
@@ -24,9 +21,12 @@ from hf_vqa_mc.dataset.inventory import (
     with_source,
     write_inventory,
 )
-from hf_vqa_mc.dataset.row_hashes import row_hashes
-from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split, write_stream
-from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
+from hf_vqa_mc.data.row_hashes import row_hashes
+from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
+from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
+from hf_vqa_mc.dataset.card import CARD, card
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
+from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
 from hf_vqa_mc.io.outputs import Entry, FolderKind, sha256_of

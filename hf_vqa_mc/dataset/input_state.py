@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.dataset.image_files import IMAGE_SUFFIXES
+from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
 from hf_vqa_mc.sources.source import Source
 
 

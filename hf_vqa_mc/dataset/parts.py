@@ -32,10 +32,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hf_vqa_mc.data.inventory import INVENTORY, Inventory
 from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.croissant import CROISSANT
 from hf_vqa_mc.dataset.folder import write_variant
-from hf_vqa_mc.dataset.inventory import INVENTORY, Inventory
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
 from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys.candidates import MISSING, starts

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks.files import read_file
+from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.evaluation.inputs import FULL
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS

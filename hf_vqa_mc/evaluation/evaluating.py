@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
-from hf_vqa_mc.benchmarks.names import VIDEO, named
-from hf_vqa_mc.benchmarks.questions import Questions, presented_questions
-from hf_vqa_mc.benchmarks.reading import load
+from hf_vqa_mc.data.benchmark import Benchmark, Split
+from hf_vqa_mc.data.names import VIDEO, named
+from hf_vqa_mc.data.questions import Questions, presented_questions
+from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of

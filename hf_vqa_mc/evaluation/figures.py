@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.benchmark import Split
-from hf_vqa_mc.benchmarks.questions import Questions, letter
+from hf_vqa_mc.data.benchmark import Split
+from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method

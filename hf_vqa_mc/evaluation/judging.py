@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.benchmarks.questions import LETTERS, Questions, presented_questions
-from hf_vqa_mc.benchmarks.reading import load
-from hf_vqa_mc.benchmarks.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
+from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.data.questions import LETTERS, Questions, presented_questions
+from hf_vqa_mc.data.reading import load
+from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import ask, check_replies
 from hf_vqa_mc.evaluation.evaluating import sampled

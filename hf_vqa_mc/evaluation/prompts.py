@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hf_vqa_mc.benchmarks.questions import LETTERS, Questions
+from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.inputs import INPUTS, Input, Shown
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of

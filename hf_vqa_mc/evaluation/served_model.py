@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hf_vqa_mc.benchmarks.questions import LETTERS
+from hf_vqa_mc.data.questions import LETTERS
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.io.hub_folder import first_line

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from hf_vqa_mc.benchmarks.questions import LETTERS
+from hf_vqa_mc.data.questions import LETTERS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.continuations import Continuations
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, rgb

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.benchmarks.questions import Questions
+from hf_vqa_mc.data.questions import Questions
 from hf_vqa_mc.io.atomic import new_folder
 from hf_vqa_mc.io.outputs import FolderKind, check_folder
 from hf_vqa_mc.io.progress import Progress

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from hf_vqa_mc.benchmarks.questions import Questions
+from hf_vqa_mc.data.questions import Questions
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.io.pictures import BrokenImage, portable_picture
 from hf_vqa_mc.io.progress import Progress

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from hf_vqa_mc.benchmarks.questions import GROUP, LETTERS, Questions, check_lettered
+from hf_vqa_mc.data.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import EXPORTED, Exported, Harness, made_folder, record
 from hf_vqa_mc.exports.images import Base64Images, base64_images

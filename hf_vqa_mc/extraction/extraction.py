@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hf_vqa_mc.data.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import WHOLE, Backbone, Box, FeatureKind, RegionKind
-from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.regions import FEWEST, MOST, THRESHOLD, Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
@@ -118,7 +118,7 @@ def extract_features(
 
     Computed features are kept if a run fails or is killed. ``rows`` are the splits of the config if they were read
     already; ``share`` is the number of a share and the number of shares, to encode only these images and write no
-    index. Other arguments and errors are those of ``hf_vqa_mc.features``.
+    index. Other arguments and errors are those of ``hf_vqa_mc.extraction``.
     """
     check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
     found = find_images(dataset, config, images, rows)

@@ -4,9 +4,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_vqa_mc.data.dataset_images import dataset_image_ids
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMPORTED, FeatureKind, RegionKind
-from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
 from hf_vqa_mc.extraction.extraction import FeaturesResult, unusable
 from hf_vqa_mc.extraction.region_files import stored_regions
 from hf_vqa_mc.extraction.store import FeatureStore, write_index
@@ -32,7 +32,7 @@ def import_regions(
 
     The features are named after the file or folder: files of one extraction, such as those of training and test
     images, belong in one folder. ``rows`` are the splits of the config if they were read already. Other arguments and
-    errors are those of ``hf_vqa_mc.features``.
+    errors are those of ``hf_vqa_mc.extraction``.
     """
     check_outside(output, "--output", [dataset, path])
     _, _, image_ids = dataset_image_ids(dataset, config, rows)

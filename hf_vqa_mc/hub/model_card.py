@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.data.inventory import WRITTEN_BY
 from hf_vqa_mc.dataset.card_text import PAPER
-from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import check_name

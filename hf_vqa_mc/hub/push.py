@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
+from hf_vqa_mc.data.inventory import INVENTORY, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.dataset_folder import outdated_files
 from hf_vqa_mc.hub.shipment import Shipment, ShippedFile

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hf_vqa_mc.dataset.inventory import Inventory
+from hf_vqa_mc.data.inventory import Inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hf_vqa_mc.benchmarks import Benchmark
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import load
+from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.io.redaction import public_name
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.dataset.build_inputs import sentences
 from hf_vqa_mc.dataset.variants import uses_word_vectors
 from hf_vqa_mc.decoys import Variant

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks import Benchmark, Split
-from hf_vqa_mc.benchmarks.verdicts import Rejected
+from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.dataset.decoy_sets import Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors
 from hf_vqa_mc.decoys import VARIANTS, Variant

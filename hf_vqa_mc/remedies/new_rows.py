@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks import Benchmark, Split
-from hf_vqa_mc.benchmarks.columns import KINDS, class_names
+from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data.columns import KINDS, class_names
 from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING

@@ -15,7 +15,7 @@ from hf_vqa_mc.audits.gains import Estimate, estimate
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.remedied import Remedied, pruned_config

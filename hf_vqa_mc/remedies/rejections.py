@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.benchmarks import Benchmark
-from hf_vqa_mc.benchmarks.verdicts import Rejected, read_verdicts, rejected
+from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data.verdicts import Rejected, read_verdicts, rejected
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.text.counted import counted

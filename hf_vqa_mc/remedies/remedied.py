@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks import Benchmark
-from hf_vqa_mc.benchmarks.writing import staged_benchmark
+from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.decoy_sets import Choices
 from hf_vqa_mc.dataset.statistics import set_statistics
+from hf_vqa_mc.dataset.writing import staged_benchmark
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.atomic import Staged

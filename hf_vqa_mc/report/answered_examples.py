@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.dataset.loading import chosen_split
+from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.examples import UNREADABLE, Example, attentions_of, drawn_rows
 from hf_vqa_mc.scoring.predictions import read_predictions
@@ -64,7 +64,7 @@ def _notes(names: list[str], location: str, path: Path) -> dict[str, str]:
 
 def _images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, Any]]:  # noqa: ANN401
     """Image id to the image, or why there is none; raises InputError if the given folder has none."""
-    from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.data.dataset_images import find_images
 
     try:
         source = find_images(dataset, config, shown.images).source

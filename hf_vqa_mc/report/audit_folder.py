@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
+from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_vqa_mc.benchmarks.questions import letter
+from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.evaluation.comparison import Comparison, Line
 from hf_vqa_mc.evaluation.tables import percent_interval, points_interval
 from hf_vqa_mc.report.pages import rendered, table_values

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.benchmark import Split
-from hf_vqa_mc.benchmarks.cells import unpacked_list
-from hf_vqa_mc.benchmarks.questions import letter
+from hf_vqa_mc.data.benchmark import Split
+from hf_vqa_mc.data.cells import unpacked_list
+from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.plain_text import plain

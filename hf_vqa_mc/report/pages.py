@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.questions import letter
+from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.report import drawings, plain_text
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends

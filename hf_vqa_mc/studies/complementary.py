@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.benchmarks.files import read_file
-from hf_vqa_mc.dataset.loading import chosen_split, load_splits
+from hf_vqa_mc.data.files import read_file
+from hf_vqa_mc.data.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import json_bytes, write_json
 from hf_vqa_mc.io.json_stream import json_lines

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from hf_vqa_mc.benchmarks.benchmark import Split
-from hf_vqa_mc.dataset.loading import NoChoices, chosen_split
+from hf_vqa_mc.data.benchmark import Split
+from hf_vqa_mc.data.loading import NoChoices, chosen_split
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.progress import Progress
@@ -142,8 +142,8 @@ def _controls(kind: StudyKind, settings: Settings, items: list[Item], seed: int)
 
 def read_choices(options: StudyOptions, progress: Progress) -> Material:
     """Multiple-choice questions; choices without an order are shuffled."""
-    from hf_vqa_mc.benchmarks.questions import presented_questions
-    from hf_vqa_mc.benchmarks.reading import load
+    from hf_vqa_mc.data.questions import presented_questions
+    from hf_vqa_mc.data.reading import load
 
     benchmark = load(options, progress)
     questions = presented_questions(benchmark, "study", hide_answers=False)
@@ -189,7 +189,7 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
         return replace(material, items=[replace(item, choices=[]) for item in material.items])
     except NoChoices:
         pass
-    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.data.loading import load_splits
     from hf_vqa_mc.training.answered_questions import read_answered
 
     dataset = options.dataset_name
@@ -213,7 +213,7 @@ def with_images(
 
     They are searched for when the first one is read, since not every study shows images.
     """
-    from hf_vqa_mc.extraction.dataset_images import FolderImages, find_images
+    from hf_vqa_mc.data.dataset_images import FolderImages, find_images
 
     wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
     numbers = {image_id: number for number, image_id in enumerate(wanted)}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings
 from hf_vqa_mc.studies import STUDIES

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.loading import load_tables
+from hf_vqa_mc.data.loading import load_tables
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows

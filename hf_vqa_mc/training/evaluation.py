@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.loading import chosen_split
+from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.io.outputs import check_output_file, check_output_files

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from hf_vqa_mc.dataset.inventory import WRITTEN_BY
+from hf_vqa_mc.data.inventory import WRITTEN_BY
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import locked, new_folder, remove_leftovers, write_bytes
 from hf_vqa_mc.io.json_stream import read_json

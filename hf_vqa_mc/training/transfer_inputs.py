@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.dataset.loading import chosen_split, config_names, load_splits
+from hf_vqa_mc.data.dataset_images import image_ids_of
+from hf_vqa_mc.data.loading import chosen_split, config_names, load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
-from hf_vqa_mc.extraction.dataset_images import image_ids_of
 from hf_vqa_mc.extraction.store import INDEX, ImageFeatures
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress

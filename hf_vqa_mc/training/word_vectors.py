@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.audits.settings import AUDITS, ProbeOptions, ProbeSettings
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
+from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
@@ -174,7 +174,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
-    from hf_vqa_mc.benchmarks.reading import load
+    from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:

@@ -43,15 +43,15 @@ class BuildResult(Result):
         Raises:
             InputError: there is no such config, or the folder is in an object store.
         """
-        from hf_vqa_mc.dataset.loading import load_splits
+        from hf_vqa_mc.data.loading import load_splits
 
         self._check_local()
         return load_splits(str(self.output), config or self.default)[1]
 
     def report(self) -> Report:
         """A table of the configs, remarks and next steps."""
+        from hf_vqa_mc.data.inventory import IMAGES, PREFERRED
         from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
-        from hf_vqa_mc.dataset.inventory import IMAGES, PREFERRED
         from hf_vqa_mc.schema import SPLITS
 
         splits = [split for split in SPLITS if any(split in config["splits"] for config in self.configs.values())]
@@ -192,8 +192,8 @@ def build(settings: BuildSettings, progress: Progress) -> BuildResult:
     """
     from tempfile import TemporaryDirectory
 
+    from hf_vqa_mc.data.inventory import read_inventory
     from hf_vqa_mc.dataset.build import build_folder
-    from hf_vqa_mc.dataset.inventory import read_inventory
     from hf_vqa_mc.io.cluster import is_url
 
     temporary = TemporaryDirectory(prefix="hf_vqa_mc-") if settings.output is None else None

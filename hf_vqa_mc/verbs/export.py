@@ -5,14 +5,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.benchmarks.questions import Questions
+    from hf_vqa_mc.data.questions import Questions
     from hf_vqa_mc.exports.harness import Exported
 
 
@@ -76,7 +76,7 @@ class ExportResult(Result):
 
     def to_pandas(self) -> Frame:
         """One row per exported question."""
-        from hf_vqa_mc.benchmarks.questions import question_table
+        from hf_vqa_mc.data.questions import question_table
 
         return question_table(self.questions).to_pandas()
 
@@ -107,8 +107,8 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
         InputError: the benchmark cannot be read, the name is not valid, the harness cannot present a row, or the
             output exists and is not an export.
     """
-    from hf_vqa_mc.benchmarks.questions import presented_questions
-    from hf_vqa_mc.benchmarks.reading import load
+    from hf_vqa_mc.data.questions import presented_questions
+    from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.io.outputs import check_outside
 
     benchmark = load(settings, progress)

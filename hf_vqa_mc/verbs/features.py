@@ -1,4 +1,4 @@
-"""``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
+"""``hf_vqa_mc.extraction`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,11 +95,11 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.benchmarks.training_rows import rows_with_images
+    from hf_vqa_mc.data.training_rows import rows_with_images
 
     config, rows = rows_with_images(settings.dataset, settings.config)
     if settings.executor != "local":
-        from hf_vqa_mc.extraction.dataset_images import find_images
+        from hf_vqa_mc.data.dataset_images import find_images
 
         found = find_images(settings.dataset, config, settings.images, rows)
         shares = -(-len(found.image_ids) // SHARE_IMAGES)
@@ -121,7 +121,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
 
 def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
-    from hf_vqa_mc.benchmarks.training_rows import rows_with_images
+    from hf_vqa_mc.data.training_rows import rows_with_images
 
     config, rows = rows_with_images(settings.dataset, settings.config)
     _extracted(settings, config, rows, silent, share)

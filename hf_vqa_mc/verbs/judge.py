@@ -55,7 +55,7 @@ class JudgeResult(Result):
 
     def to_pandas(self) -> Frame:
         """One row per decoy: question_id, choice, decoy kind, question type, verdict; flagged by WordNet; label."""
-        from hf_vqa_mc.benchmarks.verdicts import CORRECT, WRONG
+        from hf_vqa_mc.data.verdicts import CORRECT, WRONG
         from hf_vqa_mc.evaluation.judging import NO, UNKNOWN, YES
 
         decoys, names = self.judgement.decoys, {UNKNOWN: "", NO: WRONG, YES: CORRECT}
@@ -73,7 +73,7 @@ class JudgeResult(Result):
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write verdicts.csv and judge.json to a folder, without the replies."""
-        from hf_vqa_mc.benchmarks.verdicts import write_verdicts
+        from hf_vqa_mc.data.verdicts import write_verdicts
         from hf_vqa_mc.io.atomic import write_json
         from hf_vqa_mc.io.outputs import check_folder
 

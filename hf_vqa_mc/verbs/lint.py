@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
@@ -157,7 +157,7 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
             known issues cannot be used.
     """
     from hf_vqa_mc.audits.checks.linting import lint_benchmark, read_known
-    from hf_vqa_mc.dataset.loading import NoChoices
+    from hf_vqa_mc.data.loading import NoChoices
     from hf_vqa_mc.io.outputs import check_output_file
 
     if settings.output is not None:

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, SEED, default_of, flag_of, option, overwrite_option, settings, verb
@@ -144,8 +144,8 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     Raises:
         InputError: the benchmark, predictions or attention maps cannot be used.
     """
-    from hf_vqa_mc.benchmarks.reading import load
-    from hf_vqa_mc.dataset.loading import NoChoices
+    from hf_vqa_mc.data.loading import NoChoices
+    from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
@@ -179,7 +179,7 @@ def _written(result: PreviewResult) -> PreviewResult:
 
 def _answered(settings: PreviewSettings) -> PreviewResult:
     """Sample questions of an open-ended config."""
-    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.data.loading import load_splits
     from hf_vqa_mc.io.redaction import public_name
     from hf_vqa_mc.report.answered_examples import answered_examples
 

@@ -213,8 +213,8 @@ def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progr
     """Audit two configs into one report."""
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
-    from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-    from hf_vqa_mc.benchmarks.reading import load
+    from hf_vqa_mc.data.options import BenchmarkOptions
+    from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.report.audit_folder import REPORT, write_audit
 
     done = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.audits.settings import AUDITS, ProbesOption
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions, folder_name
+from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Preset, SetSettings, preset_option
 from hf_vqa_mc.errors import InputError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datasets import DatasetDict
 
     from hf_vqa_mc.audits.auditing import Audit
-    from hf_vqa_mc.benchmarks import Benchmark
+    from hf_vqa_mc.data import Benchmark
 
 
 def _no_output(given: Mapping[str, Any]) -> Path:
@@ -192,7 +192,7 @@ class RemedyResult(Result):
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
-        from hf_vqa_mc.benchmarks import check_output
+        from hf_vqa_mc.dataset.writing import check_output
         from hf_vqa_mc.io.atomic import published
         from hf_vqa_mc.remedies.remedied import Remedied
 
@@ -215,9 +215,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     Raises:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
     """
-    from hf_vqa_mc.benchmarks import check_output
-    from hf_vqa_mc.benchmarks.reading import load
-    from hf_vqa_mc.benchmarks.writing import check_config
+    from hf_vqa_mc.data.reading import load
+    from hf_vqa_mc.dataset.writing import check_config, check_output
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside

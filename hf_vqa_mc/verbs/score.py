@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import ColumnOptions
+from hf_vqa_mc.data.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from hf_vqa_mc.benchmarks import Benchmark
+    from hf_vqa_mc.data import Benchmark
 
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
@@ -170,7 +170,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     Raises:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
-    from hf_vqa_mc.benchmarks.annotations import read_annotations
+    from hf_vqa_mc.data.annotations import read_annotations
     from hf_vqa_mc.io.atomic import json_bytes, write_together
     from hf_vqa_mc.io.outputs import check_folder, check_output_file
     from hf_vqa_mc.scoring import matching

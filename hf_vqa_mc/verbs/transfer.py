@@ -177,7 +177,7 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; finished steps are kept.
     """
-    from hf_vqa_mc.dataset.loading import check_dataset
+    from hf_vqa_mc.data.loading import check_dataset
     from hf_vqa_mc.model_listing import checkpoint_folder
 
     check_dataset(settings.dataset)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import FOLDER, option, settings, verb
@@ -92,8 +92,8 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     from hf_vqa_mc.audits.comparison import FILES, Status, compare, compare_rows, read_audit, split_hashes
     from hf_vqa_mc.audits.rows import without_wide_rows
     from hf_vqa_mc.audits.settings import ProbeSettings
-    from hf_vqa_mc.benchmarks.reading import load
-    from hf_vqa_mc.dataset.inventory import INVENTORY
+    from hf_vqa_mc.data.inventory import INVENTORY
+    from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.text.word_vectors import CORPUS
 
     has_configs = isinstance(settings.dataset, str | Path) and not Path(settings.dataset).is_file()
@@ -123,7 +123,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
 
 def _stored_hashes(path: Path, config: str | None) -> tuple[str, dict[str, Any]]:
     """A config of a built folder, by default the default one, and its row hashes by split."""
-    from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
+    from hf_vqa_mc.data.inventory import configs_of, read_inventory
 
     inventory = read_inventory(path.parent)
     if inventory is None:

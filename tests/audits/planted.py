@@ -8,8 +8,8 @@ import pyarrow as pa
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.benchmarks import Split
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data import Split
+from hf_vqa_mc.data.benchmark import ROWS
 
 RULES = {
     "position": "choice A",

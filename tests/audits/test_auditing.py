@@ -8,7 +8,7 @@ import pytest
 
 from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import planted, split_of
 

@@ -9,8 +9,8 @@ from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
 from hf_vqa_mc.audits.gains import gains
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
-from hf_vqa_mc.benchmarks import Benchmark
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, split_of
 
 

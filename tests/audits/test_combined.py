@@ -6,7 +6,7 @@ from hf_vqa_mc.audits.combined import usual_rank
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.data import Benchmark
 from tests.audits.planted import planted, split_of
 
 N_ROWS = 600

@@ -12,7 +12,7 @@ from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, possi
 from hf_vqa_mc.audits.findings import findings
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.texts import official_texts
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data.benchmark import ROWS
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.operators import comparable_keys

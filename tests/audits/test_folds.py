@@ -8,8 +8,8 @@ from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.benchmarks import Benchmark
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import split_of
 
 

@@ -10,7 +10,7 @@ from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, gains, holm
 from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.audits.shortcut import FOLDS
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import HEURISTICS, RULES, context_of, planted, ran, split_of
 
 FIXED = [probe for probe in HEURISTICS if probe not in ORDERS]

@@ -13,7 +13,7 @@ from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
 from hf_vqa_mc.audits.probes.set_network import _WeightedSums
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, ran
 
 CHOICES, QUESTION, IMAGE, EVERYTHING = SET_MODELS

@@ -9,7 +9,7 @@ from datasets import load_dataset
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import main
-from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.scoring import gqa_score
 

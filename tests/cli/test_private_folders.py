@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hf_vqa_mc.benchmarks.reading import read_benchmark
-from hf_vqa_mc.benchmarks.writing import write_benchmark
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.data.reading import read_benchmark
+from hf_vqa_mc.dataset.writing import write_benchmark
 from tests.cli import small_easy_vqa
 from tests.training import toy_dataset
 

@@ -7,9 +7,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.dataset import folder
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.image_files import find_images
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.killed import PUBLISHING, die_after, die_publishing, started
 

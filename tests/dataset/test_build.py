@@ -8,10 +8,10 @@ import pytest
 from datasets import load_dataset
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.data.inventory import read_inventory
+from hf_vqa_mc.data.stored_images import with_images
 from hf_vqa_mc.dataset.build import build_folder
-from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.settings import BuildSettings
-from hf_vqa_mc.dataset.stored_images import with_images
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import read_triplets

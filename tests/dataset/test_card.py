@@ -11,11 +11,11 @@ from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCard
 from hypothesis import given
 
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.card import card as whole_card
 from hf_vqa_mc.dataset.card_text import card_text, example_text
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.inventory import read_inventory
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
 
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset import shards
+from hf_vqa_mc.data import shards
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.inventory import read_inventory
 from tests.dataset.fixtures import ABOUT, MADE_WITH, ROWS, made_variants, tree_bytes
 
 

@@ -14,10 +14,9 @@ import pytest
 from datasets import load_dataset
 from PIL import Image
 
-from hf_vqa_mc.dataset import shards
-from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.image_files import find_images
-from hf_vqa_mc.dataset.stored_images import (
+from hf_vqa_mc.data import shards
+from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.data.stored_images import (
     ROWS_PER_GROUP,
     StoredImages,
     image_address,
@@ -25,6 +24,7 @@ from hf_vqa_mc.dataset.stored_images import (
     stored_images,
     with_images,
 )
+from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import read_triplets
 from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of
@@ -109,7 +109,7 @@ def test_the_column_survives_common_operations(built, tmp_path):
 def test_another_process_can_open_the_addresses(built, tmp_path):
     with_images(load(built, "made_iou_qou", split="test"), built).save_to_disk(tmp_path / "saved")
     code = """
-import sys, datasets, hf_vqa_mc.dataset.stored_images
+import sys, datasets, hf_vqa_mc.data.stored_images
 print(datasets.load_from_disk(sys.argv[1])[3]["image"].size)
 """
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "saved"], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_vqa_mc.dataset.loading import load_splits
+from hf_vqa_mc.data.loading import load_splits
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,9 @@ from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCard
 
 import hf_vqa_mc
-from hf_vqa_mc.dataset import shards
-from hf_vqa_mc.dataset.inventory import read_inventory
-from hf_vqa_mc.dataset.shards import write_stream
+from hf_vqa_mc.data import shards
+from hf_vqa_mc.data.inventory import read_inventory
+from hf_vqa_mc.data.shards import write_stream
 from hf_vqa_mc.dataset.variants import needs_published
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError

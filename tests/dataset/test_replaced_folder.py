@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from hf_vqa_mc.data.inventory import INVENTORY, configs_of, read_inventory
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
-from hf_vqa_mc.dataset.inventory import INVENTORY, configs_of, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic
 from hf_vqa_mc.io.atomic import NewFolder, exchange, new_folder

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.closed_sets import exact_sets
-from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.data.benchmark import ROWS
 from hf_vqa_mc.decoys.closed_sets import GRID, LATIN, SET_KINDS
 from hf_vqa_mc.decoys.crossed_sets import IMAGE_SETS, QUESTION_SETS
 from hf_vqa_mc.errors import InputError

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.benchmarks.verdicts import Verdict, read_verdicts, write_verdicts
+from hf_vqa_mc.data.verdicts import Verdict, read_verdicts, write_verdicts
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Reply
 from tests.evaluation import worlds

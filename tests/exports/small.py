@@ -5,11 +5,11 @@ import io
 import pyarrow as pa
 from PIL import Image
 
-from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
-from hf_vqa_mc.benchmarks.choices import ListOfChoices
-from hf_vqa_mc.benchmarks.column_spec import ColumnSpec
-from hf_vqa_mc.benchmarks.labels import by_index
-from hf_vqa_mc.benchmarks.questions import presented_questions
+from hf_vqa_mc.data.benchmark import ROWS, Benchmark, Split
+from hf_vqa_mc.data.choices import ListOfChoices
+from hf_vqa_mc.data.column_spec import ColumnSpec
+from hf_vqa_mc.data.labels import by_index
+from hf_vqa_mc.data.questions import presented_questions
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import silent
 

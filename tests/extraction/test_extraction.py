@@ -257,8 +257,8 @@ def test_features_travel_to_workers_as_their_folder(dataset, pictures):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A built folder with an images config, and one with the image in every row."""
+    from hf_vqa_mc.data.image_files import find_images
     from hf_vqa_mc.dataset.folder import write_folder
-    from hf_vqa_mc.dataset.image_files import find_images
 
     folder = tmp_path_factory.mktemp("built")
     triplets = triplets_of(made_variants("iou_qou")[0])
@@ -299,7 +299,7 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
 
 
 def test_easy_vqa_s_images_are_found_by_split_and_number(tmp_path):
-    from hf_vqa_mc.extraction.dataset_images import FolderImages
+    from hf_vqa_mc.data.dataset_images import FolderImages
 
     for split in ("train", "test"):
         (tmp_path / split / "images").mkdir(parents=True)

@@ -29,7 +29,7 @@ def questions(tmp_path):
 
 @pytest.fixture
 def image_ids(questions):
-    from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_image_ids
 
     return dataset_image_ids(str(questions), "made")[2]
 

@@ -31,7 +31,7 @@ GRAPHS = [
 
 @pytest.fixture
 def dataset(tmp_path):
-    from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_image_ids
 
     folder = made_dataset.make(tmp_path / "questions", IMAGES)
     return folder, dataset_image_ids(str(folder), "made")[2]

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.croissant import croissant
-from hf_vqa_mc.dataset.inventory import read_inventory
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, tree_bytes, triplets_of
 from tests.hub.repositories import Hub
 
@@ -17,8 +17,8 @@ TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_stra
 
 def build(folder: Path, *variants: str, seed: int = 0) -> Path:
     """A built folder with images."""
+    from hf_vqa_mc.data.image_files import find_images
     from hf_vqa_mc.dataset.folder import write_folder
-    from hf_vqa_mc.dataset.image_files import find_images
 
     made = made_variants(*variants, seed=seed)
     pictures = triplets_of(made[0])

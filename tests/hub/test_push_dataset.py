@@ -164,7 +164,8 @@ def test_downloaded_files_can_be_pushed_again(hub, built, vqa_mc, process, tmp_p
 
 def remedied(folder, *configs, **options):
     """A folder of configs of a remedied benchmark, with the hashes of their rows."""
-    from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
+    from hf_vqa_mc.data import read_benchmark
+    from hf_vqa_mc.dataset.writing import write_benchmark
 
     rows = [{"question": f"q{n}?", "choices": ["a", "b"], "label": n % 2} for n in range(4)]
     benchmark = read_benchmark(Dataset.from_list(rows))

@@ -6,7 +6,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from tests.benchmarks.test_untrusted_images import rows
+from tests.data.test_untrusted_images import rows
 from tests.hub.repositories import Repository
 from tests.sources.loopback import Publisher, serving
 

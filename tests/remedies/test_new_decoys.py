@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
+from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies.donors import from_questions

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import load
-from hf_vqa_mc.benchmarks.verdicts import Rejected, Verdict, write_verdicts
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.reading import load
+from hf_vqa_mc.data.verdicts import Rejected, Verdict, write_verdicts
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError

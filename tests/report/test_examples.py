@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.benchmarks.benchmark import ROWS, Split
+from hf_vqa_mc.data.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.examples import FALLBACK, UNREADABLE, drawn_rows, examples_of, picks_of
 from hf_vqa_mc.report.thumbnails import BROKEN, picture_values

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from hf_vqa_mc.benchmarks.annotations import read_annotations
+from hf_vqa_mc.data.annotations import read_annotations
 from hf_vqa_mc.errors import InputError
 from tests.dataset import raw_files
 from tests.scoring import files

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_vqa_mc.benchmarks import read_benchmark
-from hf_vqa_mc.benchmarks.annotations import read_annotations
+from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.data.annotations import read_annotations
+from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.verbs.score import score

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from datasets import concatenate_datasets, load_dataset
 
-from hf_vqa_mc.benchmarks import annotated_rows as dataset_rows
-from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.data import annotated_rows as dataset_rows
+from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.training.questions import read_splits

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.benchmarks.verdicts import read_verdicts, rejected
+from hf_vqa_mc.data.verdicts import read_verdicts, rejected
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.forms import BAD

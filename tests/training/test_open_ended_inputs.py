@@ -253,7 +253,7 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
 @pytest.fixture(scope="session")
 def toy_regions(toy, tmp_path_factory):
     """Of each image a region of its colour on the left, and one to three others on the right without its colour."""
-    from hf_vqa_mc.extraction.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_image_ids
     from tests.extraction.region_layouts import tsv
 
     folder, records = tmp_path_factory.mktemp("regions"), {}

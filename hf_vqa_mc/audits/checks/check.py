@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data, of_benchmark
-from hf_vqa_mc.benchmarks.benchmark import Benchmark, FaultyRow, Split
-from hf_vqa_mc.benchmarks.columns import question_ids
-from hf_vqa_mc.benchmarks.opening import open_tables
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.reading import read_opened
+from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
+from hf_vqa_mc.data.columns import question_ids
+from hf_vqa_mc.data.opening import open_tables
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.reading import read_opened
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress

@@ -11,8 +11,8 @@ from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, L
 from hf_vqa_mc.audits.checks.texts import matches
 from hf_vqa_mc.audits.rows import LEAST_ROWS, PERIODS, row_number_groups
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
-from hf_vqa_mc.benchmarks.cells import as_text, is_text
-from hf_vqa_mc.benchmarks.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
+from hf_vqa_mc.data.cells import as_text, is_text
+from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.audits.checks import CHECKS
 from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, read_linted
-from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.files import file_form, read_file
-from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.data.cells import as_text
+from hf_vqa_mc.data.files import file_form, read_file
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress

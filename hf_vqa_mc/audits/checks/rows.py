@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issues, Linted, of_the_whole
 from hf_vqa_mc.audits.figures.choices import position_test
 from hf_vqa_mc.audits.texts import pairs, unpaired
-from hf_vqa_mc.benchmarks.cells import as_text, is_text
-from hf_vqa_mc.benchmarks.columns import repeats
-from hf_vqa_mc.benchmarks.names import QUESTION_ID, named
+from hf_vqa_mc.data.cells import as_text, is_text
+from hf_vqa_mc.data.columns import repeats
+from hf_vqa_mc.data.names import QUESTION_ID, named
 from hf_vqa_mc.errors import shown
 
 UNBALANCED_P = 0.001

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issues, Linted
 from hf_vqa_mc.audits.texts import Column, official_texts, pairs
-from hf_vqa_mc.benchmarks.questions import letter
+from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.text.operators import differ_in_case
 

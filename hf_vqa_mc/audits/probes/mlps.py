@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
 EPOCHS = 8.0

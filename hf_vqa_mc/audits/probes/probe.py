@@ -20,8 +20,8 @@ from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
 from hf_vqa_mc.audits.similar_choices import Letters, trigram_similarity
-from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.compiled import n_threads
+from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 
 LEAST_COUNTED = 20

@@ -1,0 +1,178 @@
+"""A benchmark with its splits and images."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.data.allowed_images import AllowedImages
+from hf_vqa_mc.data.column_spec import Choices, ColumnSpec
+from hf_vqa_mc.data.images import Images as Images
+from hf_vqa_mc.data.row_hashes import RowHashes, row_hashes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from datasets import DatasetDict
+
+
+ROWS = pa.schema(
+    [
+        ("question_id", pa.string()),  # unique in its split, see `question_ids`
+        ("image_id", pa.string()),  # equal for rows with the same image; "" without image
+        ("question", pa.string()),
+        ("choices", pa.list_(pa.string())),  # as published
+        ("label", pa.int64()),  # index of the target in choices
+        ("question_type", pa.string()),  # "" if the benchmark has none
+        ("answers", pa.list_(pa.string())),  # all human answers; empty if the benchmark has none
+        ("choice_kinds", pa.list_(pa.string())),  # names of decoys.CHOICE_KINDS; empty if the benchmark has none
+    ]
+)
+"""Schema of every benchmark's rows; no nulls."""
+
+
+class FaultyRow(NamedTuple):
+    """A row that cannot be read and is left out."""
+
+    split: str
+    row: int
+    kind: str
+    """``question``, ``choices``, ``label`` or ``missing_label``"""
+    message: str
+    """why"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """A split of a benchmark."""
+
+    name: str
+    location: str
+    """location for messages: dataset, config and split, or the file"""
+    rows: pa.Table
+    """``ROWS``"""
+    original: pa.Table
+    """all columns of the benchmark, unchanged; images undecoded"""
+    images: Images | None
+    """None if there are no images, or only names of missing files"""
+    ordered: bool = True
+    """whether the benchmark defines the order of choices; otherwise the target comes first"""
+    images_missing: str = ""
+    """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
+    faulty: tuple[FaultyRow, ...] = ()
+    """rows that are left out, with ``--skip-faulty``"""
+    unread: frozenset[str] = frozenset()
+    """ids of the rows that are left out: these, and open questions"""
+
+    def __repr__(self) -> str:
+        sizes = pc.list_value_length(self.rows["choices"])
+        least, most = pc.min_max(sizes).as_py().values()
+        sizes = f"{least}" if least == most else f"{least} to {most}"
+        images = "images" if self.images is not None else self.images_missing or "no images"
+        return f"{self.name}: {self.rows.num_rows:,} rows, {sizes} choices, {images}"
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64]:
+        """(rows,): number of each row's unit, from 0."""
+        units = pa.array(self.units, pa.large_string()).dictionary_encode()
+        return np.asarray(units.indices, np.int64)
+
+    @cached_property
+    def units(self) -> list[str]:
+        """(rows,): units of clustered standard errors: the image, else question and choices in any order.
+
+        So a question repeated with shuffled choices counts once.
+        """
+        images: list[str] = self.rows["image_id"].to_pylist()
+        if all(images):
+            return images
+        rows = zip(images, self.rows["question"].to_pylist(), self.rows["choices"].to_pylist(), strict=True)
+        return [image or "\0".join(["", question, *sorted(choices)]) for image, question, choices in rows]
+
+    @cached_property
+    def hashes(self) -> RowHashes:
+        """The hashes of the rows' questions, choices and labels."""
+        return row_hashes(self.rows)
+
+    def take(self, rows: NDArray[np.integer]) -> "Split":
+        """Some of the rows, in this order."""
+        images = None if self.images is None else self.images.take(rows)
+        kept = pa.array(rows)
+        return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Benchmark:
+    """A multiple-choice benchmark."""
+
+    dataset: str
+    """name given by the user; for an object in memory its own name, else ``dataset``"""
+    config: str | None
+    evaluated: str
+    """the evaluated split"""
+    splits: dict[str, Split]
+    """readable splits, in the benchmark's order; those with hidden answers are left out"""
+    spec: ColumnSpec
+    """the columns of questions, choices and labels, read and written"""
+    left_out: dict[str, str]
+    """reason by split that is not in ``splits``"""
+    path: Path | None = None
+    """the file or folder; None on the Hub or in memory"""
+    read_as: str = ""
+    """columns of the evaluated split: ``question=frage, choices=A to D, label=key (letters)``"""
+    notes: tuple[str, ...] = ()
+    """sentences about rows and images that are not read, with the remedy"""
+    allowed: AllowedImages = field(default_factory=AllowedImages)
+    """the images that cells may name"""
+    revision: str | None = None
+    """commit of the dataset on the Hub"""
+    read_with: Mapping[str, Any] = field(default_factory=dict)
+    """`BenchmarkOptions.how_to_read`"""
+
+    @property
+    def test(self) -> Split:
+        """The evaluated split."""
+        return self.splits[self.evaluated]
+
+    @property
+    def train(self) -> Split | None:
+        """The training split, unless it is evaluated."""
+        return self.splits["train"] if self.evaluated != "train" and "train" in self.splits else None
+
+    def with_choices(self, split: Split, choices: Choices, labels: Sequence[int]) -> pa.Table:
+        """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells.
+
+        Raises:
+            InputError: the columns cannot hold them.
+        """
+        return self.spec.written(split.original, split.rows, choices, labels, split.location)
+
+    def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":
+        """All splits, or ``tables`` as for `write_benchmark`, with the benchmark's own columns as a DatasetDict."""
+        from datasets import Dataset, DatasetDict, DatasetInfo, NamedSplit
+        from datasets.table import InMemoryTable
+
+        from hf_vqa_mc.data.file_writer import features_of
+
+        found = DatasetDict()
+        for name, table in (tables or {name: split.original for name, split in self.splits.items()}).items():
+            info = DatasetInfo(features=features_of(table))
+            found[name] = Dataset(InMemoryTable(table), info=info, split=NamedSplit(name))
+        return found
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The evaluated split, one row per question: question_id, image_id, question, choices, label and more."""
+        return self.test.rows.to_pandas()
+
+    def __repr__(self) -> str:
+        config = f", {self.config}" if self.config else ""
+        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}", *self.notes]
+        for name, split in self.splits.items():
+            evaluated = "; evaluated by default" if name == self.evaluated else ""
+            lines.append(f"{split!r}{evaluated}")
+        return "\n".join([*lines, *(f"left out: {name} ({why})" for name, why in self.left_out.items())])

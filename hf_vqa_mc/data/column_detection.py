@@ -1,0 +1,270 @@
+"""Find which columns of a benchmark hold questions, choices and labels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from hf_vqa_mc.data.cells import UNKNOWN, as_text, is_cell, is_list, is_text
+from hf_vqa_mc.data.choice_form import ChoiceForm
+from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, Lettered, TargetAndDecoys
+from hf_vqa_mc.data.column_spec import ColumnSpec
+from hf_vqa_mc.data.columns import question_column
+from hf_vqa_mc.data.label_interpretation import (
+    AmbiguousLabels,
+    LabelInterpretation,
+    Tables,
+    check_agreement,
+    decided,
+    interpret,
+)
+from hf_vqa_mc.data.labels import BY_LETTER, BY_TEXT, LabelForm, hidden, integers_only
+from hf_vqa_mc.data.loading import NoChoices
+from hf_vqa_mc.data.names import (
+    ANSWERS,
+    CAPTION,
+    CHOICES,
+    DECOYS,
+    FOILS,
+    LABEL,
+    QUESTION,
+    QUESTION_ID,
+    cell_columns,
+    choice_columns,
+    columns_in_words,
+    decoy_columns,
+    named,
+)
+from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
+from hf_vqa_mc.data.text_choices import OptionsInText
+from hf_vqa_mc.errors import InputError, shown
+
+ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
+"""Columns of open-ended questions."""
+
+
+def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
+    """The columns of a split that leave the fewest rows unread, in the order of `_candidates` if equal.
+
+    Args:
+        tables: the splits.
+        split: the one that must be readable; the others help to interpret its labels.
+        options: columns named by the user.
+        location: of the split, for messages.
+
+    Raises:
+        InputError: no columns fit (HiddenLabels: no row has a label; NoChoices: the questions are open-ended), or two
+            interpretations disagree.
+    """
+    table = tables[split]
+    found: list[tuple[int, ColumnSpec]] = []
+    failures: list[InputError] = []
+    for form in _candidates(table, options):
+        if isinstance(form, FixedChoices) and (found or (failures and "yes" not in map(str.lower, form.choices))):
+            break  # of a column such as "correct", next to choices
+        try:
+            choices, labels, unread = _with_label(tables, split, form, options, location)
+            question = None if choices.questions(table) is not None else question_column(table, options, location)
+            found.append((unread, ColumnSpec(question, choices, labels)))
+        except AmbiguousLabels:
+            raise
+        except InputError as error:
+            if options.choices or not named(form.columns, ANSWERS):  # else these are human answers
+                failures.append(error)
+            continue
+        if not unread:
+            break
+    if found:
+        return _checked_one_list(min(found, key=lambda one: one[0])[1], table, options, location)
+    if failures:
+        raise failures[0]
+    if options.choices:
+        raise InputError(
+            f"{location}: --choices {', '.join(options.choices)}: expected a column of lists of choices, several "
+            "columns with one choice each, or a column of decoys next to one with the correct answer (--label)"
+        )
+    kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
+    raise kind(
+        f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
+        "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
+        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table)}"
+    )
+
+
+def _hint(table: pa.Table) -> str:
+    """What may be wrong with a table in which no choices are recognised."""
+    texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
+    if texts:
+        value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
+        return f"; {texts[0]} is {value}, expected a list such as ['red', 'blue'] or one choice per line"
+    lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
+    if lists:
+        return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
+    if named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
+        return ""
+    return "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
+
+
+def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    """Forms of choices, most likely first."""
+    if options.fixed_choices:
+        yield FixedChoices(options.fixed_choices)
+    elif options.choices:
+        yield from _in_given_columns(table, options.choices, options)
+    else:
+        yield from _in_known_columns(table, options)
+
+
+def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    """Forms of the columns that the user names."""
+    if options.label in names:
+        decoys_alone = ChoiceColumns(tuple(name for name in names if name != options.label))
+        cells, column = decoys_alone.read(table), as_text(table[options.label])
+        names_a_choice = (BY_LETTER.read(column, cells) != UNKNOWN).all()
+        if names_a_choice or (integers_only(column) and not integers_only(cells.texts)):
+            raise InputError(
+                f"--label {options.label}: holds letters or indices of choices, which are no choice; leave it out of "
+                "--choices"
+            )
+        yield TargetAndDecoys(str(options.label), decoys_alone)
+        return
+    if len(names) > 1:
+        yield Lettered.or_plain(ChoiceColumns(names), table)
+    else:
+        (name,) = names
+        is_list_name = bool(named(names, CHOICES)) and not named(names, DECOYS)
+        within = [one for one in table.column_names if one.startswith(f"{name}.")]
+        forms = [*_forms(table, [name]), *_forms(table, within)]
+        forms += map(ChoiceColumns, map(tuple, choice_columns(within)))
+        decoys: list[ChoiceForm] = [
+            *forms,
+            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) and not is_list_name else []),
+        ]
+        yield from forms
+        yield from _with_targets(table, options, decoys)
+        if not decoys:
+            raise InputError(
+                f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text with "
+                "such a list or with lettered options, or several columns"
+            )
+
+
+def _in_known_columns(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    """Forms of columns with commonly used names."""
+    cells = cell_columns(table)
+    known = named(table.column_names, CHOICES)
+    has_label = options.label or _label_columns(table)  # without, answers are those of annotators
+    yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
+    for run in choice_columns(cells):
+        yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
+    questions = [options.question] if options.question else named(table.column_names, QUESTION)
+    yield from filter(None, (OptionsInText.of(table, name) for name in questions))
+    known = named(table.column_names, DECOYS)
+    decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
+    yield from _with_targets(table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)])
+    for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
+        answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
+        if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
+            yield FixedChoices(tuple(answers))
+
+
+def _forms(table: pa.Table, names: Sequence[str]) -> list[ChoiceForm]:
+    """The first form that fits each of the columns, if any."""
+    forms = []
+    for name in names:
+        found = next((form for one in CHOICE_FORMS.values() if (form := one.of(table, name))), None)
+        if found is not None:
+            forms.append(Lettered.or_plain(found, table))
+    return forms
+
+
+def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[ChoiceForm]) -> Iterator[ChoiceForm]:
+    """Forms of decoys with a column of texts that are never among them."""
+    targets = [options.label] if options.label else named(table.column_names, LABEL)
+    for form in decoys:
+        for target in targets:
+            if target in form.columns or not is_text(table.schema.field(target).type):
+                continue
+            if named([target], CAPTION) and not named(form.columns, FOILS) and not options.label:
+                continue  # the caption of an image
+            cells, column = form.read(table), as_text(table[target])
+            known = {*named(form.columns, DECOYS)} - {*named(form.columns, CHOICES)} or decoy_columns(form.columns)
+            if integers_only(column) and not (known or integers_only(cells.texts)):
+                continue  # indices out of range of textual choices
+            among, letters = (read.read(column, cells) != UNKNOWN for read in (BY_TEXT, BY_LETTER))
+            if not among.any() and not letters.all() and not hidden(column).all():
+                yield TargetAndDecoys(target, form)
+
+
+def _with_label(
+    tables: Tables, split: str, form: ChoiceForm, options: BenchmarkOptions, location: str
+) -> tuple[ChoiceForm, tuple[tuple[str, LabelForm], ...], int]:
+    """A form of choices with its label columns, and the number of rows that cannot be read.
+
+    Raises:
+        InputError: there is no label column, none fits, or several disagree.
+    """
+    table = tables[split]
+    same = {name: one for name, one in tables.items() if set(form.columns) <= set(one.column_names)}
+    cells = {name: form.read(one) for name, one in same.items()}
+    choices = cells[split]
+    if choices.targets is not None:
+        if options.label_from is not None:
+            raise InputError(
+                f"--label-from {options.label_from}: in {location}, {form.columns[-1]} holds texts, not integers; "
+                "remove it"
+            )
+        valid = choices.counts > (0 if choices.ordered else 1)
+        return form, (), len(choices.faults) + int((choices.labels(choices.targets) == UNKNOWN)[valid].sum())
+    names = [options.label] if options.label else _label_columns(table)
+    names = [name for name in names if name.rpartition(".")[0] not in form.columns and name not in form.columns]
+    if not names:
+        raise InputError(
+            f"{location}: choices are in {', '.join(form.columns)}, but no column of "
+            f"{', '.join(map(shown, table.column_names))} is recognised as labels; give it with --label"
+        )
+    fitting: list[list[LabelInterpretation]] = []
+    failures: list[InputError] = []
+    for name in names:
+        try:
+            fitting.append(interpret(tables, split, name, cells, options.label_from, location))
+        except InputError as error:
+            failures.append(error)
+    if not fitting:
+        raise failures[0]  # of the most likely column
+    valid = choices.counts > 0
+    unknown = [int((one[0].labels[valid] == UNKNOWN).sum()) for one in fitting]
+    fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == min(unknown)]
+    fitting = fitting if not min(unknown) else fitting[:1]
+    found = decided(fitting, tables, cells, location)
+    if options.choices is None and named(form.columns, ANSWERS) and found[0].form is BY_TEXT:
+        raise InputError(f"{location}: {form.columns[0]} may hold human answers; {OPTIONS}")
+    check_agreement(found, f"{location}: {names}", "choose one with --label")
+    if options.label_from is not None and all(one.form.first is None for one in found):
+        raise InputError(
+            f"--label-from {options.label_from}: in {location}, {found[0].column} holds {found[0].form.name}, not "
+            "integers; remove it"
+        )
+    return form, tuple((one.column, one.form) for one in found), len(choices.faults) + min(unknown)
+
+
+def _label_columns(table: pa.Table) -> list[str]:
+    """Columns with known names of labels: short texts, numbers, or lists of these."""
+    kinds = {name: table.schema.field(name).type for name in named(table.column_names, LABEL)}
+    return [name for name, kind in kinds.items() if is_cell(kind.value_type if is_list(kind) else kind)]
+
+
+def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> ColumnSpec:
+    """Raise InputError if the question holds options too, unless the user named the choices; note other columns."""
+    if options.choices is not None:
+        return spec
+    names = [options.question] if options.question else named(table.column_names, QUESTION)
+    for other in names:
+        if other not in spec.choices.columns and OptionsInText.of(table, other):
+            if other != spec.question:
+                return replace(spec, repeated=other)
+            raise InputError(
+                f"{location}: choices are in {columns_in_words(spec.columns)}, and options in {other}, too, which "
+                "would keep the old choices; choose one with --choices"
+            )
+    return spec

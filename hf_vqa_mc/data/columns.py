@@ -1,0 +1,185 @@
+"""Columns of a benchmark by commonly used names; question, ids, type, human answers and choice_kinds."""
+
+import json
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.data.cells import (
+    ChoiceCells,
+    as_array,
+    as_lists,
+    as_mask,
+    as_text,
+    is_list,
+    is_text,
+    unpacked_lists,
+)
+from hf_vqa_mc.data.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, named
+from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
+from hf_vqa_mc.errors import InputError, shown
+
+KINDS = "choice_kinds"
+"""Column of vqa-mc with the kind of each choice."""
+TEXTS = pa.list_(pa.string())
+
+
+def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str:
+    """The column of questions; raises InputError if there is none, or it is not text."""
+    names = [options.question] if options.question else named(table.column_names, QUESTION)
+    for name in names:
+        is_within = any(other.startswith(f"{name}.") for other in table.column_names)  # a text with an object
+        if is_text(table.schema.field(name).type) and (options.question or not is_within):
+            return name
+    found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
+    raise InputError(
+        f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}; "
+        "if all rows ask the same, add a column question"
+    )
+
+
+def question_ids(
+    table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
+) -> tuple[pa.Array, str | None, tuple[str, ...]]:
+    """The question ids: the first column of unique ones, else the first column of ids, else row numbers.
+
+    Ids that are missing or occur twice are followed by the row number.
+
+    Args:
+        table: some rows of a split.
+        options: may name the column.
+        location: of the split, for messages.
+        rows: number of each row in the split, for messages.
+
+    Returns:
+        (rows,) unique ids as text; their column, if there is one; a sentence if a column of ids has others.
+
+    Raises:
+        InputError: the column named by the user has an id twice, or is empty in a row.
+    """
+    problem, numbered = "", None
+    given = options.columns.get("question_id")
+    for name in [given] if given else named(table.column_names, QUESTION_ID):
+        kind = table.schema.field(name).type
+        if is_text(kind) or pa.types.is_integer(kind):
+            ids = as_text(table[name])
+            if not (why := _not_unique(ids, rows)):
+                used = f"{problem}; the ids of the column {shown(name)} are used instead"
+                return ids, name, (used,) if problem else ()
+            problem = problem or f"{location}: column {name} {why}"
+            numbered = numbered or (name, _numbered(ids, rows))
+        elif given:
+            problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
+    if given:
+        raise InputError(f"{problem}; make the ids unique")
+    if numbered and len(numbered[1].unique()) == len(rows):
+        return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
+    return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
+
+
+def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
+    """What is wrong with texts as ids: an empty one, or one that occurs twice; "" if nothing."""
+    if ids.null_count:
+        return f"has empty ids (first: row {rows[pc.index(pc.is_null(ids), True).as_py()]})"
+    for first, again in repeats(ids)[:1].tolist():
+        return f"has repeated ids (first: {shown(ids[again].as_py())} in rows {rows[first]} and {rows[again]})"
+    return ""
+
+
+def _numbered(ids: pa.Array, rows: NDArray[np.integer]) -> pa.Array:
+    """The ids; those that are missing or occur twice with their row numbers."""
+    odd = as_mask(pc.is_null(ids))
+    odd[repeats(ids)] = True
+    numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
+    texts = pc.fill_null(ids.filter(pa.array(odd)), "no id")
+    return pc.replace_with_mask(ids, pa.array(odd), pc.binary_join_element_wise(texts, numbers, " "))
+
+
+def repeats(ids: pa.Array) -> NDArray[np.int64]:
+    """(repetitions, 2): for each text that occurs earlier, the row where it occurs first and its own; without null."""
+    encoded = ids.dictionary_encode()
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    if len(encoded.dictionary) == len(codes):
+        return np.zeros((0, 2), np.int64)
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    again = np.flatnonzero((first[inverse] != np.arange(len(codes))) & (codes >= 0))
+    return np.stack([first[inverse[again]], again], axis=1)
+
+
+def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]) -> str | None:
+    """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
+    names = [name for name in named(table.column_names, QUESTION_TYPE) if name not in other]
+    return options.columns.get("question_type") or next(
+        (name for name in names if is_text(table.schema.field(name).type)), None
+    )
+
+
+def human_answers(table: pa.Table) -> pa.Array:
+    """(rows,): human answers, from lists of text, lists of records with an answer, or texts with such lists."""
+    for name in named(table.column_names, ANSWERS):
+        kind = table.schema.field(name).type
+        if is_text(kind):
+            lists = unpacked_lists(table[name].to_pylist())
+            if all(found is not None for found in lists):
+                return pa.array([[text for text in found or () if text is not None] for found in lists], TEXTS)
+        elif is_list(kind) and is_text(kind.value_type):
+            lists = as_array(table[name]).cast(TEXTS)
+            texts, lengths = as_lists(lists)
+            return ChoiceCells(texts, lengths).choices if lists.null_count or texts.null_count else lists
+        elif is_list(kind) and pa.types.is_struct(kind.value_type):
+            fields = {field.name: field.type for field in kind.value_type}
+            if is_text(fields.get("answer", pa.null())):
+                records, lengths = as_lists(table[name])
+                return ChoiceCells(as_text(pc.struct_field(records, "answer")), lengths).choices
+    return no_lists(table.num_rows)
+
+
+def no_lists(rows: int) -> pa.ListArray:
+    """(rows,): empty lists of text."""
+    return pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), pa.array([], pa.string()))
+
+
+def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64]) -> pa.Array:
+    """(rows,): names of the column choice_kinds; empty in rows whose kinds do not match their choices."""
+    rows = table.num_rows
+    lists = _lists_of(table, KINDS)
+    if lists is None:
+        return no_lists(rows)
+    flat, lengths = as_lists(lists)
+    if pa.types.is_integer(flat.type):
+        names = pa.array(class_names(table.schema, KINDS) or list(CHOICE_KINDS))
+        flat = names.take(pc.if_else(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, len(names))), flat, None))
+    elif not is_text(flat.type):
+        return no_lists(rows)
+    flat = flat.cast(pa.string())
+    if not len(flat):
+        return no_lists(rows)
+    fits = (lengths == cells.counts) & (cells.counts == cells.lengths)
+    fits &= as_mask(pc.equal(flat, TARGET.name))[np.where(fits, np.cumsum(lengths) - lengths + labels, 0)]
+    unknown = ~as_mask(pc.is_in(flat, pa.array(list(CHOICE_KINDS))))
+    fits &= np.bincount(np.repeat(np.arange(rows), lengths)[unknown], minlength=rows) == 0
+    offsets = pa.array(np.concatenate([[0], np.cumsum(np.where(fits, lengths, 0))]).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets, flat.filter(pa.array(np.repeat(fits, lengths))))
+
+
+def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
+    """A column of lists, or of texts with lists as in CSV files; None for other columns."""
+    kind = table.schema.field(name).type if name in table.column_names else pa.null()
+    if is_text(kind):
+        found = unpacked_lists(table[name].to_pylist())
+        return None if any(one is None for one in found) else pa.array(found, TEXTS)
+    return as_array(table[name]) if is_list(kind) else None
+
+
+def class_names(schema: pa.Schema, column: str) -> list[str] | None:
+    """The names of a column of ClassLabel, or of lists of ClassLabel, in the metadata of ``datasets``; else None."""
+    try:
+        feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][column]
+        inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+        return [str(name) for name in inner["names"]] if column in schema.names else None
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError):
+        return None

@@ -1,0 +1,307 @@
+"""Files and data frames as tables that can be written back unchanged."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+
+from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
+from hf_vqa_mc.data.names import named
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import json_lines
+from hf_vqa_mc.io.packed import check_unpacked, unpacked
+from hf_vqa_mc.io.parquet import check_parquet
+from hf_vqa_mc.io.xlsx import read_xlsx
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PACKINGS = (".gz", ".xz")
+
+_UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+"""Exceptions of pyarrow for values of different types."""
+_SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "testing")
+_SPLIT = re.compile(r"\w*(train|val|dev|test)\w*", re.ASCII)
+_BLOCK = 1 << 26  # bytes of CSV per block, into which each row must fit
+_LARGEST_BLOCK = (1 << 31) - 1
+_Column = tuple[pa.Array, dict[bytes, bytes] | None]
+"""A column and its metadata."""
+
+
+def file_form(path: Path) -> str | None:
+    """The key of READERS for a file name; None if there is none.
+
+    >>> file_form(Path("MMBench.TSV.gz")), file_form(Path("photo.png"))
+    ('tsv', None)
+    """
+    name = path.name.lower()
+    for packing in PACKINGS:
+        name = name.removesuffix(packing)
+    form = name.rpartition(".")[2]
+    return {"jsonlines": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(form, form if form in READERS else None)
+
+
+def split_of(name: str) -> str:
+    """The split named in a file name, else test.
+
+    >>> split_of("aokvqa_v1p0_val.json"), split_of("MMBench_DEV_EN.tsv"), split_of("rows.csv")
+    ('val', 'dev', 'test')
+    """
+    found = {word for word in re.split(r"[-_.]", name.lower()) if word in _SPLITS}
+    return found.pop() if len(found) == 1 else "test"
+
+
+def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, pa.Table], dict[str, str]]:
+    """Tables and locations by split: by a column ``split`` with names such as val; else one split, the default."""
+    for column in named(table.column_names, ("split",)):
+        values = as_text(table[column]) if is_text(table.schema.field(column).type) else pa.array([], pa.string())
+        names = values.unique().to_pylist()
+        if names and all(name and _SPLIT.fullmatch(name.lower()) for name in names):
+            tables = {name: table.filter(pc.equal(values, name)) for name in names} if names[1:] else {}
+            return tables or {names[0]: table}, {name: f"{location}, {name}" if tables else location for name in names}
+    return {default: table}, {default: location}
+
+
+def read_file(path: Path) -> pa.Table:
+    """Read a file as a table; CSV columns are text.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    form = file_form(path)
+    if form is None:
+        raise InputError(f"{path}: unknown kind of file; expected {EXPECTED}")
+    try:
+        table = READERS[form](path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
+        raise InputError(f"{path}: cannot be read as {form} ({reason(error)})") from error
+    except UnicodeError as error:
+        raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
+    except OSError as error:  # also of damaged pages
+        remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"
+        raise InputError(f"{path}: cannot be read as {form} ({reason(error)}); {remedy}") from error
+    names = table.column_names
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"{path}: the column {name!r} occurs {names.count(name)} times; expected unique names in the first "
+                "line: if that is a row, add a header such as question,A,B,C,D,answer"
+            )
+    return table
+
+
+def reason(error: Exception) -> str:
+    """An exception of pyarrow on one line."""
+    return " ".join(str(error).split())[:300]
+
+
+@dataclass(frozen=True)
+class JsonFile:
+    """The records of a JSON file, and how they are stored."""
+
+    records: list[dict[str, Any]]
+    value: Any = None
+    """the whole value; None if each line has a record"""
+    key: str | None = None
+    """the key of the list of records, if the value is an object with others"""
+    id_name: str | None = None
+    """the name of the key of each record, if the value is an object with a record under each key"""
+
+    def written(self, records: Iterable[dict[str, Any]]) -> str:
+        """Other records in the same form."""
+        if self.value is None:
+            return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records)
+        rows = list(records)
+        value: object = rows
+        if self.key is not None:
+            value = {**self.value, self.key: rows}
+        elif self.id_name is not None:
+            value = {one.pop(self.id_name): one for one in rows}
+        return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def json_file(path: Path) -> JsonFile:
+    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line.
+
+    Raises:
+        InputError: it holds no records.
+    """
+    try:
+        value = json.loads(_content(path))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
+    except ValueError as error:
+        if "Extra data" in str(error):
+            return JsonFile([record for _, record in _line_records(path)])
+        raise InputError(f"{path}: not JSON ({error})") from error
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return JsonFile(value, value)
+    inner = value if isinstance(value, dict) else {}
+    keys = [key for key, one in inner.items() if one and isinstance(one, list) and all(map(_is_record, one))]
+    if len(keys) == 1:
+        return JsonFile(value[keys[0]], value, keys[0])
+    if inner and all(map(_is_record, inner.values())):
+        id_name = "record_id" if any("id" in one for one in inner.values()) else "id"
+        return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
+    raise InputError(
+        f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
+        "per line; save each of several lists, such as one per split, as a file of its own"
+    )
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _parquet(path: Path) -> pa.Table:
+    packed = path.name.lower().endswith(PACKINGS)
+    source = pa.py_buffer(_content(path)) if packed else path
+    check_parquet(source, str(path), path.stat().st_size)
+    return pq.read_table(pa.BufferReader(source) if packed else source, partitioning=None)
+
+
+def _csv(path: Path) -> pa.Table:
+    content = _content(path)
+    parse = pc_csv.ParseOptions(delimiter=_delimiter(path, content), newlines_in_values=True)
+    block = min(_BLOCK, len(content) + 1)
+    with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
+        stream.write(content)
+        owned = stream.getvalue()
+    while True:
+        options = {"read_options": pc_csv.ReadOptions(block_size=block), "parse_options": parse}
+        try:
+            with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
+                types = dict.fromkeys(header.schema.names, pa.string())
+            as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
+            return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            _check_utf8(content, path)
+            if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
+                raise
+            block = min(_LARGEST_BLOCK, len(content) + 1)
+
+
+def delimiter(path: Path) -> str:
+    """The delimiter of a csv or tsv file, existing or new: that of most columns in the header."""
+    return _delimiter(path, _content(path) if path.exists() else b"")
+
+
+def _delimiter(path: Path, content: bytes) -> str:
+    if file_form(path) == "tsv":
+        return "\t"
+    header = re.sub(rb'"[^"]*"', b"", content.partition(b"\n")[0])
+    return max((",", ";", "\t", "|"), key=lambda one: header.count(one.encode()))
+
+
+def _check_utf8(content: bytes, path: Path) -> None:
+    """Raise InputError unless the content is UTF-8; names the first invalid line."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise InputError(
+            f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+        ) from error
+
+
+def _line_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, record in json_lines(path):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}; "
+                             "the name of a file with one list of records ends with .json")  # fmt: skip
+        yield number, record
+
+
+def _json_lines(path: Path) -> pa.Table:
+    if path.name.lower().endswith(PACKINGS):
+        check_unpacked(path)  # before records take the memory
+    return _table_of([record for _, record in _line_records(path)])
+
+
+def _json(path: Path) -> pa.Table:
+    return _table_of(json_file(path).records)
+
+
+def _excel(path: Path) -> pa.Table:
+    frame = read_xlsx(path).rename(columns=str)
+    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+
+
+READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv, "xlsx": _excel}
+"""By file type."""
+EXPECTED = (
+    f"a file (.{', .'.join(READERS)}; plain, {' or '.join(PACKINGS)}), a folder that load_dataset reads, "
+    "or a dataset on the Hub"
+)
+
+
+def _table_of(records: Sequence[dict[str, Any]]) -> pa.Table:
+    """Records as a table; columns of mixed types become JSON text."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return _table({name: _column([record.get(name) for record in records], name) for name in names})
+
+
+def frame_table(frame: "pd.DataFrame") -> pa.Table:
+    """A data frame as a table; PIL images become bytes, mixed values JSON text."""
+    columns: dict[str, _Column] = {}
+    for position, name in enumerate(map(str, frame.columns)):
+        if name in columns:
+            raise InputError(f"the data frame: the column {name!r} occurs more than once; expected unique names")
+        values = frame.iloc[:, position]
+        try:
+            columns[name] = pa.array(values, from_pandas=True), None
+        except _UNTYPED:
+            columns[name] = _column([_plain_cell(value) for value in values], name)
+    return _table(columns)
+
+
+def _plain_cell(value: object) -> object:
+    """A cell of a data frame for Arrow or JSON: a PIL image as in ``datasets``, NaN as None."""
+    from datasets import Image
+    from PIL.Image import Image as Picture
+
+    if isinstance(value, Picture):
+        return Image().encode_example(value)
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _table(columns: Mapping[str, _Column]) -> pa.Table:
+    fields = [pa.field(name, column.type, metadata=metadata) for name, (column, metadata) in columns.items()]
+    return pa.Table.from_arrays([column for column, _ in columns.values()], schema=pa.schema(fields))
+
+
+def _column(values: list[Any], name: str) -> _Column:
+    """Values as a column; mixed types become JSON text, marked with JSON_TEXT."""
+    names = {name for value in values if isinstance(value, dict) for name in value}
+    try:
+        column = pa.array(values if len(names) <= MOST_NAMES else [])
+        if len(column) == len(values) and _lossless(column, values):
+            return column, None
+    except _UNTYPED:
+        pass
+    try:
+        return pa.array([json.dumps(value, ensure_ascii=False) for value in values]), JSON_TEXT
+    except TypeError as error:
+        raise InputError(f"column {name!r}: {error}; expected text, numbers, lists, records or images") from error
+
+
+def _lossless(column: pa.Array, values: list[Any]) -> bool:
+    """Whether the values are unchanged: no key added to a record, no integer turned into 1.0."""
+    if pa.types.is_floating(column.type):
+        return not any(type(value) is int for value in values)
+    if pa.types.is_nested(column.type) and not is_text(getattr(column.type, "value_type", column.type)):
+        return repr(column.to_pylist()) == repr(values)
+    return True
+
+
+def _content(path: Path) -> bytes:
+    with unpacked(path) as stream:
+        return stream.read().removeprefix(b"\xef\xbb\xbf")

@@ -1,0 +1,262 @@
+"""The images of a split's rows: file content, base64 text, paths, references to other rows, or lists of these."""
+
+import base64
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.data.allowed_images import NAME_FOLDER, AllowedImages, is_web_address, refusal, shortened
+from hf_vqa_mc.data.cells import is_list, is_text, unpacked_lists
+from hf_vqa_mc.data.dataset_images import ImageSource
+from hf_vqa_mc.errors import InputError, shown
+
+MOST_NAME = 64
+"""A text up to this length is not a base64 image, but a path or a reference to another row (VLMEvalKit's tables)."""
+MOST_HOPS = 3
+"""References are followed up to this depth: a question repeated with shuffled choices refers to its first occurrence,
+which may refer to the first question about the image."""
+LOOKED_AT = 1000
+"""Number of images checked; if all are missing, the benchmark counts as one without images."""
+
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+_DATA_URI = re.compile(r"data:[^,]{0,100};base64,")
+_LONGEST_PATH = 4096
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_\-\s]*")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Images:
+    """The images of each row of a split, in order; thread-safe."""
+
+    columns: Sequence[pa.ChunkedArray]
+    """cells with images, one column after the other; empty if rows only have ids of images stored elsewhere"""
+    location: str
+    """location of the cells, for messages"""
+    allowed: AllowedImages = field(default_factory=AllowedImages)
+    """the only way to files that cells name"""
+    references: Mapping[str, int] = field(default_factory=dict)
+    """row by the reference that a cell may hold instead of an image"""
+    ids: Sequence[str] = ()
+    """(rows,): the ids of rows with at most one image in ``stored``; "" without"""
+    stored: ImageSource | None = None
+    """images by id or by name, which are used before the cells"""
+    stored_in: str = ""
+    """location of ``stored``, for messages"""
+    rows: NDArray[np.integer] | None = None
+    """(rows,): index of each row in all of the above; None if these are all rows"""
+
+    def take(self, rows: NDArray[np.integer]) -> "Images":
+        """The images of some rows."""
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def count(self, row: int) -> int:
+        """The number of a row's images, readable or not."""
+        row = self._row(row)
+        return len(self._values(row)) or int(bool(self.ids and self.ids[row]))
+
+    def read(self, row: int) -> tuple[bytes, ...]:
+        """The content of a row's image files; empty if it has no image, or one that is not allowed.
+
+        Raises:
+            InputError: an image cannot be read.
+        """
+        row = self._row(row)
+        values = self._values(row)
+        image_id = self.ids[row] if self.ids and len(values) < 2 else ""
+        if image_id and self.stored is not None:
+            if image_id in self.stored:
+                return (self._stored(self.stored, image_id),)
+            if not values:
+                raise InputError(f"{self.stored_in}: no image {image_id!r}")
+        if any(_is_named(value) and not self._is_stored(value) and self.allowed.refuses(value) for value in values):
+            return ()
+        return tuple(self._content(value, row) for value in values)
+
+    @cached_property
+    def has_several(self) -> bool:
+        """Whether a row of the cells has more than one image."""
+        nested = len(self.columns) > 1 or any(is_list(column.type) for column in self.columns)
+        return nested and any(len(self._values(row)) > 1 for row in range(len(self.columns[0])))
+
+    def identity(self, row: int) -> str:
+        """Equal for rows with the same images: a path, else the sha256 of the bytes; "" without image.
+
+        Of several images it is the sha256 of these, in order.
+        """
+        found = [self._identity(value) for value in self._values(row)]
+        if len(found) < 2:
+            return "".join(found)
+        return hashlib.sha256("\n".join(found).encode()).hexdigest()
+
+    def names(self) -> Iterator[str]:
+        """The paths and other names in the cells."""
+        return (value for value in self._every() if _is_named(value))
+
+    def missing(self) -> str:
+        """Why none of the first images was found, and what to do; "" if no row has one."""
+        names = [value for value in itertools.islice(self._every(), LOOKED_AT) if isinstance(value, str)]
+        if not names:
+            return ""
+        number = f"the first {LOOKED_AT}" if len(names) == LOOKED_AT else f"{len(set(names))}"
+        if self.allowed.refuses(names[0]):
+            where, remedy = refusal(names[0])
+            return f"the images are {where} and are not read, e.g. {shortened(names[0])}; {remedy}"
+        return f"none of {number} image paths exists, e.g. {shortened(names[0])}; {NAME_FOLDER}"
+
+    def found(self) -> Iterator[bool]:
+        """Whether each image in the cells is available."""
+        for value in self._every():
+            yield not _is_named(value) or self.allowed.has(value)
+
+    def refused(self) -> Iterator[str]:
+        """Sentences that count the images that are not allowed and name the first, with the remedy."""
+        found: dict[bool, list[tuple[int, int, str]]] = {}
+        for column in self.columns:
+            for names, rows in _names(column):
+                unique = pc.unique(names).to_pylist()
+                distinct = [name for name in unique if name not in self.references and _is_name(name)]
+                for web in (False, True):
+                    some = [name for name in distinct if is_web_address(name) == web and self.allowed.refuses(name)]
+                    at = pc.is_in(names, pa.array(some, names.type)).to_numpy(zero_copy_only=False).nonzero()[0]
+                    if len(at):
+                        found.setdefault(web, []).append((len(at), int(rows[at[0]]), names[int(at[0])].as_py()))
+        for several in found.values():
+            count, (_, row, name) = sum(one[0] for one in several), min(several, key=lambda one: one[1])
+            where, remedy = refusal(name)
+            row_named = f"{self.location.rpartition('/')[2]}, row {row}: {shortened(name)}"  # no folders of the user
+            yield f"{count:,} images are {where} and are not read, e.g. {row_named}; {remedy}"
+
+    def _row(self, row: int) -> int:
+        return row if self.rows is None else int(self.rows[row])
+
+    def _every(self) -> Iterator[Any]:
+        rows = range(len(self.columns[0])) if self.columns else ()
+        return (value for row in rows for value in self._values(row))
+
+    def _values(self, row: int, hops: int = MOST_HOPS) -> list[Any]:
+        """The images of a row: a buffer with content, base64 text or a path each."""
+        values: list[Any] = []
+        for value in (one for column in self.columns for one in _flat(column[row])):
+            if isinstance(value, str) and len(value) <= MOST_NAME and value in self.references and hops:
+                target = self.references[value]
+                values += self._values(target, hops - 1) if target != row else []
+            else:
+                values.append(value)
+        return values
+
+    def _is_stored(self, name: str) -> bool:
+        return self.stored is not None and name in self.stored
+
+    def _stored(self, source: ImageSource, name: str) -> bytes:
+        try:
+            return source.read(name)
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(f"{self.stored_in}: image {shortened(name)} cannot be read ({reason})") from error
+
+    def _content(self, value: Any, row: int) -> bytes:  # noqa: ANN401
+        where = f"{self.location}, row {row}"
+        if isinstance(value, pa.Buffer):
+            return bytes(value)
+        if not _is_name(value):
+            try:
+                return _decoded(value)
+            except ValueError as error:
+                raise InputError(f"{where}: the image is not base64 text ({error}): {shown(value)}") from error
+        if self.stored is not None and value in self.stored:
+            return self._stored(self.stored, value)
+        try:
+            return self.allowed.read(value)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+
+    def _identity(self, value: Any) -> str:  # noqa: ANN401
+        if _is_named(value):
+            return str(value)
+        try:
+            content = _decoded(value) if isinstance(value, str) else value
+        except ValueError:
+            content = str(value).encode()
+        return hashlib.sha256(content).hexdigest()
+
+
+def may_hold_images(kind: pa.DataType) -> bool:
+    """Whether a column of this type may hold images, their paths, or lists of them."""
+    if is_list(kind):
+        return may_hold_images(kind.value_type)
+    if pa.types.is_struct(kind):
+        return {"bytes", "path"} <= {field.name for field in kind}
+    return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
+
+
+def image_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of images; as lists of text if a text is a list in Python or JSON syntax."""
+    if not is_text(column.type) or not pc.any(pc.starts_with(column.cast(pa.large_string()), "[")).as_py():
+        return column
+    texts = column.to_pylist()
+    lists = [[text] if one is None else one for text, one in zip(texts, unpacked_lists(texts), strict=True)]
+    return pa.chunked_array([pa.array(lists, pa.list_(pa.string()))])
+
+
+def _flat(cell: pa.Scalar) -> Iterator[Any]:
+    """The images in a cell, in order, without empty ones; content is not copied."""
+    if not cell.is_valid:
+        return
+    if is_list(cell.type):
+        for one in cell.values:
+            yield from _flat(one)
+    elif pa.types.is_struct(cell.type):
+        yield from list(_flat(cell["bytes"])) or _flat(cell["path"])
+    elif is_text(cell.type):
+        yield from filter(None, [cell.as_py()])
+    elif not pa.types.is_null(cell.type) and (content := cell.as_buffer()).size:
+        yield content
+
+
+def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+    """The texts in image cells that are short enough for names of images, and their rows; by chunk."""
+    start = 0
+    for chunk in column.chunks:
+        rows = np.arange(start, start + len(chunk))
+        start += len(chunk)
+        while is_list(chunk.type):
+            rows = rows[pc.list_parent_indices(chunk).to_numpy()]
+            chunk = pc.list_flatten(chunk)
+        if pa.types.is_struct(chunk.type):
+            content, path = (pc.struct_field(chunk, part) for part in ("bytes", "path"))
+            lengths = pc.fill_null(pc.binary_length(content), 0) if not pa.types.is_null(content.type) else 0
+            chunk = pc.if_else(pc.equal(lengths, 0), path, content if is_text(content.type) else None)
+        if is_text(chunk.type):
+            chunk = chunk.cast(pa.large_string())
+            short = pc.less(pc.fill_null(pc.binary_length(chunk), _LONGEST_PATH), _LONGEST_PATH)
+            at = np.flatnonzero(pc.fill_null(short, False).to_numpy(zero_copy_only=False))
+            yield chunk.take(at), rows[at]
+
+
+def _is_named(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, str) and _is_name(value)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a path or another name instead of a base64 image."""
+    if _DATA_URI.match(text):
+        return False
+    if len(text) <= MOST_NAME or text[-8:].lower().endswith(_SUFFIXES):
+        return True
+    return len(text) < _LONGEST_PATH and not _BASE64.fullmatch(text)
+
+
+def _decoded(text: str) -> bytes:
+    """Decode base64 text; raises ValueError if it is invalid."""
+    start = _DATA_URI.match(text)
+    packed = "".join(text[start.end() if start else 0 :].split())
+    return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)

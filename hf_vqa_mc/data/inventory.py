@@ -1,0 +1,110 @@
+"""``statistics.json``: the content of a built folder and how it was made, for people, programs and the next build.
+
+::
+
+    {"written_by": "hf_vqa_mc", "layout": 1, "default": "cocoqa_iou_qou",
+     "sources": {"cocoqa": {"about": {title, description, homepage, licence, citation, image_hint},
+                            "made_with": {version, decoys, settings, word_vectors, triplets, embedded_images},
+                            "configs": {"cocoqa_iou": {...}, "cocoqa_images": {...}}}}}
+
+A config has ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, except
+for images, ``statistics`` and ``example`` (a row); a multiple-choice one has ``row_hashes``: those of `RowHashes` by
+split. An open-ended config also has ``open_ended`` (description, columns,
+features as JSON text, before).
+
+A folder of ``vqa-mc remedy`` has no sources but ``configs``: each with ``splits``, ``files``, ``file_bytes`` and
+``row_hashes``, its published ``dataset`` and ``config``, ``features`` as JSON text, ``title`` and ``text`` for the
+card, and, if it was made from a built folder, ``about`` of its sources by name.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.data.row_hashes import canary
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import read_json
+
+INVENTORY = "statistics.json"
+WRITTEN_BY = "hf_vqa_mc"
+LAYOUT = 1
+"""Version of the format; increased when earlier versions of the package can no longer add to a folder."""
+IMAGES = "images"
+"""``variant`` of the config ``<source>_images``, which holds the images."""
+PREFERRED = "iou_qou"
+"""Variant of a folder's default config if available; the paper's main one."""
+
+Inventory = dict[str, Any]
+
+
+def read_inventory(folder: Path) -> Inventory | None:
+    """The inventory of a folder, None if vqa-mc build did not write it; raises InputError for a newer layout."""
+    try:
+        inventory = read_json(folder / INVENTORY)
+    except (OSError, ValueError):
+        return None
+    if not isinstance(inventory, dict) or inventory.get("written_by") != WRITTEN_BY:
+        return None
+    if inventory["layout"] > LAYOUT:
+        raise InputError(f"{folder}: a newer hf_vqa_mc wrote this folder; upgrade with pip install -U hf_vqa_mc")
+    return inventory
+
+
+def write_inventory(folder: Path, inventory: Inventory) -> None:
+    """Write ``statistics.json``."""
+    (folder / INVENTORY).write_text(inventory_text(inventory), "utf-8")
+
+
+def inventory_text(inventory: Inventory) -> str:
+    """The content of ``statistics.json``; equal inventories give equal text."""
+    return json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> Inventory:
+    """An inventory with a source's entry (about, made_with, configs) replaced; images and other sources are kept."""
+    sources = dict(old["sources"]) if old else {}
+    before = sources.get(source, {"configs": {}})["configs"]
+    images = f"{source}_{IMAGES}"
+    kept = {images: before[images]} if images in before else {}
+    sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
+    inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
+    return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
+
+
+def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
+    """All configs, of sources and of remedied benchmarks, sorted by name."""
+    found = {name: config for entry in inventory["sources"].values() for name, config in entry["configs"].items()}
+    return dict(sorted({**found, **inventory.get("configs", {})}.items()))
+
+
+def about_sources(inventory: Inventory) -> dict[str, dict[str, str]]:
+    """The declarations of the sources by name; of remedied benchmarks as far as they are known."""
+    found = {name: entry["about"] for name, entry in inventory["sources"].items()}
+    for config in inventory.get("configs", {}).values():
+        found |= config.get("about", {})
+    return dict(sorted(found.items()))
+
+
+def canary_of(inventory: Inventory) -> str:
+    """The canary string of a folder: it depends on the rows, or where none is multiple-choice on the files."""
+    configs = configs_of(inventory).values()
+    rows = [split["content"] for config in configs for split in config.get("row_hashes", {}).values()]
+    return canary(rows or [sha256 for config in configs for sha256 in config["files"].values()])
+
+
+def is_open(config: dict[str, Any]) -> bool:
+    """Whether a config is open-ended: questions without choices."""
+    return "open_ended" in config
+
+
+def _default(inventory: Inventory, before: str | None, source: str) -> str:
+    """The config that ``load_dataset`` takes by default."""
+    if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
+        return str(before)
+    configs: dict[str, dict[str, Any]] = inventory["sources"][source]["configs"]
+    names = [name for name, config in configs.items() if config["variant"] != IMAGES]
+    preferred = f"{source}_{PREFERRED}"
+    if preferred in configs:
+        return preferred
+    unbalanced = {config["open_ended"]["before"] for config in configs.values() if is_open(config)}
+    return min(names or configs, key=lambda name: (is_open(configs[name]), name in unbalanced, name))

@@ -1,0 +1,226 @@
+"""The forms of labels: index, letter, name or text of the correct choice."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.data.cells import (
+    UNKNOWN,
+    ChoiceCells,
+    as_lists,
+    as_mask,
+    as_text,
+    is_list,
+    spelled_like,
+    unpacked_lists,
+)
+from hf_vqa_mc.data.choice_form import typed
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.listing import Listing
+
+NO_NUMBER = np.iinfo(np.int64).min
+_LETTER = re.compile(r"(\W*(?:(?i:option|choice|answer)\W+)?)([A-Za-z])(\W*)")
+_MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
+_INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
+_HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
+"""Values of hidden labels."""
+Read = Callable[[pa.Array, ChoiceCells], NDArray[np.int64]]
+Write = Callable[[str, int, str, str | None], str]
+
+
+class HiddenLabels(InputError):
+    """No row of a split has a label."""
+
+
+@dataclass(frozen=True)
+class LabelForm:
+    """A form of labels."""
+
+    description: str
+    """description of one label, for messages"""
+    name: str
+    """description of labels in one or two words"""
+    read: Read = field(compare=False, repr=False)
+    """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
+    write: Write = field(compare=False, repr=False)
+    """the new label of a row, from the current one and the index, the text and the name (in row or column, None if
+    undefined) of the correct choice"""
+    first: int | None = None
+    """index of the first choice; None unless labels are integers"""
+
+
+def by_index(first: int) -> LabelForm:
+    """The choice's index, from 0 or 1."""
+    read, write = partial(_read_indices, first), partial(_write_index, first)
+    return LabelForm(f"the index of a choice, from {first}", f"numbers from {first}", read, write, first)
+
+
+def _read_indices(first: int, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    numbers = integers(column)
+    return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - first)
+
+
+def _write_index(first: int, old: str, index: int, choice: str, name: str | None) -> str:
+    return str(index + first)
+
+
+def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    def index(text: str) -> int | None:
+        found = _LETTER.fullmatch(text.strip())
+        return ord(found[2].upper()) - ord("A") if found else None
+
+    return _of_texts(column, index, UNKNOWN)
+
+
+def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:
+    """A letter with the brackets and case of the old one."""
+    found = _LETTER.fullmatch(old)
+    if index >= 26:  # letters
+        raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
+    letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)
+    return f"{found[1]}{letter}{found[3]}" if found else letter
+
+
+def _read_names(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    if cells.names is None:
+        return np.full(len(column), UNKNOWN, np.int64)
+    named = pc.utf8_trim_whitespace(column).take(pa.array(cells.rows))
+    return cells.first(pc.equal(cells.names.cast(pa.string()), named))
+
+
+def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    """Positions of letters that are followed by their choice's text."""
+    found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
+    positions = np.array([ord(one[2].upper()) - ord("A") if one else UNKNOWN for one in found], np.int64)
+    fits = (positions >= 0) & (positions < cells.lengths)
+    texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
+    return np.where(as_mask(pc.equal(texts, pa.array([one and one[4] for one in found]))), positions, UNKNOWN)
+
+
+def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
+    """A letter with the characters around the old one, and the text."""
+    found = _MARKED.fullmatch(old)
+    before, letter, after, *_ = found.groups() if found else ("", "A", ". ")
+    return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
+
+
+def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
+    return old if name is None else name
+
+
+def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    labels = column.take(pa.array(cells.rows))
+    found = cells.first(pc.equal(cells.texts, labels))
+    if (found != UNKNOWN).all():
+        return found
+    trimmed = pc.equal(pc.utf8_trim_whitespace(cells.texts), pc.utf8_trim_whitespace(labels))
+    return np.where(found == UNKNOWN, cells.first(trimmed), found)
+
+
+def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
+    return choice
+
+
+BY_LETTER = LabelForm("a choice's letter", "letters", _read_letters, _write_letter)
+"""A letter, possibly in brackets: A is the first choice."""
+BY_NAME = LabelForm("the name of a choice", "names of choices", _read_names, _write_name)
+"""The choice's name in the row, or that of its column."""
+BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, _write_text)
+"""The choice's text; the first of equal ones."""
+BY_LETTER_AND_TEXT = LabelForm("a choice's letter and text", "letters with texts", _read_marked, _write_marked)
+"""Such as "B. blue" or "(B) blue"."""
+
+
+LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT)
+"""Forms of labels that are not integers; other packages add one with ``LABEL_FORMS.add(THEIRS)``."""
+
+
+def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
+    """(rows,): the labels of a column as text; a list with one entry is that entry.
+
+    Returns:
+        The texts, null for an empty list or one of several labels; and what is wrong with rows of several.
+    """
+    column = table[name]
+    if is_list(column.type):
+        entries, lengths = as_lists(column)
+        lists = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(lengths)), pa.int32()), as_text(entries))
+    else:
+        texts = as_text(column)
+        first = next((text.strip() for text in pc.drop_null(texts).slice(0, 1000).to_pylist() if text.strip()), "")
+        if not (first.startswith("[") and first.endswith("]")):
+            return texts, {}
+        unpacked = unpacked_lists(texts.to_pylist())
+        if any(found is None for found in unpacked):
+            return texts, {}
+        lists = pa.array(unpacked, pa.list_(pa.string()))
+    rows = lists.to_pylist()
+    faults = {
+        row: f"{name} names several correct choices ({', '.join(map(shown, cell))}); expected one"
+        for row, cell in enumerate(rows)
+        if len(cell) > 1
+    }
+    return pa.array([cell[0] if len(cell) == 1 else None for cell in rows], pa.string()), faults
+
+
+def integers(column: pa.Array) -> NDArray[np.int64]:
+    """(rows,): texts as integers, 3.0 as 3; NO_NUMBER for other texts."""
+
+    def number(text: str) -> int | None:
+        found = _INTEGER.fullmatch(text)
+        return int(found[1]) if found else None
+
+    return _of_texts(column, number, NO_NUMBER)
+
+
+def integers_only(column: pa.Array) -> bool:
+    """Whether all labels are integers or hidden."""
+    return bool(((integers(column) != NO_NUMBER) | hidden(column)).all())
+
+
+def hidden(column: pa.Array) -> NDArray[np.bool_]:
+    """(rows,): whether each label is hidden: null, "", NaN or -1."""
+    return _of_texts(column, lambda text: int(text.strip().lower() in _HIDDEN), 1).astype(bool)
+
+
+def with_labels(
+    form: LabelForm, table: pa.Table, name: str, labels: Mapping[int, tuple[int, str, str | None]]
+) -> pa.ChunkedArray | pa.Array:
+    """The label column ``name`` with new labels by row: index, text and name of the correct choice."""
+    texts = label_texts(table, name)[0].to_pylist()
+    new = {row: form.write(texts[row] or "", *label) for row, label in labels.items()}
+    kind = table[name].type
+    if is_list(kind):
+        values = table[name].to_pylist()
+        entries = typed(pa.array(list(new.values()), pa.string()), kind.value_type, name, "label").to_pylist()
+        for row, entry in zip(new, entries, strict=True):
+            values[row] = [entry]
+        return pa.array(values, kind)
+    cells = as_text(table[name]).to_pylist()
+    for row, label in new.items():
+        old = cells[row] or ""
+        packed = old != (texts[row] or "") and old.lstrip().startswith("[")
+        cells[row] = spelled_like(old, [label]) if packed else label
+    return typed(pa.array(cells, pa.string()), kind, name, "label")
+
+
+def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int) -> NDArray[np.int64]:
+    """``read`` of each text, computed once per distinct text; the default for null and None."""
+    encoded = column.dictionary_encode()
+    values = [*map(read, encoded.dictionary.to_pylist()), None]
+    numbers = np.array([default if value is None else value for value in values], np.int64)
+    found: NDArray[np.int64] = numbers[pc.fill_null(encoded.indices, len(numbers) - 1).to_numpy()]
+    return found
+
+
+def unreadable_label(form: LabelForm, name: str, table: pa.Table, cells: ChoiceCells, row: int) -> str:
+    """Why a row has no label."""
+    return (
+        f"{name} is {shown(table[name][row].as_py())}, expected {form.description} ({cells.counts[row]} in this row)"
+    )

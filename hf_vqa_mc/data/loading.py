@@ -1,0 +1,226 @@
+"""Load a dataset's splits with ``load_dataset``; check names, shorten errors, and hide its progress bars."""
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.data.inventory import PREFERRED
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
+from hf_vqa_mc.io.inside import Inside
+from hf_vqa_mc.io.parquet import check_files
+from hf_vqa_mc.sources.open_ended import open_ended_source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from datasets import Dataset, DatasetBuilder, DatasetDict
+
+BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
+"""Expected names of a dataset, for messages."""
+FORMS = ("arrow", "cache", "csv", "imagefolder", "json", "parquet", "text", "webdataset")
+"""Modules of ``datasets`` that read data files; others, such as hdf5, may follow references to other files."""
+
+
+def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:
+    """The config's name and its splits; the config is required if several have questions.
+
+    Raises:
+        InputError: there is no such dataset or config, or it cannot be read.
+        ConnectionError: the Hub cannot be reached.
+    """
+    config = _config(dataset, config, config_names(dataset, expected))
+    from datasets import load_dataset_builder
+
+    dataset, revision = at_revision(dataset)
+    with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
+        builder = load_dataset_builder(dataset, config, revision=revision)
+        _check_files(dataset, builder)
+        if Path(dataset).is_dir():
+            builder = load_dataset_builder(dataset, config, cache_dir=_cache_of(builder))
+        builder.download_and_prepare()
+        return config, builder.as_dataset()
+
+
+def load_tables(dataset: str, config: str | None, expected: str = BUILT) -> "tuple[str, dict[str, pa.Table]]":
+    """As `load_splits`, with the splits as tables; images undecoded."""
+    config, splits = load_splits(dataset, config, expected)
+    return config, {str(name): table_of(rows) for name, rows in splits.items()}
+
+
+def table_of(rows: "Dataset") -> "pa.Table":
+    """The rows as a table, without a copy unless they are a selection; images undecoded."""
+    return rows.data.table if rows._indices is None else rows.with_format("arrow")[:]
+
+
+def config_names(dataset: str, expected: str = BUILT) -> list[str]:
+    """The names of a dataset's configs; raises as `load_splits`."""
+    check_dataset(dataset, expected)
+    dataset, revision = at_revision(dataset)
+    if Path(dataset, "audit.json").is_file() and Path(dataset, "report.html").is_file():
+        raise InputError(f"{dataset} is the folder of an audit; give the dataset")
+    from datasets import get_dataset_config_names
+
+    with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
+        _check_card(dataset, revision)
+        return [str(name) for name in get_dataset_config_names(dataset, revision=revision)]
+
+
+def check_dataset(dataset: str, expected: str = BUILT) -> None:
+    """Raise InputError if a name is neither a folder nor one of the Hub."""
+    if is_path(dataset) and not Path(dataset).is_dir():
+        raise InputError(f"{dataset}: no such file or folder; expected {expected}")
+    if "/" not in dataset and not Path(dataset).is_dir():
+        raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
+
+
+def at_revision(dataset: str) -> tuple[str, str | None]:
+    """A dataset's name for ``datasets``, and its tag, branch or commit on the Hub if one is given.
+
+    >>> at_revision("NAMESPACE/vqa_mc@v1.0"), at_revision("NAMESPACE/vqa_mc")
+    (('NAMESPACE/vqa_mc', 'v1.0'), ('NAMESPACE/vqa_mc', None))
+    """
+    if not Path(dataset).name:
+        return str(Path(dataset).resolve()), None  # load_dataset rejects "."
+    name, _, revision = ("" if Path(dataset).exists() else dataset).partition("@")
+    return (name, revision) if revision else (dataset, None)
+
+
+def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
+    """The commit from which splits were loaded from the Hub, as the name of their cache folder has it."""
+    files = [file["filename"] for rows in splits.values() for file in rows.cache_files]
+    names = {Path(file).parent.name for file in files}
+    found = names.pop() if len(names) == 1 else ""
+    return found if re.fullmatch("[0-9a-f]{40}", found) else None
+
+
+def _cache_of(builder: "DatasetBuilder") -> str:
+    """The cache folder of a local dataset, another one whenever its files change."""
+    from datasets import config
+
+    files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
+    states = [(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file in files for one in [Path(file).stat()]]
+    return str(Path(config.HF_DATASETS_CACHE, "local", hashlib.sha256(repr(states).encode()).hexdigest()[:16]))
+
+
+def _check_card(dataset: str, revision: str | None) -> None:
+    """Raise InputError if the card names data files outside of the dataset, which ``datasets`` would read or fetch."""
+    import yaml
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.repocard import metadata_load
+
+    for name in ("README.md", ".huggingface.yaml"):
+        try:
+            local = Path(dataset).is_dir()
+            file = (
+                Path(dataset, name)
+                if local
+                else hf_hub_download(dataset, name, repo_type="dataset", revision=revision)
+            )
+            found = (yaml.safe_load(Path(file).read_text("utf-8")) if name[0] == "." else metadata_load(file)) or {}
+        except (OSError, HfHubHTTPError):
+            continue  # there is none; datasets reports a Hub that cannot be reached
+        except yaml.YAMLError as error:
+            raise InputError(f"{dataset}, {name}: invalid YAML ({first_line(error)}); correct it") from error
+        named = json.dumps([[one.get("data_files"), one.get("data_dir")] for one in found.get("configs") or ()])
+        if outside := re.search(r'"([/\\][^"]*|[^"]*(?:://|::|\.\.[/\\]|[/\\]\.\.)[^"]*)"', named):
+            raise InputError(
+                f"{dataset}, {name}: the data file {outside[1]} is outside of the dataset; copy it into the dataset"
+            )
+
+
+def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
+    """Raise InputError if a data file, as ``datasets`` found it, is outside of the dataset or of another form."""
+    form = type(builder).__module__.rpartition(".")[2]
+    if form not in FORMS:
+        raise InputError(f"{dataset}: {form} files are not read; convert them to parquet, json lines or csv")
+    files = [file for files in (builder.config.data_files or {}).values() for file in files]
+    if Path(dataset).is_dir():
+        inside = Inside(Path(dataset))
+        outside = [file for file in files if "://" in file or inside.path(file) is None]
+    else:
+        outside = [file for file in files if not file.lower().startswith(f"hf://datasets/{dataset}".lower())]
+    if outside:
+        raise InputError(f"{dataset}: the data file {outside[0]} is outside of the dataset; copy it into the dataset")
+    if Path(dataset).is_dir():
+        images = tuple(getattr(builder, "EXTENSIONS", ()))  # of image folders, which are never unpacked
+        check_files(Path(file) for file in files if not file.lower().endswith(images))
+
+
+class NoChoices(InputError):
+    """An open-ended config, where one with choices is expected."""
+
+
+def check_has_choices(columns: Collection[str], dataset: str, config: str | None) -> None:
+    """Raise NoChoices if the columns are those of an open-ended config, which has no choices."""
+    found = open_ended_source(columns, config)
+    if found is not None:
+        source, opened = found
+        raise NoChoices(
+            f"{dataset}: {config or opened.name} is an open-ended config: it has answers, but no choices; use a "
+            f"multiple-choice config such as {source.name}_{PREFERRED} (vqa-mc build {source.name} --variants "
+            f"{PREFERRED} builds it)"
+        )
+
+
+def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
+    """The wanted split, by default test, validation, val, dev or the only one; raises InputError if there is none."""
+    if wanted is not None:
+        if wanted not in splits:
+            raise unknown_name(f"split of {location}", wanted, splits)
+        return wanted
+    for usual in ("test", "validation", "val", "dev"):
+        if usual in splits:
+            return usual
+    if len(splits) > 1:
+        raise InputError(f"{location} has the splits {', '.join(splits)}; choose one with --split")
+    return next(iter(splits))
+
+
+@contextlib.contextmanager
+def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
+    """Turn errors of ``load_dataset`` into one-line InputErrors and ConnectionErrors."""
+    try:
+        with contextlib.nullcontext() if Path(dataset).is_dir() else offline_noticed_once():
+            yield
+    except (InputError, MemoryError):
+        raise
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
+        ) from None  # the Hub's answer may repeat the token
+    except Exception as error:  # damaged files and cards raise various ones
+        if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
+            raise
+        cause = error if Path(dataset).is_dir() else None  # an answer of the Hub may repeat the token
+        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from cause
+
+
+@contextlib.contextmanager
+def no_bars_of_datasets() -> Iterator[None]:
+    """Disable the progress bars of ``datasets``, which would mix with those of the command."""
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
+
+
+def _config(dataset: str, wanted: str | None, names: list[str]) -> str:
+    known = [name for name in names if not name.endswith("_images")] or names
+    if wanted is None:
+        if len(known) > 1:
+            raise InputError(f"{dataset} has several configs; add one of {', '.join(known)}")
+        return known[0]
+    if wanted not in names:
+        raise unknown_name("config", wanted, known)
+    return wanted

@@ -1,0 +1,149 @@
+"""Commonly used names of a benchmark's columns, and runs of columns such as A, B, C, D."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from hf_vqa_mc.data.cells import is_cell
+from hf_vqa_mc.errors import InputError, shown
+
+QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt", "q", "ctx", "human",
+            "qtext", "goal", "sentence", "questionpropmt", "startphrase", "input", "text")  # fmt: skip
+CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
+           "candidateanswers", "answercandidates", "mcchoices", "endings", "choice", "option", "mc1targets",
+           "answers")  # fmt: skip
+CAPTION, FOILS = ("caption",), ("foils", "foil", "negativecaption")
+"""The caption of an image, and others that do not fit it; without these it is no choice."""
+DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
+          "wrongchoices", "negatives", "multiplechoices", *FOILS)  # fmt: skip
+LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "correctindex", "correctansweridx",
+         "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
+         "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "gtanswer", "correct",
+         "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt", "cop", "ra", "truth",
+         "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum", "correctanswerid",
+         "answertext", "finaldecision")  # fmt: skip
+IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
+IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
+IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
+VIDEO = ("videoid", "vidid", "videoname", "vidname", "video", "videopath", "videofile", "videofilename", "videoidx",
+         "videouid", "vid", "clipid", "cliplink", "clip")  # fmt: skip
+"""Columns with the video of a row, which groups rows as an image does; most specific first."""
+QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
+               "sampleid", "exampleid", "recordid")  # fmt: skip
+QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
+ANSWERS = ("answers", "directanswers", "humananswers")
+MAX_NAME_LENGTH = 60
+"""Longer column names are shortened in messages."""
+
+_SEPARATOR = r"[\s_.#-]*"
+_LETTERED = re.compile(rf"(?i:(option|choice|opt|op|answer|ans|candidate){_SEPARATOR})?([A-Z]|[a-z])")
+_NUMBERED = re.compile(rf"(?i)(option|choice|opt|ending|sol|(?:mc_)?answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})")
+_DECOY = re.compile(rf"(?i)((?:distractor|decoy|wrong|incorrect|false|negative|foil)"
+                    rf"(?:[\s_-]*(?:answer|choice|option))?){_SEPARATOR}(\d{{1,2}})")  # fmt: skip
+_PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")
+
+
+def named(names: Iterable[str], known: Sequence[str]) -> list[str]:
+    """The columns with known names, in the order of these; case and punctuation are ignored.
+
+    A column within another, such as ``question.stem``, is known by either name.
+
+    >>> named(["Answer", "correct_choice_idx", "hint"], LABEL)
+    ['correct_choice_idx', 'Answer']
+    """
+    ranks = {name: rank for rank, name in enumerate(known)}
+    found = {}
+    for name in names:
+        keys = [re.sub(r"[^a-z0-9]", "", text.lower()) for text in (name, name.rpartition(".")[2])]
+        found[name] = min((2 * ranks[key] + at for at, key in enumerate(keys) if key in ranks), default=None)
+    return sorted((name for name, rank in found.items() if rank is not None), key=lambda name: found[name] or 0)
+
+
+def choice_columns(names: Sequence[str]) -> list[list[str]]:
+    """Runs of columns with one choice each, such as A, B, C, D or option1, option2.
+
+    >>> choice_columns(["index", "A", "B", "C", "question"])
+    [['A', 'B', 'C']]
+    >>> choice_columns(["ending1", "ending0", "a"])
+    [['ending0', 'ending1']]
+    """
+    return [*_runs(names, _LETTERED, letters=True), *_runs(names, _NUMBERED)]
+
+
+def decoy_columns(names: Sequence[str]) -> list[list[str]]:
+    """Runs of one or more columns with one decoy each, such as distractor1, distractor2, distractor3."""
+    return _runs(names, _DECOY, least=1)
+
+
+def picture_columns(names: Sequence[str]) -> list[str]:
+    """The run image_1, image_2 and so on, if there is one."""
+    return next(iter(_runs(names, _PICTURE, least=1)), [])
+
+
+def cell_columns(table: pa.Table) -> list[str]:
+    """The columns of short texts or numbers."""
+    return [name for name in table.column_names if is_cell(table.schema.field(name).type)]
+
+
+def next_name(last: str, more: int) -> str:
+    """The name of the column ``more`` positions after the last of a run.
+
+    >>> next_name("D", 1), next_name("option_b", 2), next_name("choice9", 1)
+    ('E', 'option_d', 'choice10')
+
+    Raises:
+        InputError: there are no letters left.
+    """
+    digits = re.search(r"\d+$", last)
+    if digits:
+        return f"{last[: digits.start()]}{int(digits[0]) + more:0{len(digits[0])}d}"
+    letter = chr(ord(last[-1]) + more)
+    if not letter.isascii() or not letter.isalpha() or letter.isupper() != last[-1].isupper():
+        raise InputError(f"no letter is left for a column {more} after {last!r}; use fewer choices per row")
+    return last[:-1] + letter
+
+
+def columns_in_words(names: Sequence[str]) -> str:
+    """Column names for messages; a run by its first and last.
+
+    >>> columns_in_words(["alt1", "alt2", "alt3"]), columns_in_words(["A", "C", "D"])
+    ('alt1 to alt3', 'A, C and D')
+    """
+    shortened = [name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else shown(name) for name in names]
+    if len(names) > 2 and _is_run(names):
+        return f"{shortened[0]} to {shortened[-1]}"
+    return " and ".join([*([", ".join(shortened[:-1])] if shortened[1:] else []), *shortened[-1:]])
+
+
+def _is_run(names: Sequence[str]) -> bool:
+    """Whether the names are consecutive."""
+    try:
+        return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
+    except InputError:
+        return False
+
+
+def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:
+    """Columns whose names differ only in a letter or number that increases from 0, 1 or A without a gap."""
+    stems: dict[str, dict[int, str]] = {}
+    for name in names:
+        parent, _, inner = name.rpartition(".")
+        found = pattern.fullmatch(name.lstrip()) or pattern.fullmatch(inner)
+        if pattern is _NUMBERED and named([parent], CHOICES):
+            found = found or re.fullmatch(r"()(\d{1,2})", inner)
+        if found:
+            end = found[2]
+            stem = name[: len(name) - len(end)] + (("A" if end.isupper() else "a") if letters else "")
+            stems.setdefault(stem, {})[ord(end.upper()) - ord("A") if letters else int(end)] = name
+    runs = []
+    for stem, indices in stems.items():
+        first = 0 if 0 in indices else 1
+        run: list[str] = []
+        while first + len(run) in indices and not (letters and first):
+            run.append(indices[first + len(run)])
+        parent, _, inner = stem.rpartition(".")
+        others = {name for name in names if parent and name.startswith(f"{parent}.")} - set(run)
+        if len(run) >= least and (not (others and inner) or parent not in names or named([parent], CHOICES)):
+            runs.append(run)
+    return sorted(runs, key=len, reverse=True)

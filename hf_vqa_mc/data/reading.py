@@ -1,0 +1,198 @@
+"""Read a benchmark as rows with one schema."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.data.allowed_images import allowed_images
+from hf_vqa_mc.data.benchmark import ROWS, Benchmark, FaultyRow, Split
+from hf_vqa_mc.data.cells import as_text
+from hf_vqa_mc.data.column_detection import find_spec
+from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
+from hf_vqa_mc.data.columns import choice_kinds, human_answers, question_ids, type_column
+from hf_vqa_mc.data.files import reason
+from hf_vqa_mc.data.label_interpretation import MOST_FAULTY
+from hf_vqa_mc.data.labels import HiddenLabels
+from hf_vqa_mc.data.loading import at_revision, chosen_split
+from hf_vqa_mc.data.names import columns_in_words
+from hf_vqa_mc.data.nested import flat
+from hf_vqa_mc.data.opening import Opened, check_text, open_tables
+from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
+from hf_vqa_mc.data.row_images import Pictures, find_pictures
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import verb
+
+
+class UnreadableRows(InputError):
+    """Rows of a benchmark cannot be read and are not to be skipped."""
+
+
+@verb(BenchmarkOptions)
+def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
+    """Read a benchmark.
+
+    Returns:
+        All splits with known labels, and why others are left out. Rows without choices (open questions among
+        multiple-choice ones) are left out and counted.
+
+    Raises:
+        InputError: there is no such dataset, config, split or column, a row of the evaluated split cannot be read
+            and is not to be skipped, or interpretations of its labels are contradictory; names location, row, column
+            and remedy.
+        ConnectionError: the Hub cannot be reached.
+    """
+    return load(options, progress)
+
+
+def load(options: BenchmarkOptions, progress: Progress) -> Benchmark:
+    """Read the benchmark of a verb's options; result and errors as `read_benchmark`."""
+    progress("opening", 0, 1)
+    return read_opened(open_tables(options.dataset, options.config), options, progress)
+
+
+def read_opened(
+    opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
+) -> Benchmark:
+    """Read a benchmark, or its evaluated split only, from its tables; result and errors as `read_benchmark`."""
+    notes: tuple[str, ...] = ()
+    hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
+    allowed = allowed_images(opened.rows, opened.base, hub, options.images)
+    tables = {name: table for name, table in opened.tables.items() if table.num_rows}
+    left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
+    if not tables:
+        raise InputError(f"{opened.name}: no rows")
+    for name, table in tables.items():
+        check_text(table, opened.locations[name])
+    progress("opening", 1, 1)
+    evaluated, spec = _spec(opened, tables, options, left_out)
+    if evaluated_only:
+        tables = {evaluated: tables[evaluated]}
+        opened = replace(opened, tables=tables, rows=None)  # images are not read, only their ids
+    pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
+    notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
+    splits: dict[str, Split] = {}
+    read_as: dict[str, str] = {}
+    for done, (name, table) in enumerate(tables.items()):
+        progress("reading", done, len(tables))
+        if name in left_out:
+            continue
+        try:
+            splits[name], read_as[name], more = _split(
+                name, table, opened, spec, options, pictures.get(name), left_out
+            )
+            notes += more
+        except InputError as error:
+            if name == evaluated:
+                raise
+            left_out[name] = str(error)
+    progress("reading", len(tables), len(tables))
+    about = opened.path, read_as[evaluated], notes, allowed, opened.revision, options.how_to_read
+    return Benchmark(opened.name, opened.config, evaluated, splits, spec, left_out, *about)
+
+
+def _spec(
+    opened: Opened, tables: Mapping[str, pa.Table], options: BenchmarkOptions, left_out: dict[str, str]
+) -> tuple[str, ColumnSpec]:
+    """The evaluated split and the columns; a default split with hidden labels is replaced by the next."""
+    candidates, wanted = {name: flat(table) for name, table in tables.items()}, options.split
+    if wanted in opened.tables and wanted not in tables:
+        raise InputError(f"{opened.locations[wanted]}: no rows")
+    while True:
+        split = chosen_split(list(candidates), wanted, opened.name)
+        location = opened.locations[split]
+        options.check_columns(candidates[split].column_names, location)
+        try:
+            return split, find_spec(candidates, split, options, location)
+        except HiddenLabels as error:
+            if wanted is not None or len(candidates) == 1:
+                remedy = "choose another split with --split" if len(tables) > 1 else "a benchmark needs labels"
+                raise InputError(f"{error}; {remedy}") from error
+            left_out[split] = str(error)
+            del candidates[split]
+
+
+def _split(
+    name: str,
+    table: pa.Table,
+    opened: Opened,
+    spec: ColumnSpec,
+    options: BenchmarkOptions,
+    pictures: Pictures | None,
+    left_out: dict[str, str],
+) -> tuple[Split, str, tuple[str, ...]]:
+    """One split, a description of its columns, and sentences about its ids and rows that are left out."""
+    location = opened.locations[name]
+    pictures = pictures or Pictures(pa.repeat("", table.num_rows), None)
+    try:
+        read = spec.read(table, location)
+        kept, faulty, notes = _readable_rows(name, location, read, spec, options, left_out)
+        unread: frozenset[str] = frozenset()
+        if len(kept) < table.num_rows:
+            every, _, _ = question_ids(table, options, location, np.arange(table.num_rows))
+            unread = frozenset(every.filter(pa.array(~np.isin(np.arange(table.num_rows), kept))).to_pylist())
+            table, pictures = table.take(pa.array(kept)), pictures.take(kept)
+            read = spec.read(table, location)
+        ids, question_id, of_ids = question_ids(table, options, location, kept)
+        question_type = type_column(table, options, spec.columns)
+        types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
+        found = {
+            "question_id": ids,
+            "image_id": pictures.ids,
+            "question": read.questions,
+            "choices": read.cells.choices,
+            "label": pa.array(read.labels),
+            "question_type": pc.fill_null(types, ""),
+            "answers": human_answers(table),
+            "choice_kinds": choice_kinds(table, read.cells, read.labels),
+        }
+        rows = pa.table(found, schema=ROWS)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{location}: {reason(error)}") from error
+    split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty, unread)
+    columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
+    named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}
+    others = (f"{what}={columns_in_words(names)}" for what, names in named.items() if names)
+    return split, ", ".join([spec.read_as, *others]), (*of_ids, *notes)
+
+
+def _readable_rows(
+    name: str,
+    location: str,
+    read: RowCells,
+    spec: ColumnSpec,
+    options: BenchmarkOptions,
+    left_out: dict[str, str],
+) -> tuple[NDArray[np.int64], tuple[FaultyRow, ...], tuple[str, ...]]:
+    """The rows that are read, those that cannot be, and a sentence about these.
+
+    Rows without choices (open questions among multiple-choice ones) are neither; ``left_out`` counts them.
+
+    Raises:
+        InputError: a row cannot be read and is not to be skipped, or most rows cannot be read.
+    """
+    total = len(read.labels)
+    faulty = tuple(FaultyRow(name, row, *fault) for row, fault in sorted(read.faults.items()))
+    kept = read.cells.counts > (0 if spec.ordered else 1)
+    kept[[one.row for one in faulty]] = False
+    open_questions = total - int(kept.sum()) - len(faulty)
+    if faulty:
+        first = f"{location}, row {faulty[0].row}: {faulty[0].message}"
+        if len(faulty) > MOST_FAULTY * (total - open_questions):
+            raise InputError(f"{first}; {len(faulty)} of {total} rows cannot be read like this; {OPTIONS}")
+        if not options.skip_faulty:
+            raise UnreadableRows(
+                f"{first}; {len(faulty)} of {total} rows cannot be read: fix or remove them, or leave them out with "
+                "--skip-faulty; vqa-mc lint lists them"
+            )
+    if 0 < open_questions < total:
+        left_out[f"{name} (rows without choices)"] = f"{open_questions} of {total} rows"
+    elif open_questions:
+        raise InputError(f"{location}: no row has choices; {OPTIONS}")
+    note = f"{location}: {len(faulty)} of {total} rows cannot be read and are left out, such as row "
+    notes = (f"{note}{faulty[0].row}: {faulty[0].message}",) if faulty else ()
+    return np.flatnonzero(kept), faulty, notes

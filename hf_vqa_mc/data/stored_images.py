@@ -1,0 +1,247 @@
+"""Lazy access to the images of a ``<source>_images`` config: ``with_images`` adds an image column to rows.
+
+A row's ``image`` holds the address ``vqamc://<folder>/<image_id>``, which ``datasets.Image`` opens through fsspec. So
+the column is an ordinary image column: it survives ``map``, ``filter``, ``shuffle`` and workers; ``push_to_hub``
+embeds the images, ``save_to_disk`` and ``to_parquet`` keep their addresses. fsspec finds this file system in any
+process (entry point ``fsspec.specs``).
+"""
+
+import io
+import os
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, unquote
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fsspec.spec import AbstractFileSystem
+
+from hf_vqa_mc.data.image_files import NAMED
+from hf_vqa_mc.data.inventory import read_inventory
+from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.io.inside import check_links
+from hf_vqa_mc.io.parquet import check_parquet
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+
+Rows = TypeVar("Rows", "Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
+
+PROTOCOL = "vqamc"
+IMAGES_SUFFIX = "_images"
+ROWS_PER_GROUP = 16
+"""Images in a row group of an images config, the unit that is read from disk or network."""
+KEPT_GROUPS = 8
+
+
+def image_address(folder: str, image_id: str) -> str:
+    """The address of an image of the images config in a folder (a path or an fsspec address)."""
+    return f"{PROTOCOL}://{quote(folder, safe='')}/{quote(image_id, safe='')}"
+
+
+class StoredImages:
+    """The parquet files of an images config, with an index in memory.
+
+    Args:
+        folder: a folder, or an fsspec address of one such as ``hf://datasets/NAMESPACE/vqa_mc/cocoqa_images``.
+
+    Raises:
+        FileNotFoundError: there are no parquet files in it.
+        InputError: a file is a link that leads out of the dataset, is damaged, or holds more than it may.
+    """
+
+    def __init__(self, folder: str) -> None:
+        file_system, root = fsspec.url_to_fs(folder)
+        names = sorted(file_system.glob(f"{root}/*.parquet"))
+        if not names:
+            raise FileNotFoundError(f"no images in {folder}")
+        local = "file" in file_system.protocol
+        if local:
+            check_links(Path(root).resolve().parent, names)
+        self._folder = folder
+        self._positions: dict[str, tuple[int, int, int]] = {}
+        try:
+            for name in names if local else ():
+                check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
+            self._files = [
+                pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names
+            ]
+        except pa.ArrowException as error:
+            raise InputError(f"{folder}: the images are damaged; download or build them again") from error
+        for number, file in enumerate(self._files):
+            image_ids = iter(file.read(columns=["image_id"])["image_id"].to_pylist())
+            for group in range(file.num_row_groups):
+                for row in range(file.metadata.row_group(group).num_rows):
+                    self._positions[next(image_ids)] = number, group, row
+        self._group = lru_cache(KEPT_GROUPS)(self._read_group)
+        self._lock = threading.Lock()
+
+    def __contains__(self, image_id: str) -> bool:
+        """Whether the image is stored."""
+        return image_id in self._positions
+
+    def read(self, image_id: str) -> bytes:
+        """The bytes of the image's file.
+
+        Raises:
+            FileNotFoundError: there is no such image.
+        """
+        if image_id not in self._positions:
+            raise FileNotFoundError(f"no image with image_id {image_id!r}")
+        number, group, row = self._positions[image_id]
+        with self._lock:
+            images = self._group(number, group)
+        stored: bytes | None = images[row]["bytes"].as_py()
+        if stored is None:
+            raise FileNotFoundError(f"no content of the image with image_id {image_id!r}")
+        return stored
+
+    def _read_group(self, number: int, group: int) -> pa.ChunkedArray:
+        return self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
+
+
+known_here: set[str] = set()
+"""Folders of which `with_images` of this process wrote addresses."""
+
+
+def stored_images(folder: str) -> StoredImages:
+    """The images of a folder, opened once per process (a fork must not share open files with its parent)."""
+    return _opened(folder, os.getpid())
+
+
+@lru_cache(maxsize=8)
+def _opened(folder: str, process: int) -> StoredImages:
+    return StoredImages(folder)
+
+
+class StoredImageFileSystem(AbstractFileSystem):  # type: ignore[misc]
+    """Read-only fsspec file system for ``vqamc://`` addresses."""
+
+    protocol = PROTOCOL
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path.removeprefix(f"{PROTOCOL}://")
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401  fsspec's signature
+        """An image as a file."""
+        return {"name": self._strip_protocol(path), "size": len(_read(path)), "type": "file"}
+
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> io.BytesIO:  # noqa: ANN401  fsspec's signature
+        return io.BytesIO(_read(path))
+
+
+def _read(path: str) -> bytes:
+    folder, _, image_id = path.removeprefix(f"{PROTOCOL}://").partition("/")
+    return stored_images(unquote(folder)).read(unquote(image_id))
+
+
+fsspec.register_implementation(PROTOCOL, StoredImageFileSystem, clobber=True)
+
+
+def with_images(ds: Rows, images: str | Path | None = None) -> Rows:
+    """Add a column ``image`` of type `datasets.Image`; an image is read when its row is.
+
+    Args:
+        ds: rows of any ``<source>_<variant>`` config, streamed or not.
+        images: the folder or Hub repository with the ``<source>_images`` config (``"vqa_mc"``,
+            ``"NAMESPACE/vqa_mc"``), or that config's folder. By default that of ``ds``: its Hub repository, else
+            ``./vqa_mc``.
+
+    Raises:
+        InputError: there is no images config, or it lacks some of the rows' images.
+    """
+    if isinstance(ds, dict):
+        return type(ds)({split: with_images(rows, images) for split, rows in ds.items()})
+    if "image" in (ds.column_names or ()):
+        return ds
+    folder = images_folder(ds, images)
+    try:
+        stored = stored_images(folder)
+    except FileNotFoundError as error:
+        raise InputError(f"with_images: {error}; build them with vqa-mc build ... --images DIR") from None
+    return _with_addresses(ds, folder, stored)
+
+
+def _with_addresses(ds: Any, folder: str, stored: StoredImages) -> Any:  # noqa: ANN401  mypy cannot narrow Rows
+    from datasets import Dataset, Features, Image
+
+    known_here.add(folder)
+    features = None if ds.features is None else Features({**ds.features, "image": Image()})
+    if not isinstance(ds, Dataset):
+
+        def add(row: dict[str, Any]) -> dict[str, Any]:
+            return {"image": {"bytes": None, "path": image_address(folder, row["image_id"])}}
+
+        # map(features=...) would not decode the column, and images would stay addresses
+        rows = ds.map(add)
+        return rows.cast(features) if features else rows.cast_column("image", Image())
+    image_ids = list(ds.with_format(None)["image_id"])
+    if missing := sorted({image_id for image_id in image_ids if image_id not in stored}):
+        raise InputError(
+            f"with_images: {len(missing)} of the images are not in {folder}: image_id {listed(missing, NAMED)}; build "
+            "both from the same source"
+        )
+    addresses = [image_address(folder, image_id) for image_id in image_ids]
+    return ds.add_column("image", addresses).cast_column("image", Image())
+
+
+def images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  any of Rows
+    """The folder, or fsspec address, of the images config of these rows."""
+    config = ds.info.config_name or ""
+    where = origin(ds) if images is None else str(images)
+    if where is None:
+        raise InputError(
+            f"with_images: the rows do not record their origin and {Path.cwd()} has no built folder "
+            f'{ds.info.dataset_name or "vqa_mc"}; give it: with_images(ds, images="path/to/vqa_mc")'
+        )
+    if Path(where).is_dir():
+        where = str(Path(where).absolute())
+    elif "://" not in where and where.count("/") == 1:
+        where = f"hf://datasets/{where}"
+    if Path(where).name.endswith(IMAGES_SUFFIX):
+        return where
+    return f"{where}/{_images_config(config, where)}"
+
+
+def _images_config(config: str, where: str) -> str:
+    """The longest matching images config, such as ``vqa_minus_images`` for ``vqa_minus_iou_qou``."""
+    import fsspec
+
+    file_system, root = fsspec.url_to_fs(where)
+    names = [Path(path).name for path in (file_system.ls(root, detail=False) if file_system.isdir(root) else [])]
+    found = sorted((name for name in names if name.endswith(IMAGES_SUFFIX)), key=len)
+    fitting = [name for name in found if f"{config}_".startswith(name.removesuffix("images"))]
+    if not fitting and not config and len(found) == 1:
+        fitting = found
+    if not fitting:
+        raise InputError(
+            f"with_images: {where} has no images for {config or 'these rows'}"
+            + (f" (it has {', '.join(found)})" if found else "")
+            + "; build them with vqa-mc build SOURCE --images DIR"
+        )
+    return fitting[-1]
+
+
+def origin(ds: Any) -> str | None:  # noqa: ANN401  any of Rows
+    """The Hub repository from which rows were loaded, else the built folder of that name in the current directory."""
+    if (repository := hub_repository(ds)) is not None:
+        return repository
+    name = Path(ds.info.dataset_name or "vqa_mc")
+    is_here = name.parent == Path() and read_inventory(name)  # a name from others must not lead elsewhere
+    return str(name.absolute()) if is_here else None
+
+
+def hub_repository(ds: Any) -> str | None:  # noqa: ANN401  any of Rows
+    """The Hub repository from which rows were loaded, if any."""
+    for repository in getattr(ds, "_token_per_repo_id", None) or ():  # set by datasets for streamed rows
+        return str(repository)
+    name = ds.info.dataset_name or "vqa_mc"
+    for file in getattr(ds, "cache_files", ()):  # .../<namespace>___<name>/<config>/<version>/<hash>/<file>
+        for part in Path(file["filename"]).parts:
+            if part.endswith(f"___{name}"):
+                return part.replace("___", "/")
+    return None

@@ -1,0 +1,156 @@
+"""Forms in which one text holds all choices of a row: lettered options, a packed list, or lines."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.data.cells import ChoiceCells, as_lists, as_text, is_text, spelled_like, unpacked_list
+from hf_vqa_mc.data.choice_form import NewRows, OneColumn
+from hf_vqa_mc.data.option_text import OptionText
+from hf_vqa_mc.errors import InputError, shown
+
+
+class TextForm(OneColumn):
+    """A text per row that holds all its choices."""
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> Self | None:
+        """The form of a column of such texts."""
+        if not is_text(table.schema.field(column).type):
+            return None
+        cells = [cell for cell in as_text(table[column]).to_pylist() if cell and cell.strip()]
+        return cls(column) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
+
+    @staticmethod
+    @abstractmethod
+    def fits(cell: str) -> bool:
+        """Whether a text has this form; most must."""
+
+    @abstractmethod
+    def parse(self, cell: str) -> Sequence[str | None]:
+        """The choices in a text; raises InputError if they are ambiguous."""
+
+    @abstractmethod
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """A text with other choices."""
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows; faults are ambiguous texts."""
+        found, faults = [], {}
+        for row, cell in enumerate(as_text(table[self.column]).to_pylist()):
+            try:
+                found.append(self.parse(cell or ""))
+            except InputError as error:
+                faults[row] = f"{self.column} is {error}"
+                found.append(())
+        return ChoiceCells(*as_lists(pa.array(found, pa.list_(pa.string()))), faults=faults)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The column with new choices in some rows."""
+        cells = table[self.column].to_pylist()
+        for row, (choices, _) in rows.items():
+            cells[row] = self.replaced(cells[row] or "", choices)
+        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
+
+
+class OptionsInText(TextForm):
+    """Lettered options in a text, possibly after a question; texts without options are open questions."""
+
+    name: ClassVar[str] = "options_in_text"
+
+    @staticmethod
+    def fits(cell: str) -> bool:
+        """Whether a text holds options."""
+        try:
+            return OptionText.parse(cell) is not None
+        except InputError:
+            return True  # in several ways
+
+    def parse(self, cell: str) -> Sequence[str]:
+        """The options."""
+        found = OptionText.parse(cell)
+        return found.choices if found else ()
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """The text with other options."""
+        found = OptionText.parse(cell)
+        return found.written(choices) if found else cell
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The options of all rows, and their letters; without questions, each text must have options."""
+        cells, found = super().read(table), self._parsed(table)
+        faults = dict(cells.faults)
+        if not any(one.question for _, one in found if one):
+            for row, (text, one) in enumerate(found):
+                if one is None and text.strip() and row not in faults:
+                    faults[row] = (
+                        f"{self.column} is {shown(text)}; expected lettered options such as 'A. red\\nB. blue', as in "
+                        "other rows"
+                    )
+        names = [name for _, one in found if one for name in one.names(len(one.choices))]
+        return replace(cells, names=pa.array(names, pa.string()), faults=faults)
+
+    def questions(self, table: pa.Table) -> pa.Array | None:
+        """(rows,): the texts before the options, and open questions; None if no options follow a question."""
+        found = self._parsed(table)
+        if not any(one.question for _, one in found if one):
+            return None
+        texts = pa.array([one.question if one else text for text, one in found], pa.string())
+        texts = pc.if_else(pc.is_null(as_text(table[self.column])), None, texts)
+        return pc.utf8_trim_whitespace(pc.replace_substring(texts, "<image>\n", ""))
+
+    def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
+        found: list[tuple[str, OptionText | None]] = []
+        for text in as_text(table[self.column]).to_pylist():
+            try:
+                found.append((text or "", OptionText.parse(text or "")))
+            except InputError:
+                found.append((text or "", None))
+        return found
+
+
+class PackedChoices(TextForm):
+    """A list in Python, JSON or NumPy syntax."""
+
+    name: ClassVar[str] = "packed"
+
+    @staticmethod
+    def fits(cell: str) -> bool:
+        """Whether a text starts with a bracket."""
+        return cell.lstrip()[0] in "[("
+
+    def parse(self, cell: str) -> Sequence[str | None]:
+        """The entries of the list."""
+        found = unpacked_list(cell)
+        if found is None:
+            raise InputError(f"{shown(cell)}; expected a list of choices such as \"['red', 'blue']\"")
+        return found
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """A list in the syntax of the old one."""
+        return spelled_like(cell, list(choices))
+
+
+class Lines(TextForm):
+    """A choice per line, without letters."""
+
+    name: ClassVar[str] = "lines"
+
+    @staticmethod
+    def fits(cell: str) -> bool:
+        """Whether a text has several lines."""
+        return "\n" in cell.strip()
+
+    def parse(self, cell: str) -> Sequence[str]:
+        """The lines without empty ones."""
+        if OptionsInText.fits(cell):
+            raise InputError(f"{shown(cell)}; expected choices without letters, as in other rows")
+        return [line.strip() for line in cell.split("\n") if line.strip()]
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """Lines."""
+        return "\n".join(choices)

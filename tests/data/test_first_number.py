@@ -1,0 +1,148 @@
+"""Integer labels start from 0 or 1 according to rows, column name or user; otherwise they are ambiguous."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.errors import InputError
+
+TEXTS = ["w", "x", "y", "z"]
+
+
+def read(folder, labels, column="label", choices=TEXTS, columns=None, **more):
+    rows = {"question": [str(row) for row in range(len(labels))], "choices": [choices] * len(labels), column: labels}
+    pq.write_table(pa.table({**rows, **more}), folder / "rows.parquet")
+    return read_benchmark(str(folder / "rows.parquet"), **(columns or {}))
+
+
+def labels_of(*args, **options):
+    return read(*args, **options).test.rows["label"].to_pylist()
+
+
+UNTOLD = [1, 2, 3, 2] * 5
+
+
+def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
+    with pytest.raises(InputError) as error:
+        read(tmp_path, UNTOLD)
+    assert str(error.value).endswith(
+        "rows.parquet: label: labels are 1 to 3 of 4 choices, which may start from 0 or 1; "
+        "choose with --label-from 0 (or 1)"
+    )
+    with pytest.raises(InputError, match="labels are 1 of 2 choices"):
+        read(tmp_path, [1] * 20, choices=["x", "y"])
+    with pytest.raises(InputError, match="labels are 1 to 3 of 4 choices"):
+        read(tmp_path, [str(label) for label in UNTOLD])
+    assert labels_of(tmp_path, UNTOLD[:19]) == UNTOLD[:19]
+    assert labels_of(tmp_path, [0, *UNTOLD]) == [0, *UNTOLD]
+    assert labels_of(tmp_path, [4, *UNTOLD]) == [3, *(label - 1 for label in UNTOLD)]
+
+
+@pytest.mark.parametrize("column", ["correct_choice_idx", "answer_idx", "answerIndex", "gold_index"])
+def test_an_index_counts_from_0_by_its_name(column, tmp_path):
+    assert labels_of(tmp_path, UNTOLD, column) == UNTOLD
+    one = [label - 1 for label in UNTOLD]
+    assert labels_of(tmp_path, UNTOLD, column, columns={"label_from": 1}) == one
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_column_choice_kinds_decides(first, tmp_path):
+    zero_based = [label - first for label in UNTOLD]
+    kinds = [["target" if index == at else "orig" for at in range(4)] for index in zero_based]
+    assert labels_of(tmp_path, UNTOLD, choice_kinds=kinds) == zero_based
+    assert labels_of(tmp_path, UNTOLD, choice_kinds=[[]] * 20) == UNTOLD
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_another_label_column_decides(first, tmp_path):
+    zero_based = [label - first for label in UNTOLD]
+    benchmark = read(tmp_path, UNTOLD, answer=[TEXTS[index] for index in zero_based])
+    assert benchmark.test.rows["label"].to_pylist() == zero_based
+    assert benchmark.read_as.endswith(f"label=label (numbers from {first}) and answer (texts of choices)")
+    written = benchmark.with_choices(benchmark.test, [[*TEXTS, "new"]] * 20, [4] * 20)
+    assert written["label"].to_pylist() == [4 + first] * 20
+    assert written["answer"].to_pylist() == ["new"] * 20
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_user_overrides_detection(first, tmp_path):
+    columns = {"label_from": first}
+    assert labels_of(tmp_path, UNTOLD, columns=columns) == [label - first for label in UNTOLD]
+    names = ["3", "2", "1", "0"]  # texts of choices that the labels could name as well
+    assert labels_of(tmp_path, UNTOLD, choices=names, columns=columns) == [label - first for label in UNTOLD]
+    against = [0, 1] if first else [3, 4]
+    with pytest.raises(InputError, match=f"row {1 - first}: label is {3 * (1 - first) + 1 - first}|row 0: label is 0"):
+        read(tmp_path, against, columns=columns)
+
+
+def test_a_number_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="--label-from 2: expected 0 or 1"):
+        read_benchmark("a.parquet", label_from=2)
+    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, not integers; remove it"):
+        read(tmp_path, ["A", "B"], columns={"label_from": 1})
+    distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
+    pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="correct_answer holds texts, not integers"):
+        read_benchmark(str(tmp_path / "a.parquet"), label_from=0)
+
+
+def test_numbers_that_are_no_indices_are_not_taken_for_right_answers(tmp_path):
+    columns = {"choices": ["choices"], "label": "label"}
+    with pytest.raises(InputError, match="which may start from 0 or 1"):
+        read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
+    with pytest.raises(InputError, match="row 1: label is '7', expected the index of a choice, from 0"):
+        read(tmp_path, ["0", "7"], columns=columns)
+    with pytest.raises(InputError, match="row 1: label is '4', expected the index of a choice, from 0"):
+        read(tmp_path, ["3", "4"], columns={"choices": ["choices"], "label": "label", "label_from": 0})
+    numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
+    pq.write_table(pa.table(numbers), tmp_path / "a.parquet")
+    assert not read_benchmark(str(tmp_path / "a.parquet")).test.ordered
+
+
+def test_open_questions_and_empty_cells_do_not_tell(tmp_path):
+    rows = {"question": ["a", "b", "c"], "A": ["x", "x", ""], "B": ["", "y", ""], "C": ["z", "z", ""]}
+    pq.write_table(pa.table({**rows, "answer": [2, 1, 0]}), tmp_path / "a.parquet")
+    split = read_benchmark(str(tmp_path / "a.parquet")).test
+    assert split.rows["label"].to_pylist() == [2, 1]  # an empty choice keeps its index
+    pq.write_table(pa.table({**rows, "answer": [3, 1, 0]}), tmp_path / "a.parquet")
+    assert read_benchmark(str(tmp_path / "a.parquet")).test.rows["label"].to_pylist() == [2, 0]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(zero_based=st.lists(st.integers(0, 3), min_size=1, max_size=40), first=st.integers(0, 1))
+def test_no_label_is_read_one_off_in_20_rows_or_more(tmp_path, zero_based, first):
+    labels = [index + first for index in zero_based]
+    try:
+        found = labels_of(tmp_path, labels)
+    except InputError:
+        assert len(zero_based) >= 20
+        assert not {0, 4} & set(labels)
+    else:
+        sure = len(zero_based) >= 20 or {0, 4} & set(labels)
+        assert found == (zero_based if sure else labels)
+    assert labels_of(tmp_path, labels, columns={"label_from": first}) == zero_based
+
+
+def test_how_the_columns_were_read_is_described(tmp_path):
+    rows = {"frage": ["a", "b"], **{f"alt{n}": [f"{n}", f"{n}!"] for n in range(1, 5)}, "richtig": [1, 4]}
+    more = {"bild": [b"1", b"2"], "thema": ["t", "t"], "nr": [7, 8], "foto": ["p", "q"]}
+    pq.write_table(pa.table({**rows, **more}), tmp_path / "a.parquet")
+    alts = tuple(f"alt{n}" for n in range(1, 5))
+    columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "label_from": 1}
+    columns["columns"] = {"question_type": "thema"}
+    read_as = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
+    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, type=thema"
+    columns["columns"] |= {"image_id": "foto", "question_id": "nr"}
+    assert (
+        read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as
+        == f"{read_as}, image_id=foto, question_id=nr, type=thema"
+    )
+    pq.write_table(
+        pa.table({"question": ["a"], "distractor1": ["up"], "distractor2": ["on"], "answer": ["in"]}),
+        tmp_path / "b.parquet",
+    )
+    read_as = "question=question, right choice=answer, decoys=distractor1 and distractor2"
+    assert read_benchmark(str(tmp_path / "b.parquet")).read_as == read_as

@@ -1,0 +1,222 @@
+"""Rows with the same picture share its id, and its bytes are found wherever the benchmark keeps them."""
+
+import hashlib
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.errors import InputError
+from tests.data.shapes import as_base64, picture
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+
+RED, BLUE = picture("red"), picture("blue")
+ROWS = {"index": ["1", "2", "3"], "question": ["a", "b", "c"], "choices": [["x", "y"]] * 3, "label": [0, 1, 0]}
+STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def read(folder, **more):
+    options = {name: more.pop(name) for name in ("image", "images") if isinstance(more.get(name), str | Path)}
+    pq.write_table(pa.table({**ROWS, **more}), folder / "rows.parquet")
+    return read_benchmark(str(folder / "rows.parquet"), **options).test
+
+
+def contents(split):
+    read = (split.images.read(row) for row in range(split.rows.num_rows))
+    return [one[0] if len(one) == 1 else one or None for one in read]
+
+
+def ids(split):
+    return split.rows["image_id"].to_pylist()
+
+
+def test_stored_pictures_are_named_by_their_bytes(tmp_path):
+    cells = [{"bytes": RED, "path": "image.png"}, {"bytes": BLUE, "path": "image.png"}, {"bytes": RED, "path": None}]
+    split = read(tmp_path, image=pa.array(cells, STORED))
+    assert contents(split) == [RED, BLUE, RED]
+    assert ids(split) == [hashlib.sha256(content).hexdigest() for content in (RED, BLUE, RED)]
+    assert split.clusters.tolist() == [0, 1, 0]
+
+
+def test_a_row_without_a_picture_has_none(tmp_path):
+    split = read(
+        tmp_path, image=pa.array([None, {"bytes": BLUE, "path": None}, {"bytes": None, "path": None}], STORED)
+    )
+    assert contents(split) == [None, BLUE, None]
+    assert ids(split)[0] == ids(split)[2] == ""
+
+
+@pytest.mark.parametrize("name", ["image_id", "imgId", "img_id"])
+def test_the_benchmarks_own_ids_come_first(name, tmp_path):
+    split = read(tmp_path, image=[RED, BLUE, RED], **{name: [5, 5, None]})
+    assert ids(split)[:2] == ["5", "5"]
+    assert ids(split)[2] == hashlib.sha256(RED).hexdigest()
+    assert contents(split) == [RED, BLUE, RED]
+
+
+def test_base64_text_may_name_the_row_that_has_the_picture(tmp_path):
+    split = read(tmp_path, image=[as_base64(RED), "1", f"data:image/png;base64,{as_base64(BLUE)}"])
+    assert contents(split) == [RED, RED, BLUE]
+    assert ids(split)[0] == ids(split)[1] != ids(split)[2]
+
+
+def test_references_are_to_the_index_where_there_is_one(tmp_path):
+    pictures = [as_base64(RED), as_base64(BLUE), "1"]
+    split = read(tmp_path, image=pictures, question_id=["3", "1", "2"])
+    assert split.rows["question_id"].to_pylist() == ["3", "1", "2"]
+    assert contents(split) == [RED, BLUE, RED]
+    assert ids(split)[2] == ids(split)[0]
+    rows = {name: values for name, values in ROWS.items() if name != "index"}
+    pq.write_table(pa.table({**rows, "image": pictures, "question_id": ["3", "1", "2"]}), tmp_path / "b.parquet")
+    assert contents(read_benchmark(str(tmp_path / "b.parquet")).test) == [RED, BLUE, BLUE]
+
+
+def test_a_reference_may_lead_to_another_but_not_round(tmp_path):
+    split = read(tmp_path, image=[as_base64(RED), "1", "2"])
+    assert contents(split) == [RED] * 3
+    assert len(set(ids(split))) == 1
+    split = read(tmp_path, image=[as_base64(RED), "3", "2"])
+    assert split.images.read(0) == (RED,)
+    with pytest.raises(InputError, match="row 1: no image '2'"):
+        split.images.read(1)
+
+
+def test_broken_base64_is_refused_by_name_when_it_is_looked_at(tmp_path):
+    split = read(tmp_path, image=[as_base64(RED), "A" * 5001, as_base64(RED)])
+    assert len(set(ids(split))) == 2
+    with pytest.raises(InputError, match=r"rows.parquet, image, row 1: the image is not base64 text"):
+        split.images.read(1)
+
+
+def test_paths_start_from_the_files_folder_and_never_leave_it(tmp_path):
+    (tmp_path / "secret.png").write_bytes(RED)
+    folder = tmp_path / "benchmark"
+    (folder / "pictures").mkdir(parents=True)
+    (folder / "pictures" / "1.png").write_bytes(RED)
+    split = read(folder, image_path=["pictures/1.png", "../secret.png", str(tmp_path / "secret.png")])
+    assert split.images.read(0) == (RED,)
+    assert contents(split) == [RED, None, None]
+
+
+def test_names_of_files_are_ids_unless_two_paths_share_one(tmp_path):
+    assert ids(read(tmp_path, image_path=["a/1.png", "a/2.png", "a/1.png"])) == ["1.png", "2.png", "1.png"]
+    assert ids(read(tmp_path, image_path=["a/1.png", "b/1.png", "a/1.png"])) == ["a/1.png", "b/1.png", "a/1.png"]
+
+
+def test_names_alone_are_no_images_until_a_folder_is_named(tmp_path):
+    assert read(tmp_path, image=["1.png", "2.png", "1.png"]).images is None
+    assert read(tmp_path, image_id=["1", "2", "1"]).images is None
+    folder = tmp_path / "pictures"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "1.png").write_bytes(RED)
+    (folder / "2.png").write_bytes(BLUE)
+    for names in ({"image_id": ["1", "2", "1"]}, {"image": ["1.png", "2.png", "1.png"]}):
+        split = read(tmp_path, images=folder, **names)
+        assert contents(split) in ([RED, BLUE, RED],)
+    with pytest.raises(InputError, match="holds no image of the benchmark, such as '8'"):
+        read(tmp_path, images=folder, image_id=["8", "9", "8"])
+    with pytest.raises(InputError, match="nowhere: expected an existing folder"):
+        read(tmp_path, images=tmp_path / "nowhere")
+
+
+def missing(folder, **more):
+    split = read(folder, **more)
+    assert split.images is None
+    return split.images_missing
+
+
+def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
+    remedy = "give the folder that holds them with --images DIR"
+    paths = ["pics/1.jpg", "pics/2.jpg", "pics/1.jpg"]
+    assert missing(tmp_path, image_path=paths) == f"none of 2 image paths exists, e.g. pics/1.jpg; {remedy}"
+    assert missing(tmp_path, image=pa.array([{"bytes": None, "path": path} for path in paths], STORED)).startswith(
+        "none of 2 image paths exists"
+    )
+    assert missing(tmp_path, image_id=["1", "2", "1"]) == f"the rows only name their images, e.g. 1; {remedy}"
+    web = missing(tmp_path, image_url=["https://a.b/c.jpg"] * 3)
+    assert web.startswith("the images are on the web and are not read, e.g. https://a.b/c.jpg; download them ")
+    assert "\n" not in missing(tmp_path, image_path=["a\nb.jpg"] * 3)
+    many = {name: values[:1] * 1500 for name, values in ROWS.items()}
+    pq.write_table(pa.table({**many, "image": [f"{n}.png" for n in range(1500)]}), tmp_path / "many.parquet")
+    assert "none of the first 1000 image paths" in read_benchmark(str(tmp_path / "many.parquet")).test.images_missing
+    assert missing(tmp_path) == ""
+    assert missing(tmp_path, image=[None, None, None]) == ""
+    (tmp_path / "pics").mkdir()
+    for name in ("1", "2"):
+        (tmp_path / "pics" / f"{name}.jpg").write_bytes(RED)
+    found = read(tmp_path, image_path=paths)
+    assert (found.images_missing, found.images.read(0)) == ("", (RED,))
+    assert read(tmp_path, image_id=["1", "2", "1"], images=tmp_path / "pics").images_missing == ""
+
+
+def test_all_images_of_a_row_are_read_in_order_and_give_its_id(tmp_path):
+    split = read(tmp_path, image_1=[RED, RED, RED], image_2=[BLUE, None, BLUE])
+    assert contents(split) == [(RED, BLUE), RED, (RED, BLUE)]
+    assert ids(split)[0] == ids(split)[2] != ids(split)[1] == hashlib.sha256(RED).hexdigest()
+    listed = read(tmp_path, images_=[None] * 3, image=pa.array([[RED, BLUE], [RED], []], pa.list_(pa.binary())))
+    assert contents(listed) == [(RED, BLUE), RED, None]
+    assert [listed.images.count(row) for row in range(3)] == [2, 1, 0]
+    assert ids(listed) == [*ids(split)[:2], ""]
+
+
+def test_rows_with_several_images_and_one_id_are_told_apart(tmp_path):
+    cells = {"image_1": [RED, RED, RED], "image_2": [BLUE, RED, BLUE], "image_id": ["a", "a", "a"]}
+    split = read(tmp_path, **cells)
+    assert ids(split)[0] == ids(split)[2] != ids(split)[1]
+    pq.write_table(pa.table({**ROWS, **cells}), tmp_path / "rows.parquet")
+    named = read_benchmark(str(tmp_path / "rows.parquet"), columns={"image_id": "image_id"})
+    assert ids(named.test) == ["a"] * 3
+
+
+def test_lists_of_paths_in_text_are_several_images(tmp_path):
+    for name, content in (("1.png", RED), ("2.png", BLUE)):
+        (tmp_path / name).write_bytes(content)
+    split = read(tmp_path, image=["['1.png', '2.png']", '["2.png"]', "1.png"])
+    assert contents(split) == [(RED, BLUE), BLUE, RED]
+    split = read(tmp_path, image_path=pa.array([["1.png", "2.png"], ["2.png"], None]))
+    assert contents(split) == [(RED, BLUE), BLUE, None]
+
+
+def test_several_images_are_found_in_a_folder_by_name(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "1.png").write_bytes(RED)
+    (tmp_path / "deep" / "2.png").write_bytes(BLUE)
+    split = read(tmp_path, images=tmp_path / "deep", image_1=["1.png", "2", "1.png"], image_2=["2.png", None, "3.png"])
+    assert contents_of(split, 0, 1) == [(RED, BLUE), (BLUE,)]
+    with pytest.raises(InputError, match=r"no image .3.png."):
+        split.images.read(2)
+
+
+def contents_of(split, *rows):
+    return [split.images.read(row) for row in rows]
+
+
+def test_a_text_only_benchmark_has_none(tmp_path):
+    split = read(tmp_path)
+    assert split.images is None
+    assert ids(split) == [""] * 3
+    assert split.clusters.tolist() == [0, 1, 2]
+
+
+def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match="--image number: holds int64, expected images"):
+        read(tmp_path, number=[1, 2, 3], image="number")
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_our_own_folders_show_their_images(embedded, tmp_path):
+    variants = made_variants("iou_qou", rows={"train": 6, "test": 4})
+    names = triplets_of(variants[0])
+    files = find_images(names, draw_images(tmp_path / "files", names))
+    output = tmp_path / "vqa_mc"
+    write_folder(output, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files, embed_images=embedded)
+    benchmark = read_benchmark(str(output), "cocoqa_iou_qou")
+    assert (benchmark.evaluated, list(benchmark.splits)) == ("test", ["train", "test"])
+    for split in benchmark.splits.values():
+        for row, image_id in enumerate(ids(split)):
+            assert split.images.read(row) == (files.paths[image_id].read_bytes(),)
+        assert all(kinds.count("target") == 1 for kinds in split.rows["choice_kinds"].to_pylist())

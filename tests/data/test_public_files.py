@@ -1,0 +1,407 @@
+"""Files as their publishers write them are read without an option, or refused with what to type."""
+
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.dataset.writing import write_benchmark
+from hf_vqa_mc.errors import InputError
+
+CHOICES = [["red", "blue", "green"], ["one", "two", "six"], ["up", "down", "left"], ["cat", "dog", "cow"]] * 6
+LABELS = [row % 3 for row in range(24)]
+QUESTIONS = [f"What is thing {row}?" for row in range(24)]
+LETTERS = ["ABC"[label] for label in LABELS]
+
+
+def records(choices, **columns):
+    rows = [{"question": question, **choices(texts)} for question, texts in zip(QUESTIONS, CHOICES, strict=True)]
+    return [{**row, **{name: cells[at] for name, cells in columns.items()}} for at, row in enumerate(rows)]
+
+
+def lettered(texts):
+    return {"options": [f"{letter}. {text}" for letter, text in zip("ABC", texts, strict=True)]}
+
+
+LISTS = records(lambda texts: {"options": texts}, answer=LETTERS)
+INLINE = [
+    {
+        "conversations": [
+            {"from": "human", "value": f"{question}\nOptions: (A) {a} (B) {b} (C) {c}\nAnswer with a letter."},
+            {"from": "gpt", "value": letter},
+        ]
+    }
+    for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+]
+NAMED = [[{"label": "ABC"[at], "text": text} for at, text in enumerate(texts)] for texts in CHOICES]
+JSON = {
+    "letters at the start": records(lettered, answer=LETTERS),
+    "records as choices": records(lambda texts: {"choices": NAMED[CHOICES.index(texts)]}, answerKey=LETTERS),
+    "records within the question": [
+        {"question": {"stem": question, "choices": named}, "answerKey": letter}
+        for question, named, letter in zip(QUESTIONS, NAMED, LETTERS, strict=True)
+    ],
+    "numpy's lists": records(lambda texts: {"options": "[" + " ".join(map(repr, texts)) + "]"}, answer=LETTERS),
+    "lists of one label": records(lambda texts: {"options": texts}, label=[[letter] for letter in LETTERS]),
+    "options on one line in a conversation": INLINE,
+    "ctx and endings": [
+        {"ctx": question, "endings": texts, "label": label}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "choice and the answer's text": records(
+        lambda texts: {"choice": texts},
+        answer=[texts[label] for texts, label in zip(CHOICES, LABELS, strict=True)],
+    ),
+    "a0 to a2": records(lambda texts: {f"a{at}": text for at, text in enumerate(texts)}, answer=LABELS),
+    "option#1 to option#3": records(
+        lambda texts: {f"option#{at + 1}": text for at, text in enumerate(texts)}, answer=[at + 1 for at in LABELS]
+    ),
+    "numbers at the start": records(
+        lambda texts: {"options": [f"({at + 1}) {text}" for at, text in enumerate(texts)]},
+        answer_text=[str(at + 1) for at in LABELS],
+    ),
+    "sol1 to sol3": [
+        {"goal": question, **{f"sol{at + 1}": text for at, text in enumerate(texts)}, "label": label}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "opa to opc": records(lambda texts: dict(zip(("opa", "opb", "opc"), texts, strict=True)), cop=LABELS),
+    "mc_answer1 to mc_answer3": records(
+        lambda texts: {f"mc_answer{at + 1}": text for at, text in enumerate(texts)},
+        correct_answer_num=[at + 1 for at in LABELS],
+    ),
+    "answers as choices": records(lambda texts: {"answers": texts}, correct_answer_id=LABELS),
+    "marked choices": records(
+        lambda texts: {"x": 1},
+        mc1_targets=[
+            {"choices": texts, "labels": [int(at == label) for at in range(3)]}
+            for texts, label in zip(CHOICES, LABELS, strict=True)
+        ],
+    ),
+    "records with choice_id": records(
+        lambda texts: {"choices": [{"choice_id": at, "choice": text} for at, text in enumerate(texts)]},
+        answer=[texts[label] for texts, label in zip(CHOICES, LABELS, strict=True)],
+    ),
+    "an object with numbers as keys": records(
+        lambda texts: {"options": {str(at + 1): text for at, text in enumerate(texts)}},
+        answer=[str(at + 1) for at in LABELS],
+    ),
+    "chat messages": [
+        {
+            "messages": [
+                {"role": "user", "content": f"{question}\nA. {a}\nB. {b}\nC. {c}"},
+                {"role": "assistant", "content": letter},
+            ]
+        }
+        for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ],
+    "options with a blank before the bracket": records(
+        lambda texts: {"options": " , ".join(f"{name} ) {text}" for name, text in zip("abc", texts, strict=True))},
+        correct=[letter.lower() for letter in LETTERS],
+    ),
+    "options on one line": records(
+        lambda texts: {"options": " ".join(f"{name}. {text}" for name, text in zip("ABC", texts, strict=True))},
+        answer=LETTERS,
+    ),
+    "a word before the letter": records(
+        lambda texts: {"options": texts}, answer=[f"Option {letter}" for letter in LETTERS]
+    ),
+    "options over several lines": [
+        {
+            "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
+            "answer": letter,
+        }
+        for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ],
+}
+
+
+def read(path, **options):
+    split = read_benchmark(path, **options).test
+    return split.rows["question"].to_pylist(), split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_a_layout_is_read_and_written_back(name, tmp_path):
+    path = write(tmp_path / "rows.jsonl", JSON[name])
+    choices = [[f"{text}\nx" for text in texts] for texts in CHOICES] if "lines" in name else CHOICES
+    assert read(path) == (QUESTIONS, choices, LABELS)
+    benchmark = read_benchmark(path)
+    texts, labels = [["new", "other", "third"], *choices[1:]], [2, *LABELS[1:]]
+    table = benchmark.with_choices(benchmark.test, texts, labels)
+    write_benchmark(benchmark, {"test": table}, tmp_path / "new.jsonl")
+    assert read(tmp_path / "new.jsonl") == (QUESTIONS, texts, labels)
+    before, after = ((tmp_path / one).read_text().splitlines() for one in ("rows.jsonl", "new.jsonl"))
+    assert [json.loads(line) for line in before[1:]] == [json.loads(line) for line in after[1:]]
+
+
+def test_letters_at_the_start_are_written_for_the_new_order(tmp_path):
+    benchmark = read_benchmark(write(tmp_path / "rows.jsonl", JSON["letters at the start"]))
+    table = benchmark.with_choices(benchmark.test, [["blue", "red", "pink"], *CHOICES[1:]], LABELS)
+    assert table["options"][0].as_py() == ["A. blue", "B. red", "C. pink"]
+
+
+def test_an_object_with_a_record_under_each_id_is_read_and_written_as_one(tmp_path):
+    (tmp_path / "rows.json").write_text(json.dumps({f"q{at}": row for at, row in enumerate(LISTS)}))
+    benchmark = read_benchmark(tmp_path / "rows.json")
+    assert benchmark.test.rows["question_id"].to_pylist()[:2] == ["q0", "q1"]
+    table = benchmark.with_choices(benchmark.test, [["new", "other"], *CHOICES[1:]], LABELS)
+    write_benchmark(benchmark, {"test": table}, tmp_path / "new.json")
+    written = json.loads((tmp_path / "new.json").read_text())
+    assert written["q0"] == {**LISTS[0], "options": ["new", "other"]}
+    assert written["q1"] == LISTS[1]
+
+
+def test_a_json_file_with_a_record_per_line_is_read_and_written_as_one(tmp_path):
+    path = write(tmp_path / "rows.json", LISTS)
+    benchmark = read_benchmark(path)
+    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "new.json")
+    assert (tmp_path / "new.json").read_text() == path.read_text()
+
+
+def test_headers_may_have_blanks_and_columns_bars(tmp_path):
+    rows = [f"{question}|{'|'.join(texts)}|{letter}"
+            for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.csv").write_text("\n".join(["question| A| B| C| answer", *rows]))
+    assert read(tmp_path / "rows.csv") == (QUESTIONS, CHOICES, LABELS)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_tables_with_semicolons_and_spreadsheets_are_read_and_written(ending, tmp_path):
+    frame = pd.DataFrame([{"question": row["question"], **dict(zip("ABC", row["options"], strict=True)),
+                           "answer": row["answer"]} for row in LISTS])  # fmt: skip
+    path, new = tmp_path / f"rows.{ending}", tmp_path / f"new.{ending}"
+    frame.to_csv(path, sep=";", index=False) if ending == "csv" else frame.to_excel(path, index=False)
+    assert read(path) == (QUESTIONS, CHOICES, LABELS)
+    benchmark = read_benchmark(path)
+    table = benchmark.with_choices(benchmark.test, [["a", "b", "c"], *CHOICES[1:]], LABELS)
+    write_benchmark(benchmark, {"test": table}, new)
+    assert read(new) == (QUESTIONS, [["a", "b", "c"], *CHOICES[1:]], LABELS)
+    assert ending != "csv" or new.read_text().splitlines()[1] == "What is thing 0?;a;b;c;A"
+
+
+def test_labels_that_are_all_yes_or_no_are_the_choices(tmp_path):
+    rows = [{"question": question, "label": ["yes", "no"][at % 2]} for at, question in enumerate(QUESTIONS)]
+    path = write(tmp_path / "rows.jsonl", rows)
+    assert read(path) == (QUESTIONS, [["yes", "no"]] * 24, [0, 1] * 12)
+    maybe = write(tmp_path / "more.jsonl", [*rows, {"question": "Is it?", "label": "maybe"}])
+    with pytest.raises(InputError, match="--fixed-choices"):
+        read(maybe)
+    assert read(maybe, fixed_choices=("yes", "no", "maybe"))[2][-1] == 2
+
+
+def test_true_and_false_are_the_choices_unless_others_exist(tmp_path):
+    rows = [{"question": question, "answer": at % 2 == 0} for at, question in enumerate(QUESTIONS)]
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, [["True", "False"]] * 24, [0, 1] * 12)
+    with pytest.raises(InputError, match="answer is True"):
+        read(write(tmp_path / "more.jsonl", [{**row, "A": "red", "B": "blue"} for row in rows]))
+
+
+def test_a_column_of_verdicts_is_no_label_next_to_choices(tmp_path):
+    rows = [{**row, "correct": ["yes", "no"][at % 2]} for at, row in enumerate(LISTS)]
+    path = write(tmp_path / "rows.jsonl", [{**rows[0], "answer": "Z"}, *rows[1:]])
+    assert read(path, skip_faulty=True) == (QUESTIONS[1:], CHOICES[1:], LABELS[1:])
+
+
+@pytest.mark.parametrize("choices", [["1:30", "2:45", "3:15"], ["1: 2", "2: 3", "3: 4"], ["1.5", "2.5", "3.5"]])
+def test_numbers_that_are_values_are_kept(choices, tmp_path):
+    rows = [{"question": question, "options": choices, "answer": letter}
+            for question, letter in zip(QUESTIONS, LETTERS, strict=True)]  # fmt: skip
+    assert read(write(tmp_path / "rows.jsonl", rows))[1] == [choices] * 24
+
+
+def test_human_answers_are_no_choices(tmp_path):
+    rows = [{"question": question, "answer": a, "answers": [a, a, b]}
+            for question, (a, b, _) in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
+    with pytest.raises(InputError, match="no choices recognised among the columns"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_a_prompt_that_repeats_the_choices_is_read_but_not_left_with_old_ones(tmp_path):
+    rows = [{**row, "query": f"{row['question']}\nChoices:\n(A) {a}\n(B) {b}\n(C) {c}"}
+            for row, (a, b, c) in zip(LISTS, CHOICES, strict=True)]  # fmt: skip
+    path = write(tmp_path / "rows.jsonl", rows)
+    benchmark = read_benchmark(path)
+    assert read(path) == (QUESTIONS, CHOICES, LABELS)
+    with pytest.raises(InputError, match=r"query repeats the choices of options.*--choices options"):
+        benchmark.with_choices(benchmark.test, [["a", "b"], *CHOICES[1:]], LABELS)
+
+
+def test_labels_may_end_with_blanks(tmp_path):
+    rows = records(lambda texts: {"choice": texts}, answer=[f"{texts[0]} " for texts in CHOICES])
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
+
+
+HINTS = {
+    "choices in a text": ([{**one, "options": ",".join(one["options"])} for one in LISTS], "expected a list such as"),
+    "several questions per record": (
+        [{"images": at, "qa_pairs": [{"question": "Which?", "answer": "A"}]} for at in range(3)],
+        r"several questions \(qa_pairs\), write one record per question",
+    ),
+    "no question": ([{"caption": f"a {at}", "foil": f"b {at}"} for at in range(9)], "add a column question"),
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_a_layout_that_is_not_read_is_refused_with_what_to_write(name, tmp_path):
+    rows, message = HINTS[name]
+    with pytest.raises(InputError, match=message):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_a_text_named_as_the_choices_is_no_decoy(tmp_path):
+    rows = [{"question": question, "choices": ",".join(texts), "answer": texts[0]}
+            for question, texts in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
+    with pytest.raises(InputError, match="expected a list of texts"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("choices",))
+
+
+def test_objects_with_a_key_per_choice_are_refused_at_once(tmp_path):
+    rows = [{"input": f"{row}?", "target_scores": {f"{row} {at}": at for at in range(4)}} for row in range(400)]
+    with pytest.raises(InputError, match="among the columns 'input', 'target_scores'; expected"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_several_sheets_with_rows_are_refused(tmp_path):
+    with pd.ExcelWriter(tmp_path / "rows.xlsx") as writer:
+        for name in ("train", "test"):
+            pd.DataFrame(LISTS).to_excel(writer, sheet_name=name, index=False)
+    with pytest.raises(InputError, match="the sheets train, test have rows; save the one to read"):
+        read(tmp_path / "rows.xlsx")
+
+
+@pytest.mark.parametrize("columns", [{}, {"choices": ("caption", "foil")}, {"choices": ("foil",)}])
+def test_the_correct_choice_may_be_a_column_of_choices(columns, tmp_path):
+    rows = [{"question": "Which fits?", "caption": f"a {at}", "foil": f"b {at}"} for at in range(9)]
+    label = {"label": "caption"} if columns else {}
+    found = read(write(tmp_path / "rows.jsonl", rows), **columns, **label)
+    assert found[1:] == ([[f"a {at}", f"b {at}"] for at in range(9)], [0] * 9)
+
+
+FAULTY = {
+    "several labels": (records(lambda t: {"options": t}, label=[["A", "C"], *[[x] for x in LETTERS[1:]]]), "several"),
+    "no list": (
+        [{**one, "options": str(one["options"]) if at else "[['A', 'B']]"} for at, one in enumerate(LISTS)],
+        "expected a list of choices",
+    ),
+    "an unknown label": ([{**LISTS[0], "answer": "Z"}, *LISTS[1:]], "answer is 'Z'"),
+    "no label": ([{**LISTS[0], "answer": None}, *LISTS[1:]], "answer is None"),
+    "one choice": ([{**LISTS[0], "options": ["red"]}, *LISTS[1:]], "1 choice"),
+    "no question": ([{**LISTS[0], "question": None}, *LISTS[1:]], "question is empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_row_that_cannot_be_read_is_an_error_or_left_out(name, tmp_path):
+    rows, message = FAULTY[name]
+    path = write(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(InputError, match=rf"row 0: .*{message}.* 1 of 24 rows.*--skip-faulty"):
+        read_benchmark(path)
+    benchmark = read_benchmark(path, skip_faulty=True)
+    assert benchmark.test.rows["question"].to_pylist() == QUESTIONS[1:]
+    assert benchmark.test.rows["choices"].to_pylist() == CHOICES[1:]
+    assert benchmark.test.rows["label"].to_pylist() == LABELS[1:]
+    (fault,) = benchmark.test.faulty
+    assert (fault.row, message in fault.message) == (0, True)
+    assert "1 of 24 rows cannot be read" in benchmark.notes[0]
+
+
+def test_a_table_without_a_header_is_refused_with_what_to_add(tmp_path):
+    rows = [f"{question},{','.join(texts)},{letter}"
+            for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    with pytest.raises(InputError, match="add a header such as question,A,B,C,D,answer"):
+        read(tmp_path / "rows.csv")
+
+
+VALUES = [
+    None,
+    "",
+    " ",
+    "Z",
+    "A",
+    0,
+    1,
+    -1,
+    7,
+    2.5,
+    True,
+    [],
+    ["A"],
+    ["A", "B"],
+    {},
+    {"A": "x"},
+    [[]],
+    "[",
+    "['a' 'b']",
+]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(sorted(JSON)), st.data())
+def test_mutated_files_are_read_right_or_refused(tmp_path_factory, name, data):
+    """Rows that are not changed keep their question, choices and label, or the file is refused in one line."""
+    rows = json.loads(json.dumps(JSON[name]))
+    changed = data.draw(st.sets(st.integers(0, len(rows) - 1), max_size=3))
+    for row in changed:
+        column = data.draw(st.sampled_from(sorted(rows[row])))
+        if data.draw(st.booleans()):
+            del rows[row][column]
+        else:
+            rows[row][column] = data.draw(st.sampled_from(VALUES))
+    path = write(tmp_path_factory.mktemp("mutated") / "rows.jsonl", rows)
+    try:
+        benchmark = read_benchmark(path, skip_faulty=data.draw(st.booleans()))
+    except InputError as error:
+        assert "\n" not in str(error)
+        assert changed, "an unchanged file is refused"
+        return
+    expected = {
+        question: ([f"{text}\nx" for text in texts] if "lines" in name else texts, label)
+        for row, (question, texts, label) in enumerate(zip(QUESTIONS, CHOICES, LABELS, strict=True))
+        if row not in changed
+    }
+    found = benchmark.test.rows.to_pylist()
+    read_rows = {one["question"]: (one["choices"], one["label"]) for one in found if one["question"] in expected}
+    assert read_rows == expected
+    assert all(0 <= one["label"] < len(one["choices"]) for one in found)
+
+
+@pytest.mark.parametrize(
+    "more", [{"distractors": ["a", "b"], "caption": "a photo of it"}, {"response": "red", "correct": "yes"}]
+)
+def test_a_caption_of_an_image_and_a_verdict_on_an_answer_are_no_targets(more, tmp_path):
+    rows = [{"question": question, **more} for question in QUESTIONS]
+    rows[0] |= {"correct": "no"} if "correct" in more else {}
+    with pytest.raises(InputError, match="no choices recognised among the columns"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_one_fixed_choice_is_refused(tmp_path):
+    with pytest.raises(InputError, match="two or more different choices"):
+        read(write(tmp_path / "rows.jsonl", LISTS), fixed_choices=("yes",))
+
+
+def test_a_label_of_letters_is_not_one_of_the_choices(tmp_path):
+    rows = [{**dict(zip("ABC", row["options"], strict=True)), **row} for row in LISTS]
+    with pytest.raises(InputError, match="leave it out of --choices"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("A", "B", "C", "answer"), label="answer")
+
+
+def test_a_label_of_an_empty_choice_says_so(tmp_path):
+    rows = [{**LISTS[0], "options": ["red", "", "green"], "answer": "B"}, *LISTS[1:]]
+    with pytest.raises(InputError, match="row 0: answer is 'B', but this choice is empty"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_columns_named_for_choices_that_hold_none_are_named(tmp_path):
+    rows = [{**row, "A": "red"} for row in LISTS]
+    with pytest.raises(InputError, match="--choices A: expected a column of lists of choices"):
+        read(write(tmp_path / "rows.jsonl", rows), choices=("A",))
