@@ -48,7 +48,7 @@ _PUBLIC = {
     "VqaMc": "dataset.builder",
     "__version__": "version",
     "load_metric": "scoring.metric_folders",
-    "read_benchmark": "benchmarks",
+    "read_benchmark": "data",
     "register": "dataset.builder",
     "with_images": "dataset.stored_images",
     **{verb: f"verbs.{verb}" for verb in VERBS},
