@@ -50,7 +50,7 @@ _PUBLIC = {
     "load_metric": "scoring.metric_folders",
     "read_benchmark": "data",
     "register": "dataset.builder",
-    "with_images": "dataset.stored_images",
+    "with_images": "data.stored_images",
     **{verb: f"verbs.{verb}" for verb in VERBS},
 }
 __all__ = sorted(_PUBLIC)

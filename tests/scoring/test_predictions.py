@@ -232,7 +232,7 @@ BAD = {
     ),
     "a record by id": (
         "p.json",
-        '{"1": {"answer": "a"}}',
+        '{"1": {"text": "a"}}',
         "p.json, '1': expected an obj.*; give only the answer",
     ),
     "a list inside": (
