@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import hf_vqa_mc as vm  # noqa: E402
-from hf_vqa_mc.dataset.variants import build_variants  # noqa: E402
 from hf_vqa_mc.decoys.settings import Settings  # noqa: E402
+from hf_vqa_mc.decoys.variants import build_variants  # noqa: E402
 from hf_vqa_mc.sources.source import read_triplets  # noqa: E402
 
 Row = tuple[str, float, str, str]

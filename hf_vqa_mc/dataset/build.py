@@ -25,9 +25,9 @@ from hf_vqa_mc.dataset.parts import (
     write_remote,
 )
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
-from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.cluster import Storage, check_url, is_url

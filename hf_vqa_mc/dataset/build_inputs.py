@@ -16,9 +16,9 @@ import pyarrow as pa
 from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
 from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, VECTORS, Plan, divide, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
-from hf_vqa_mc.dataset.variants import needs_word_vectors, uses_word_vectors, variants_of
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import needs_word_vectors, uses_word_vectors, variants_of
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import locked

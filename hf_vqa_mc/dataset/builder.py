@@ -19,8 +19,8 @@ from hf_vqa_mc.dataset.build_inputs import gather
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
 from hf_vqa_mc.dataset.settings import DecoySettings
-from hf_vqa_mc.dataset.variants import build_variants, needs_published
 from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.variants import build_variants, needs_published
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import progress_bars
 from hf_vqa_mc.options import default_of, subset

@@ -15,7 +15,7 @@ from hf_vqa_mc.data.inventory import (
     is_open,
 )
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
-from hf_vqa_mc.decoys.decoy_set import LeftOut
+from hf_vqa_mc.decoys.decoy_table import LeftOut
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 from hf_vqa_mc.text.counted import counted

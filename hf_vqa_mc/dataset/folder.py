@@ -35,7 +35,7 @@ from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.open_ended import Reading
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.dataset.variants import BuiltVariant
+    from hf_vqa_mc.decoys.variants import BuiltVariant
 
 
 def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:

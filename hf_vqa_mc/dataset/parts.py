@@ -36,12 +36,12 @@ from hf_vqa_mc.data.inventory import INVENTORY, Inventory
 from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.croissant import CROISSANT
 from hf_vqa_mc.dataset.folder import write_variant
-from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
-from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
+from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
+from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys.word_bags import QuestionGroups
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io import cluster

@@ -41,7 +41,7 @@ LATIN = SetKind(
 SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION, GRID, LATIN)}
 
 
-def _method(name: str, label: str, module: str = "forming_sets", uses_word_vectors: bool = False) -> Method:
+def _method(name: str, label: str, module: str = "closed_set_builder", uses_word_vectors: bool = False) -> Method:
     take = f"hf_vqa_mc.decoys.{module}:take_{name}"
     return Method(
         name=name, label=label, take=take, size="set_decoys", uses_word_vectors=uses_word_vectors, fallback=False

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
+from hf_vqa_mc.decoys.closed_set_builder import Report
 from hf_vqa_mc.decoys.closed_sets import GRID, LATIN, SET_KINDS, SetKind
-from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut
-from hf_vqa_mc.decoys.forming_sets import Report
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
 from hf_vqa_mc.errors import InputError
@@ -46,27 +46,27 @@ class _Crossing(NamedTuple):
     beginning: NDArray[np.int64]  # (rows,): equal for questions that a grid may combine
 
 
-def take_sets_latin(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+def take_sets_latin(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
     """Form Latin squares of ``set_size`` images, questions and answers; see `_take`."""
-    size = material.settings.set_size
-    _take(decoys, pool, material, report, LATIN, [(size, size)])
+    size = indexed.settings.set_size
+    _take(decoys, pool, indexed, report, LATIN, [(size, size)])
 
 
-def take_sets_grid(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+def take_sets_grid(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
     """Form grids of images and questions with ``set_size`` answers: 2 x 2, or 2 x 3 and 3 x 2; see `_take`."""
-    size = material.settings.set_size
+    size = indexed.settings.set_size
     shapes = [(size // n, n) for n in range(2, size // 2 + 1) if size % n == 0]
     if not shapes:
         raise InputError(
             f"--set-size {size}: a grid has 4 answers (2 images x 2 questions) or 6; use --set-size 4 or 6"
         )
-    _take(decoys, pool, material, report, GRID, shapes)
+    _take(decoys, pool, indexed, report, GRID, shapes)
 
 
 def _take(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     pool: NDArray[np.int64],
-    material: Material,
+    indexed: IndexedTriplets,
     report: Report,
     kind: SetKind,
     shapes: list[tuple[int, int]],
@@ -76,20 +76,20 @@ def _take(
     A row is in one set at most; sets lie in one split. A row's decoys are the set's other answers. As the rows of a
     square share their targets, only the most frequent spelling of each target is used.
     """
-    settings = material.settings
-    rows = rows_of(material)
-    order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, material.triplets.hashes)
-    splits = material.table["split"].to_numpy()[pool]
-    questions = comparable_texts(material.table["question"].combine_chunks())[0]
+    settings = indexed.settings
+    rows = rows_of(indexed)
+    order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, indexed.triplets.hashes)
+    splits = indexed.table["split"].to_numpy()[pool]
+    questions = comparable_texts(indexed.table["question"].combine_chunks())[0]
     begin = [" ".join(text.split(" ", FIRST_WORDS)[:FIRST_WORDS]) for text in questions.to_pylist()]
-    types = (material.table[name].combine_chunks() for name in ("question_type", "answer_type"))
+    types = (indexed.table[name].combine_chunks() for name in ("question_type", "answer_type"))
     names = pc.binary_join_element_wise(pa.array(begin, pa.string()), *types, "\n")
     beginnings = np.array(names.dictionary_encode().indices, np.int64)
-    targets = material.triplets.targets
-    spelled = np.isin(targets, material.candidates.most_frequent(targets))
-    first = np.full(material.size, MISSING, np.int64)
+    targets = indexed.triplets.targets
+    spelled = np.isin(targets, indexed.candidates.most_frequent(targets))
+    first = np.full(indexed.size, MISSING, np.int64)
     decoys.closed.left_out[pool] = LeftOut.NO_PARTNER
-    partners = np.full((material.size, settings.set_decoys), MISSING, np.int32)
+    partners = np.full((indexed.size, settings.set_decoys), MISSING, np.int32)
     done = 0
     for split in dict.fromkeys(splits.tolist()):
         own = pool[(splits == split) & spelled[pool]]
@@ -110,7 +110,7 @@ def _take(
             beginning=beginnings[own],
         )
         for n_images, n_questions in shapes:
-            _form(n_images, n_questions, kind.square, crossing, rows, first, partners, material.candidates.tables)
+            _form(n_images, n_questions, kind.square, crossing, rows, first, partners, indexed.candidates.tables)
         decoys.closed.left_out[own[_shared(crossing)]] = LeftOut.SURPLUS
         done += len(own)
         report(done)

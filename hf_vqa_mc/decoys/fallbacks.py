@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, is_excluded, reason_for
-from hf_vqa_mc.decoys.fitting_answers import DRAWS, FittingAnswers
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, is_excluded, reason_for
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
 from hf_vqa_mc.decoys.key_lists import holds
-from hf_vqa_mc.decoys.material import Material, Triplets
+from hf_vqa_mc.decoys.plausible_answers import DRAWS, PlausibleAnswers
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
@@ -17,7 +17,7 @@ _TRIPLETS_PER_TASK = 4096
 
 @reading_inline
 def _add_fallback(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     triplet: int,
     view: int,
     text: int,
@@ -40,32 +40,32 @@ def _add_fallback(
     decoys.found[triplet, view] = found + 1
 
 
-def take_fallbacks(decoys: DecoySet, material: Material, name: str) -> None:
+def take_fallbacks(decoys: DecoyTable, indexed: IndexedTriplets, name: str) -> None:
     """Complete incomplete sets in place, as far as fallbacks pass the filters (Chao et al. 2018, Sect. 5.1).
 
     Fallbacks are random ones of the triplet's published decoys, then of the targets most frequent in the training
     split; with ``preset="plausible"``, targets that fit the question. Sets of other names draw other ones.
     """
-    settings = material.settings
-    if material.fitting is not None:
-        seed_hash = purpose_hash(settings.seed, f"fitting fallback:{name}")
-        fitting = (material.fitting, seed_hash, settings.filter_fallback)
-        inputs = (decoys, material.triplets, material.candidates.tables, *fitting)
-        over_ranges(_take_fitting, material.size, _TRIPLETS_PER_TASK, *inputs)
+    settings = indexed.settings
+    if indexed.plausible is not None:
+        seed_hash = purpose_hash(settings.seed, f"plausible fallback:{name}")
+        plausible = (indexed.plausible, seed_hash, settings.filter_fallback)
+        inputs = (decoys, indexed.triplets, indexed.candidates.tables, *plausible)
+        over_ranges(_take_fitting, indexed.size, _TRIPLETS_PER_TASK, *inputs)
         return
-    none = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
-    published = material.lists.get("orig_decoys", none) if settings.fallback_orig else none
+    none = (np.empty(0, np.int32), np.zeros(indexed.size + 1, np.int64))
+    published = indexed.lists.get("orig_decoys", none) if settings.fallback_orig else none
     seed_hash = purpose_hash(settings.seed, f"fallback:{name}")
-    texts = (*published, material.frequent, material.text_hashes)
-    arguments = (decoys, material.triplets, material.candidates.tables, *texts, seed_hash, settings.filter_fallback)
-    over_ranges(_take_fallbacks, material.size, _TRIPLETS_PER_TASK, *arguments)
+    texts = (*published, indexed.frequent, indexed.text_hashes)
+    arguments = (decoys, indexed.triplets, indexed.candidates.tables, *texts, seed_hash, settings.filter_fallback)
+    over_ranges(_take_fallbacks, indexed.size, _TRIPLETS_PER_TASK, *arguments)
 
 
 @njit(cache=True, nogil=True)
 def _take_fallbacks(
     first: int,
     last: int,
-    decoys: DecoySet,
+    decoys: DecoyTable,
     triplets: Triplets,
     tables: FilterTables,
     published: NDArray[np.int32],
@@ -93,10 +93,10 @@ def _take_fallbacks(
 def _take_fitting(
     first: int,
     last: int,
-    decoys: DecoySet,
+    decoys: DecoyTable,
     triplets: Triplets,
     tables: FilterTables,
-    fitting: FittingAnswers,
+    plausible: PlausibleAnswers,
     seed_hash: np.uint64,
     wup: bool,
 ) -> None:
@@ -104,37 +104,39 @@ def _take_fitting(
     taken = np.empty(decoys.picks.shape[2], np.int32)
     for triplet in range(first, last):
         for view in range(decoys.found.shape[1]):
-            _add_opposite(decoys, triplet, view, fitting.opposites, triplets)
-            _add_fitting(decoys, triplet, view, triplets, tables, fitting, seed_hash, taken, wup)
+            _add_opposite(decoys, triplet, view, plausible.opposites, triplets)
+            _add_fitting(decoys, triplet, view, triplets, tables, plausible, seed_hash, taken, wup)
 
 
 @reading
 def _add_fitting(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     triplet: int,
     view: int,
     triplets: Triplets,
     tables: FilterTables,
-    fitting: FittingAnswers,
+    plausible: PlausibleAnswers,
     seed_hash: np.uint64,
     taken: NDArray[np.int32],
     wup: bool,
 ) -> None:
     """Complete a view with targets of random rows, level by level; ``taken`` (K,) is overwritten."""
     number = 0
-    for level in range(fitting.ranges.shape[1]):
-        start, end = fitting.ranges[triplet, level, 0], fitting.ranges[triplet, level, 1]
+    for level in range(plausible.ranges.shape[1]):
+        start, end = plausible.ranges[triplet, level, 0], plausible.ranges[triplet, level, 1]
         for _ in range(DRAWS if end > start else 0):
             if decoys.found[triplet, view] == decoys.sizes[triplet]:
                 return
             drawn = below(draw(seed_hash, triplets.hashes[triplet], number), end - start)
-            text = triplets.targets[fitting.rows[start + drawn]]
+            text = triplets.targets[plausible.rows[start + drawn]]
             _add_fallback(decoys, triplet, view, text, triplets, taken, wup, tables)
             number += 1
 
 
 @reading
-def _add_opposite(decoys: DecoySet, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets) -> None:
+def _add_opposite(
+    decoys: DecoyTable, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets
+) -> None:
     """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy.
 
     Also if some annotators gave it, as yes/no questions without it make no sense; but not if verdicts reject it.

@@ -16,6 +16,8 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     "reject\n  them, one has to read the question.",
     shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
     methods=(
-        Method(name="iou", label="IoU", take="hf_vqa_mc.decoys.drawn_targets:take_iou_decoys", column="iou_decoys"),
+        Method(
+            name="iou", label="IoU", take="hf_vqa_mc.decoys.image_only_candidates:take_iou_decoys", column="iou_decoys"
+        ),
     ),
 )

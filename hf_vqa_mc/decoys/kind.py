@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hf_vqa_mc.decoys.decoy_set import DecoySet
-    from hf_vqa_mc.decoys.material import Material
+    from hf_vqa_mc.decoys.decoy_table import DecoyTable
+    from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 
-    Take = Callable[[DecoySet, NDArray[np.int64], Material, Callable[[int], None]], None]
+    Take = Callable[[DecoyTable, NDArray[np.int64], IndexedTriplets, Callable[[int], None]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Method:
     label: str
     """label in tables of the dataset card"""
     take: "Take | str | None" = None
-    """``take(decoys, pool, material, progress)`` fills ``decoys`` in place for the triplets ``pool`` (int64, sorted),
+    """``take(decoys, pool, indexed, progress)`` fills ``decoys`` in place for the triplets ``pool`` (int64, sorted),
     which are donors for one another, and calls ``progress`` with the number of triplets done; or its
     ``package.module:name``, imported when needed. None for decoys that can only be read."""
     size: str = "decoys_per_set"
@@ -109,13 +109,13 @@ RANDOM_TARGETS = ChoiceKind(
         Method(
             name="random_uniform",
             label="random, drawn uniformly",
-            take="hf_vqa_mc.decoys.drawn_targets:take_uniform_decoys",
+            take="hf_vqa_mc.decoys.image_only_candidates:take_uniform_decoys",
             size="n_random",
         ),
         Method(
             name="random_frequency",
             label="random, drawn by frequency",
-            take="hf_vqa_mc.decoys.drawn_targets:take_frequency_decoys",
+            take="hf_vqa_mc.decoys.image_only_candidates:take_frequency_decoys",
             size="n_random",
         ),
     ),

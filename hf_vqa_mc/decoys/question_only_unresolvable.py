@@ -19,7 +19,7 @@ QUESTION_ONLY_UNRESOLVABLE = ChoiceKind(
         Method(
             name="qou",
             label="QoU",
-            take="hf_vqa_mc.decoys.similar_targets:take_qou_decoys",
+            take="hf_vqa_mc.decoys.question_only_candidates:take_qou_decoys",
             column="qou_decoys",
             needs_word_vectors=True,
         ),

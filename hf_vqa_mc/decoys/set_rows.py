@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, ambiguous
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
-from hf_vqa_mc.decoys.decoy_set import DecoySet
+from hf_vqa_mc.decoys.decoy_table import DecoyTable
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.key_lists import KeyLists, holds
-from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.text.wu_palmer import reading
 
 SCALE = 1_000
@@ -28,16 +28,16 @@ class Rows(NamedTuple):
     rejected: KeyLists  # by verdicts
 
 
-def rows_of(material: Material) -> Rows:
+def rows_of(indexed: IndexedTriplets) -> Rows:
     """The rows of a dataset, without coordinates."""
-    triplets = material.triplets
+    triplets = indexed.triplets
     return Rows(
         targets=triplets.keys[triplets.targets],
         images=triplets.images,
-        questions=np.array(material.table["question"].combine_chunks().dictionary_encode().indices),
-        comparable=material.comparable_questions,
-        coordinates=np.empty((material.size, 0), np.int16),
-        answers=KeyLists.of(material.table["answers"].combine_chunks(), material.candidates),
+        questions=np.array(indexed.table["question"].combine_chunks().dictionary_encode().indices),
+        comparable=indexed.comparable_questions,
+        coordinates=np.empty((indexed.size, 0), np.int16),
+        answers=KeyLists.of(indexed.table["answers"].combine_chunks(), indexed.candidates),
         rejected=triplets.rejected,
     )
 
@@ -55,7 +55,7 @@ def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
 
 
 def fill(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     pool: NDArray[np.int64],
     partners: NDArray[np.int32],
     first: NDArray[np.int64],

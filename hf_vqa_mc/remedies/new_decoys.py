@@ -10,19 +10,19 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.verdicts import Rejected
-from hf_vqa_mc.dataset.decoy_sets import Arrangement, Choices, make_sets
-from hf_vqa_mc.dataset.variants import needs_published, needs_word_vectors
 from hf_vqa_mc.decoys import VARIANTS, Variant
 from hf_vqa_mc.decoys.candidates import MISSING, Reason
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.rows import RowChoices, choice_orders, make_decoys
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
-from hf_vqa_mc.remedies.material import published_decoys, remedy_material, target_origins
 from hf_vqa_mc.remedies.new_rows import new_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions, without_rejected_decoys
 from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, remedied_config
+from hf_vqa_mc.remedies.triplets import published_decoys, remedy_triplets, target_origins
 
 
 def give_new_decoys(
@@ -37,7 +37,7 @@ def give_new_decoys(
 ) -> Remedied:
     """Replace the decoys of all splits.
 
-    Candidates are the answers of all splits and the donors, in parts of `material.LARGEST_POOL` rows. Rows without any
+    Candidates are the answers of all splits and the donors, in parts of `indexed.LARGEST_POOL` rows. Rows without any
     decoy keep their published choices and are counted. Answers to the same question about the same image are not used
     as decoys. Closed answer sets are formed within splits, without donors; rows in no set are left out and counted.
 
@@ -70,20 +70,19 @@ def give_new_decoys(
     allowed = {name: split.rows for name, split in benchmark.splits.items()}
     if rejections is not None:
         allowed, rejections = without_rejected_decoys(benchmark, rejections)
-    material = remedy_material(allowed, recipe, word_vectors, settings, donors, n_decoys, rejections, progress)
-    made = make_sets([recipe], material, progress)
-    choices = Choices(recipe, made, material)
-    splits, unchanged, without_choices = _arranged(benchmark, allowed, recipe, choices, material, donors, progress)
+    indexed = remedy_triplets(allowed, recipe, word_vectors, settings, donors, n_decoys, rejections, progress)
+    choices = RowChoices(recipe, make_decoys([recipe], indexed, progress), indexed)
+    splits, unchanged, without_choices = _arranged(benchmark, allowed, choices, indexed, donors, progress)
     if benchmark.evaluated not in splits:
         raise InputError(
             f"{benchmark.test.location}: no closed answer sets can be formed in this split, only in others"
         )
-    statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
-    statistics["pools"] = len(material.pools)
+    statistics = decoy_statistics(benchmark, choices, donors, unchanged)
+    statistics["pools"] = len(indexed.pools)
     if rejections is not None:
-        tested = sum(made[name].view(recipe).rejected.get(Reason.VERDICT.name.lower(), 0) for name in recipe.sets)
+        tested = sum(one.rejected.get(Reason.VERDICT.name.lower(), 0) for one in choices.decoys.values())
         statistics["rejected"] = rejections.as_json(tested, without_choices)
-    vectors = material.vectors
+    vectors = indexed.vectors
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     config = remedied_config(benchmark.config, variant)
     return Remedied(replace(benchmark, config=config, splits=splits), statistics)
@@ -92,17 +91,16 @@ def give_new_decoys(
 def _arranged(
     benchmark: Benchmark,
     allowed: Mapping[str, pa.Table],
-    recipe: Variant,
-    choices: Choices,
-    material: Material,
+    choices: RowChoices,
+    indexed: IndexedTriplets,
     donors: Sequence[Donor],
     progress: Progress,
 ) -> tuple[dict[str, Split], int, int]:
     """The splits with new choices, and the numbers of rows that keep the published ones or are left without any."""
-    arrangement = Arrangement(recipe, choices, material, not all(one.ordered for one in benchmark.splits.values()))
-    origins, most = target_origins(benchmark, donors), choices.texts.shape[1]
-    alone = ~recipe.closed & (choices.texts[:, 1:] == MISSING).all(axis=1)
-    progress("arranging choices", 0, material.size - len(donors))
+    orders = choice_orders(choices, indexed, not all(one.ordered for one in benchmark.splits.values()))
+    origins = target_origins(benchmark, donors)
+    alone = ~choices.variant.closed & (choices.texts[:, 1:] == MISSING).all(axis=1)
+    progress("arranging choices", 0, indexed.size - len(donors))
     splits, first, unchanged, without_choices = {}, 0, 0, 0
     for name, split in benchmark.splits.items():
         rows = slice(first, first + split.rows.num_rows)
@@ -112,10 +110,12 @@ def _arranged(
         if len(included):
             one = split.take(included) if len(included) < split.rows.num_rows else split
             published = allowed[name].take(pa.array(included))
-            splits[name], kept = new_split(benchmark, one, published, arrangement, first + included, origins, most)
+            splits[name], kept = new_split(
+                benchmark, one, published, choices, orders, first + included, indexed, origins
+            )
             unchanged += kept
         first += split.rows.num_rows
-        progress("arranging choices", first, material.size - len(donors))
+        progress("arranging choices", first, indexed.size - len(donors))
     return splits, unchanged, without_choices
 
 

@@ -11,21 +11,23 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.columns import KINDS, class_names
-from hf_vqa_mc.dataset.decoy_sets import SET_COLUMNS, Arrangement
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.rows import SET_COLUMNS, RowChoices, arrange
 
 
 def new_split(
     benchmark: Benchmark,
     split: Split,
     published: pa.Table,
-    arrangement: Arrangement,
+    choices: RowChoices,
+    orders: NDArray[np.int64],
     rows: NDArray[np.int64],
+    indexed: IndexedTriplets,
     origins: pa.Array,
-    most: int,
 ) -> tuple[Split, int]:
-    """A split with at most ``most`` new choices per row, and the number of its rows that keep their published choices.
+    """A split with new choices, and the number of its rows that keep their published ones.
 
     The split's ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
 
@@ -33,19 +35,21 @@ def new_split(
         benchmark: with the layout.
         split: the split.
         published: its rows with the published choices that may be kept.
-        arrangement: of all choices.
+        choices: of all triplets.
+        orders: in which they are presented, see `choice_orders`.
         rows: the triplet indices of the split's rows.
+        indexed: all triplets.
         origins: (triplets,): description of each triplet's target.
-        most: the maximum number of choices.
     """
-    made = arrangement.columns(rows)
+    made = arrange(choices, orders, rows, indexed)
     sizes = pc.list_value_length(made["choices"]).to_numpy()
     if benchmark.spec.index_from == 1 and not (made["label"].to_numpy() == sizes - 1).any():
-        arrangement.put_target_last(int(rows[0]))  # so that the file shows that labels count from 1
-        made = arrangement.columns(rows)
+        order = orders[rows[0], : sizes[0]]  # the target goes last, so that the file shows that labels count from 1
+        order[:] = [*order[order != 0], 0]
+        made = arrange(choices, orders, rows, indexed)
     few = sizes < 2
     kinds = pa.array(list(CHOICE_KINDS)).take(made["choice_kinds"].flatten())
-    donors = arrangement.donors(rows).flatten().to_numpy()
+    donors = made["donors"].flatten().to_numpy()
     is_target = pc.equal(made["choice_kinds"].flatten(), kind_number(TARGET.name))
     cases = pc.make_struct(is_target, made["choice_fallback"].flatten(), pa.array(donors == MISSING))
     from_donor = origins.take(pa.array(np.maximum(donors, 0)))
@@ -59,11 +63,13 @@ def new_split(
     }
     if few.any():
         columns = _with_published(columns, published, few)
-    columns |= {name: made[name] for name in SET_COLUMNS if arrangement.closed}
+    columns |= {name: made[name] for name in SET_COLUMNS if choices.sets}
     table = split.rows
     for name in ("choices", "label", "choice_kinds"):
         table = table.set_column(table.schema.get_field_index(name), name, columns[name])
-    return replace(split, rows=table, original=_written(benchmark, split, columns, most)), int(few.sum())
+    return replace(split, rows=table, original=_written(benchmark, split, columns, choices.texts.shape[1])), int(
+        few.sum()
+    )
 
 
 def _with_published(

@@ -1,6 +1,6 @@
 """A remedied benchmark: its rows, and statistics of the changes as JSON and as sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.dataset.card_text import sets_in_words
-from hf_vqa_mc.dataset.decoy_sets import Choices
-from hf_vqa_mc.dataset.statistics import set_statistics
 from hf_vqa_mc.dataset.writing import staged_benchmark
-from hf_vqa_mc.decoys import VARIANTS, Variant, methods
+from hf_vqa_mc.decoys import VARIANTS, methods
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.rows import RowChoices
+from hf_vqa_mc.decoys.statistics import set_statistics
 from hf_vqa_mc.io.atomic import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
@@ -68,25 +68,19 @@ def pruned_config(config: str | None) -> str | None:
 
 
 def decoy_statistics(
-    variant: Variant,
-    benchmark: Benchmark,
-    choices: Choices,
-    made: Mapping[str, Any],
-    donors: Sequence[Donor],
-    unchanged: int,
+    benchmark: Benchmark, choices: RowChoices, donors: Sequence[Donor], unchanged: int
 ) -> dict[str, Any]:
     """Statistics of the new decoys of a published benchmark.
 
-    ``choices`` are those of all triplets, the benchmark's rows first; ``made`` has the decoy sets by name, and
-    ``unchanged`` is the number of rows that keep their published choices.
+    ``choices`` are those of all triplets, the benchmark's rows first; ``unchanged`` is the number of rows that keep
+    their published choices.
     """
     lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
     n_rows = sum(map(len, lengths))
     decoys = {}
-    for name in variant.sets:
-        view = made[name].view(variant)
-        found, fallback = view.picks[:n_rows] != MISSING, view.fallback[:n_rows]
-        wanted = int(view.sizes[:n_rows].sum())
+    for name, made in choices.decoys.items():
+        found, fallback = made.picks[:n_rows] != MISSING, made.fallback[:n_rows]
+        wanted = int(made.sizes[:n_rows].sum())
         decoys[name] = {
             "wanted": wanted,
             "found": int((found & ~fallback).sum()),
@@ -99,7 +93,7 @@ def decoy_statistics(
     )
     closed = {"closed_sets": set_statistics(choices.sets, sizes, of_split)} if choices.sets else {}
     return {
-        "variant": variant.name,
+        "variant": choices.variant.name,
         **closed,
         "rows": n_rows,
         "rows_left_as_published": unchanged,

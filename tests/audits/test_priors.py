@@ -118,8 +118,8 @@ MLP_QA = {"iou": 0.915, "qou": 0.525, "iou_qou": 0.514}
 
 @pytest.mark.slow
 def test_on_real_coco_qa_counting_comes_near_the_trained_blind_model(real_cocoqa, real_glove):
-    from hf_vqa_mc.dataset.variants import build_variants
     from hf_vqa_mc.decoys.settings import Settings
+    from hf_vqa_mc.decoys.variants import build_variants
     from hf_vqa_mc.sources.source import read_triplets
     from hf_vqa_mc.text.word_vectors import load_word_vectors
 

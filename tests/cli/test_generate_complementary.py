@@ -10,8 +10,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
-from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.extraction.extraction import extract_features
 from tests.engines.complementary.small_dataset import triplets_of
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.dataset.variants import BuiltVariant, variants_of
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import BuiltVariant, variants_of
 from hf_vqa_mc.schema import SPLITS
 from tests.decoys.literal_method import LiteralMethod, prior_accuracy
 from tests.decoys.small_worlds import build, random_vectors, shown, triplet, triplet_table

@@ -18,8 +18,8 @@ import hf_vqa_mc
 from hf_vqa_mc.data import shards
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.shards import write_stream
-from hf_vqa_mc.dataset.variants import needs_published
 from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.variants import needs_published
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources import table as sources_table

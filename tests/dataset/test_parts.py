@@ -19,7 +19,7 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import parts
 from hf_vqa_mc.dataset.parts import _decoys_per_row, put_vectors, stored_vectors
-from hf_vqa_mc.dataset.statistics import decoys_per_row
+from hf_vqa_mc.decoys.statistics import decoys_per_row
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.cluster import Storage
 from hf_vqa_mc.text.normalisation import comparable

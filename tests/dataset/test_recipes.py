@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from hf_vqa_mc.dataset.variants import build_variants, variants_of
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants, variants_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 from tests.decoys.literal_method import SETS

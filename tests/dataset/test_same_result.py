@@ -9,8 +9,8 @@ import numba
 import pytest
 
 from hf_vqa_mc import compiled
-from hf_vqa_mc.dataset.variants import BuiltVariant
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import BuiltVariant
 from hf_vqa_mc.text.normalisation import comparable
 from tests.decoys.small_worlds import build, decoys, random_vectors, triplet
 
@@ -46,7 +46,7 @@ def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
         over_ranges(kernel, size, max(1, step // 500), *arguments)
 
     over_ranges = compiled.over_ranges
-    for module in ("drawn_targets", "fallbacks", "similar_targets"):
+    for module in ("image_only_candidates", "fallbacks", "question_only_candidates"):
         monkeypatch.setattr(f"hf_vqa_mc.decoys.{module}.over_ranges", over_small_ranges)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants, variants_of
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants, variants_of
 from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.word_vectors import WordVectors

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.decoys.candidates import Candidates, NumberedTexts
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, check_triplets
 from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.decoys.literal_method import Choice

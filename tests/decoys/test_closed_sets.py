@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.dataset.variants import build_variants
-from hf_vqa_mc.decoys import forming_sets
+from hf_vqa_mc.decoys import closed_set_builder
 from hf_vqa_mc.decoys.answer_propensity import answer_propensities
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.table import triplet_table
 
@@ -60,10 +60,10 @@ def one_fit(monkeypatch):
 
     def first(*arguments):
         found = answer_propensities(*arguments)
-        monkeypatch.setattr(forming_sets, "answer_propensities", lambda *_: found)
+        monkeypatch.setattr(closed_set_builder, "answer_propensities", lambda *_: found)
         return found
 
-    monkeypatch.setattr(forming_sets, "answer_propensities", first)
+    monkeypatch.setattr(closed_set_builder, "answer_propensities", first)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, ChoiceKind, Method, Variant
-from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, try_targets
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, new_memory, try_targets
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
@@ -21,15 +21,15 @@ from tests.sources import fixtures
 
 
 def take_longest(
-    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None]
+    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, progress: Callable[[int], None]
 ) -> None:
     """The longest targets of the pool."""
-    texts, targets = material.candidates.texts, material.triplets.targets
+    texts, targets = indexed.candidates.texts, indexed.triplets.targets
     longest = np.array(sorted(pool.tolist(), key=lambda one: -len(texts[targets[one]])))
-    tables = material.candidates.tables
+    tables = indexed.candidates.tables
     memory = new_memory(decoys, tables)
     for done, triplet in enumerate(pool.tolist(), 1):
-        try_targets(decoys, triplet, longest, material.triplets, memory, 0, tables, len(longest))
+        try_targets(decoys, triplet, longest, indexed.triplets, memory, 0, tables, len(longest))
         progress(done)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.candidates import ACCEPTED, REASONS, reason_against
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors

@@ -164,7 +164,7 @@ def test_decoys_of_many_rows_come_from_random_parts_that_keep_images_whole(tmp_p
         for number in range(240)
     ]
     benchmark = read_benchmark(written(tmp_path / "c.jsonl", rows))
-    monkeypatch.setattr("hf_vqa_mc.remedies.material.LARGEST_POOL", 80)
+    monkeypatch.setattr("hf_vqa_mc.remedies.triplets.LARGEST_POOL", 80)
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
     assert "into 3 random parts" in " ".join(in_words(remedied.statistics))
     image = {row["question_id"]: row["image_id"] for row in rows}

@@ -14,8 +14,8 @@ from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_column
 from hf_vqa_mc.audits.probes.text_crosses import ImageGroups, TextCrosses, image_groups
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.dataset.statistics import NEVER_SEEN
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.statistics import NEVER_SEEN
 
 Contexts = NDArray[np.integer]
 """(rows,): index of the context in which each row is counted; MISSING without one: a fifth word, if there are four"""

@@ -12,8 +12,8 @@ from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
 from hf_vqa_mc.audits.similar_choices import words_in_question
-from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 
 LAST = "last choice"
 MOST_POSITIONS = 10

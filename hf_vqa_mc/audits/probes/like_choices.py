@@ -15,8 +15,8 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import TIED, Sees
 from hf_vqa_mc.audits.similar_choices import MOST_CHOICES
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.dataset.statistics import target_picked
 from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.statistics import target_picked
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 DEPTHS = range(2, 9)

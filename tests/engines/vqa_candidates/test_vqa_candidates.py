@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.candidates import NumberedTexts
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.engines.vqa_candidates import vqa_candidates
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import check_triplets

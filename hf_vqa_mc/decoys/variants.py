@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.dataset.decoy_sets import Choices, make_sets, split_tables
-from hf_vqa_mc.dataset.statistics import statistics
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.rows import RowChoices, make_decoys, split_tables
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.statistics import statistics
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors
@@ -48,7 +48,7 @@ def build_variants(
         vectors: for the similarity of questions; required for QoU decoys.
         settings: the method's parameters.
         progress: called with (step, done, total).
-        search: see `Material`.
+        search: see `IndexedTriplets`.
 
     Raises:
         InputError: an unknown name, or missing decoys or word vectors.
@@ -56,15 +56,14 @@ def build_variants(
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):
         raise InputError("QoU decoys need word vectors; give some: --word-vectors FILE, a gensim-data name, or corpus")
-    return _build(Material.of(triplets, settings, vectors, search=search), variants, progress)
+    return _build(IndexedTriplets.of(triplets, settings, vectors, search=search), variants, progress)
 
 
-def _build(material: Material, variants: list[Variant], progress: Progress) -> Iterator[BuiltVariant]:
-    made = make_sets(variants, material, progress)
+def _build(indexed: IndexedTriplets, variants: list[Variant], progress: Progress) -> Iterator[BuiltVariant]:
+    made = make_decoys(variants, indexed, progress)
     for variant in variants:
-        choices = Choices(variant, made, material)
-        found = statistics(variant, choices, made, material)
-        yield BuiltVariant(variant.name, split_tables(variant, choices, material), found)
+        choices = RowChoices(variant, made, indexed)
+        yield BuiltVariant(variant.name, split_tables(choices, indexed), statistics(choices, indexed))
 
 
 def needs_word_vectors(variants: Sequence[Variant], columns: Sequence[str] = ()) -> bool:

@@ -25,7 +25,7 @@ DRAWS = 24
 """Draws from each level, with replacement."""
 
 
-class FittingAnswers(NamedTuple):
+class PlausibleAnswers(NamedTuple):
     """Lookup tables of fitting answers, for numba kernels."""
 
     types: NDArray[np.int32]  # (triplets,): the type of each target
@@ -34,9 +34,9 @@ class FittingAnswers(NamedTuple):
     opposites: NDArray[np.int32]  # (keys,): the text number of the opposite of "yes" and "no", else MISSING
 
 
-def fitting_answers(
+def plausible_answers(
     candidates: Candidates, targets: NDArray[np.int32], questions: pa.Array, training: NDArray[np.bool_]
-) -> FittingAnswers:
+) -> PlausibleAnswers:
     """Learn types of answers, and sort the training triplets by the beginnings of their questions.
 
     Args:
@@ -65,7 +65,7 @@ def fitting_answers(
     for answer, opposite in (YES_NO, YES_NO[::-1]):
         if answer in texts and opposite in texts:
             found[candidates.keys[texts[answer]]] = texts[opposite]
-    return FittingAnswers(types, np.concatenate(rows), ranges, found)
+    return PlausibleAnswers(types, np.concatenate(rows), ranges, found)
 
 
 def _numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, NDArray[np.int64]]:

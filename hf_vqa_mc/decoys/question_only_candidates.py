@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, clear, new_memory, try_targets, wants_more
-from hf_vqa_mc.decoys.material import Material, Triplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, clear, new_memory, try_targets, wants_more
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions
@@ -23,17 +23,17 @@ _GROUPS_PER_TASK = 64
 
 
 def take_qou_decoys(
-    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None]
+    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, progress: Callable[[int], None]
 ) -> None:
     """Fill the sets of a pool's triplets.
 
     Equally similar questions come in the order of the dataset from a random start of each triplet. Otherwise all
     repetitions of a question would get the same decoys, so that the question alone separates them from other answers.
     """
-    if material.vectors is None:
+    if indexed.vectors is None:
         raise ValueError("QoU decoys need word vectors")
-    settings = material.settings
-    groups = group_questions(material.table["question"].take(pool).to_pylist(), material.vectors)
+    settings = indexed.settings
+    groups = group_questions(indexed.table["question"].take(pool).to_pylist(), indexed.vectors)
     if not groups.size:
         return
     bags = groups.bags
@@ -44,10 +44,10 @@ def take_qou_decoys(
     no_neighbours = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
     step = max(_GROUPS_PER_TASK, groups.size // 64)
     start = purpose_hash(settings.seed, "qou ties")
-    n_similar, tables = settings.n_similar, material.candidates.tables
-    context = (members, bags.member_starts, short, material.triplets, tables, n_similar, start)
+    n_similar, tables = settings.n_similar, indexed.candidates.tables
+    context = (members, bags.member_starts, short, indexed.triplets, tables, n_similar, start)
     over_ranges(_take, groups.size, step, decoys, everyone, no_neighbours, *context, False)
-    index = (material.search or SimilarQuestions)(groups)
+    index = (indexed.search or SimilarQuestions)(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
     for k in rounds:
         incomplete = np.unique(bags.of_question[np.flatnonzero(short[pool])])
@@ -63,7 +63,7 @@ def take_qou_decoys(
 def _take(
     first: int,
     stop: int,
-    decoys: DecoySet,
+    decoys: DecoyTable,
     queries: NDArray[np.int32],
     found: Neighbours,
     members: NDArray[np.int64],

@@ -12,11 +12,11 @@ from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.answer_propensity import FOLDS, Propensities, answer_propensities
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
 from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
-from hf_vqa_mc.decoys.decoy_set import DecoySet, LeftOut
-from hf_vqa_mc.decoys.exchange import exchange_rows
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of
+from hf_vqa_mc.decoys.set_swaps import swap_rows
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.question_encoder import TextEncoder, Vectors, averaged
@@ -38,30 +38,36 @@ Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
 Report = Callable[[int], None]
 
 
-def take_sets(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+def take_sets(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
     """Form sets of the same question where possible, else of similar questions; see `_take`."""
-    _take(decoys, pool, material, report, same_question=True, similar_question=True)
+    _take(decoys, pool, indexed, report, same_question=True, similar_question=True)
 
 
-def take_sets_same_question(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+def take_sets_same_question(
+    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
+) -> None:
     """Form sets of rows that ask the same question; see `_take`."""
-    _take(decoys, pool, material, report, same_question=True)
+    _take(decoys, pool, indexed, report, same_question=True)
 
 
-def take_sets_same_image(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+def take_sets_same_image(
+    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
+) -> None:
     """Form sets of rows about the same image; see `_take`."""
-    _take(decoys, pool, material, report, same_image=True)
+    _take(decoys, pool, indexed, report, same_image=True)
 
 
-def take_sets_similar_question(decoys: DecoySet, pool: NDArray[np.int64], material: Material, report: Report) -> None:
+def take_sets_similar_question(
+    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
+) -> None:
     """Form sets of rows with similar questions; see `_take`."""
-    _take(decoys, pool, material, report, similar_question=True)
+    _take(decoys, pool, indexed, report, similar_question=True)
 
 
 def _take(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     pool: NDArray[np.int64],
-    material: Material,
+    indexed: IndexedTriplets,
     report: Report,
     same_question: bool = False,
     same_image: bool = False,
@@ -72,22 +78,22 @@ def _take(
     Sets lie in one split. Sets of ``set_size`` rows are formed first, then of one row less, down to two. Of similar
     questions, the sets with the largest estimated leak are dissolved: see ``coverage``.
     """
-    settings, triplets = material.settings, material.triplets
-    rows, propensities = rows_of(material), None
-    partners = np.full((material.size, settings.set_decoys), MISSING, np.int32)
+    settings, triplets = indexed.settings, indexed.triplets
+    rows, propensities = rows_of(indexed), None
+    partners = np.full((indexed.size, settings.set_decoys), MISSING, np.int32)
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
-    splits = material.table["split"].to_numpy()[pool]
+    splits = indexed.table["split"].to_numpy()[pool]
     if similar_question:
-        propensities = _propensities(material, rows, partial(_report_fitted, report, len(pool)))
+        propensities = _propensities(indexed, rows, partial(_report_fitted, report, len(pool)))
         rows = rows._replace(coordinates=np.round(SCALE * propensities.coordinates()).astype(np.int16))
     for split in dict.fromkeys(splits.tolist()):
         own = pool[splits == split]
         own = own[np.argsort(order[own], kind="stable")]
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
-        _form_split(own, exact, levels, rows, partners, material)
+        _form_split(own, exact, levels, rows, partners, indexed)
         if propensities is not None:
-            exchange_rows(levels[0], partners, propensities, rows, material.candidates.tables)
+            swap_rows(levels[0], partners, propensities, rows, indexed.candidates.tables)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
@@ -97,16 +103,16 @@ def _take(
     fill(decoys, pool, partners[pool], first, kind, triplets.targets)
 
 
-def _propensities(material: Material, rows: Rows, report: Report) -> Propensities:
+def _propensities(indexed: IndexedTriplets, rows: Rows, report: Report) -> Propensities:
     """What the questions reveal; with word vectors or a text encoder also for words that are rare here."""
 
     def encode(questions: pa.Array) -> Vectors | None:
-        if material.settings.question_encoder is not None:
-            return TextEncoder(material.settings.question_encoder).encode(questions.to_pylist())
-        return None if material.vectors is None else averaged(questions, material.vectors)
+        if indexed.settings.question_encoder is not None:
+            return TextEncoder(indexed.settings.question_encoder).encode(questions.to_pylist())
+        return None if indexed.vectors is None else averaged(questions, indexed.vectors)
 
-    questions = comparable_texts(material.table["question"].combine_chunks())[0]
-    seed = material.settings.seed
+    questions = comparable_texts(indexed.table["question"].combine_chunks())[0]
+    seed = indexed.settings.seed
     return answer_propensities(questions, rows.targets, rows.images, seed, report, encode)
 
 
@@ -116,25 +122,25 @@ def _form_split(
     levels: list[Groups],
     rows: Rows,
     partners: NDArray[np.int32],
-    material: Material,
+    indexed: IndexedTriplets,
 ) -> None:
     """Form the sets of a split's rows ``own``: large ones first, and among those the nearest first.
 
     In the end, rows that have found no partner among similar questions form sets with any others.
     """
     unordered = rows._replace(coordinates=rows.coordinates[:, :0])
-    sizes = range(material.settings.set_size, 1, -1)
+    sizes = range(indexed.settings.set_size, 1, -1)
     for size in sizes:
         for groups in exact:
-            _form_all(groups, size, np.inf, unordered, partners, material)
+            _form_all(groups, size, np.inf, unordered, partners, indexed)
         for most in DISTANCES:
             for groups in levels:
-                _form_all(groups, size, most, rows, partners, material)
+                _form_all(groups, size, most, rows, partners, indexed)
     if levels:
         free = own[partners[own, 0] == MISSING]
         groups = free, np.append(np.arange(0, len(free), LARGEST), len(free))
         for size in sizes:
-            _form_all(groups, size, np.inf, rows, partners, material)
+            _form_all(groups, size, np.inf, rows, partners, indexed)
 
 
 def _first_and_kind(
@@ -190,11 +196,11 @@ def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bo
 
 
 def _form_all(
-    groups: Groups, size: int, most: float, rows: Rows, partners: NDArray[np.int32], material: Material
+    groups: Groups, size: int, most: float, rows: Rows, partners: NDArray[np.int32], indexed: IndexedTriplets
 ) -> None:
     members, group_starts = groups
     n_groups = len(group_starts) - 1
-    arguments = (members, group_starts, size, most * SCALE**2, rows, partners, material.candidates.tables)
+    arguments = (members, group_starts, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
     over_ranges(_form, n_groups, max(n_groups // _TASKS, 1), *arguments)
 
 
@@ -330,7 +336,7 @@ def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int3
 
 
 def _dissolve(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     partners: NDArray[np.int32],
     propensities: Propensities,
     own: NDArray[np.int64],

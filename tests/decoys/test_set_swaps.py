@@ -5,10 +5,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from hf_vqa_mc.decoys import exchange, forming_sets
+from hf_vqa_mc.decoys import closed_set_builder, set_swaps
 from hf_vqa_mc.decoys.answer_propensity import Propensities
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.set_rows import SCALE, may_share, rows_of
 from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.test_closed_sets import ANSWERS, triplets
@@ -22,12 +22,12 @@ def world(seed, n_rows=90, extra=15, far=()):
     given = [(at // 2, f"what is number {at}", ANSWERS[at % SIZE]) for at in range(n_rows)]
     given += [(n_rows + at, f"what is number {n_rows + at}", str(rng.choice(ANSWERS))) for at in range(extra)]
     given[1] = (*given[1], [given[1][2], *ANSWERS[SIZE:]])  # human answers that exclude the targets of some others
-    material = Material.of(triplets(given), Settings())
-    rows = rows_of(material)
+    indexed = IndexedTriplets.of(triplets(given), Settings())
+    rows = rows_of(indexed)
     coordinates = rng.integers(-FAR // 8, FAR // 8, size=(len(given), 2))
     coordinates[far] += FAR  # their sets cannot exchange rows with others
     rows = rows._replace(coordinates=coordinates.astype(np.int16))
-    n_keys = len(material.candidates.key_texts)
+    n_keys = len(indexed.candidates.key_texts)
     propensities = Propensities(
         questions=rng.normal(size=(len(given), DIMENSIONS)).astype(np.float32),
         answers=rng.normal(size=(2, n_keys, DIMENSIONS)).astype(np.float32),
@@ -41,21 +41,21 @@ def world(seed, n_rows=90, extra=15, far=()):
             partners[first + at] = [first + other for other in range(SIZE) if other != at]
     middle = n_rows // 2
     groups = np.arange(len(given)), np.array([0, middle, len(given)])
-    return material, rows, propensities, partners, groups
+    return indexed, rows, propensities, partners, groups
 
 
 def leak(partners, propensities, rows):
     first = np.flatnonzero((partners[:, 0] != MISSING) & (np.arange(len(partners)) < partners.min(axis=1)))
     sets = np.concatenate([first[:, None], partners[first]], axis=1)
-    return forming_sets._leaks(sets, sets != MISSING, propensities, rows), sets
+    return closed_set_builder._leaks(sets, sets != MISSING, propensities, rows), sets
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sets_stay_valid_and_leak_less(seed):
-    material, rows, propensities, partners, groups = world(seed)
+    indexed, rows, propensities, partners, groups = world(seed)
     before, given = leak(partners, propensities, rows)
-    tables = material.candidates.tables
-    exchange.exchange_rows(groups, partners, propensities, rows, tables)
+    tables = indexed.candidates.tables
+    set_swaps.swap_rows(groups, partners, propensities, rows, tables)
     after, found = leak(partners, propensities, rows)
     assert len(found) == len(given) and len(np.unique(found)) == found.size
     assert after.sum() < 0.7 * before.sum()
@@ -70,11 +70,11 @@ def test_sets_stay_valid_and_leak_less(seed):
 
 
 def test_repeated_until_nothing_changes_no_exchange_of_two_rows_would_decrease_the_leak():
-    material, rows, propensities, partners, groups = world(9, n_rows=24, extra=0)
-    tables, before = material.candidates.tables, None
+    indexed, rows, propensities, partners, groups = world(9, n_rows=24, extra=0)
+    tables, before = indexed.candidates.tables, None
     while before is None or (before != partners).any():
         before = partners.copy()
-        exchange.exchange_rows(groups, partners, propensities, rows, tables)
+        set_swaps.swap_rows(groups, partners, propensities, rows, tables)
     leaks, sets = leak(partners, propensities, rows)
     in_first, tried_any = sets[:, 0] < groups[1][1], False
     for one, other in combinations(range(len(sets)), 2):
@@ -87,28 +87,28 @@ def test_repeated_until_nothing_changes_no_exchange_of_two_rows_would_decrease_t
             pairs = [pair for of_set in changed for pair in of_set]
             if all(rows.targets[c] != rows.targets[d] and may_share(c, d, rows, tables) for c, d in pairs):
                 tried_any = True
-                found = forming_sets._leaks(tried, np.ones(tried.shape, bool), propensities, rows)
+                found = closed_set_builder._leaks(tried, np.ones(tried.shape, bool), propensities, rows)
                 assert found.sum() > leaks.sum() - 1e-4
     assert tried_any
 
 
 def test_sets_of_a_single_question_and_sets_in_several_groups_are_kept():
-    material, rows, propensities, partners, _ = world(3)
+    indexed, rows, propensities, partners, _ = world(3)
     before = partners.copy()
     across = np.arange(len(partners)), np.arange(0, len(partners) + 1, 1)
-    exchange.exchange_rows(across, partners, propensities, rows, material.candidates.tables)
+    set_swaps.swap_rows(across, partners, propensities, rows, indexed.candidates.tables)
     assert (partners == before).all()
     same = rows._replace(questions=np.zeros(len(partners), np.int32), images=np.arange(len(partners), dtype=np.int32))
     whole = np.arange(len(partners)), np.array([0, len(partners)])
-    exchange.exchange_rows(whole, partners, propensities, same, material.candidates.tables)
+    set_swaps.swap_rows(whole, partners, propensities, same, indexed.candidates.tables)
     assert (partners == before).all()
 
 
 def test_rows_join_only_near_ones():
     far = list(range(9))
-    material, rows, propensities, partners, _ = world(5, far=far)
+    indexed, rows, propensities, partners, _ = world(5, far=far)
     whole = np.arange(len(partners)), np.array([0, len(partners)])
     before = partners.copy()
-    exchange.exchange_rows(whole, partners, propensities, rows, material.candidates.tables)
+    set_swaps.swap_rows(whole, partners, propensities, rows, indexed.candidates.tables)
     assert (partners != before).any()
     assert set(partners[far].ravel().tolist()) == set(far)

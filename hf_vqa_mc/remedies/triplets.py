@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.dataset.build_inputs import sentences
-from hf_vqa_mc.dataset.variants import uses_word_vectors
 from hf_vqa_mc.decoys import Variant
 from hf_vqa_mc.decoys.candidates import MISSING, starts
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.decoys.variants import uses_word_vectors
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.remedies.donors import Donor
 from hf_vqa_mc.remedies.rejections import Rejections
@@ -27,7 +27,7 @@ LARGEST_POOL = 100_000
 """More rows are divided by image into random parts, each of which takes its decoys from its own answers."""
 
 
-def remedy_material(
+def remedy_triplets(
     rows: Mapping[str, pa.Table],
     recipe: Variant,
     word_vectors: str | None,
@@ -36,7 +36,7 @@ def remedy_material(
     n_decoys: NDArray[np.int32] | None,
     rejections: Rejections | None,
     progress: Progress,
-) -> Material:
+) -> IndexedTriplets:
     """The rows of all splits and the donors, with word vectors if they are used."""
     triplets = _triplets(rows, donors, own_splits=recipe.closed)
     vectors = None
@@ -49,7 +49,7 @@ def remedy_material(
         texts = [one for of_split in rows.values() for one in rejections.texts(of_split)]
         rejected = pa.array([*texts, *([] for _ in donors)], pa.list_(pa.string()))
     pool = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
-    return Material.of(
+    return IndexedTriplets.of(
         triplets, settings, vectors, published=True, largest_pool=pool, n_decoys=n_decoys, rejected=rejected
     )
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, MadeSet
-from hf_vqa_mc.decoys import Variant, kind_number, methods
+from hf_vqa_mc.decoys import kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
-from hf_vqa_mc.decoys.decoy_set import ClosedSets, LeftOut
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.decoy_table import ClosedSets, LeftOut
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.rows import RowChoices
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import wordnet_covers
@@ -26,33 +26,34 @@ NEVER_SEEN = 0.5
 """P(correct | C) of a choice that never occurs in training (eq. 2)."""
 
 
-def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, Any]:
+def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
     """The statistics of a config, ready for JSON."""
-    views = {name: made[name].view(variant) for name in variant.sets}
-    made_here = (
-        {} if choices.sets else {name: view for name, view in views.items() if methods()[name][1].take is not None}
-    )
+    made_here = {
+        name: decoys
+        for name, decoys in choices.decoys.items()
+        if choices.sets is None and methods()[name][1].take is not None
+    }
     sizes = (choices.texts != MISSING).sum(axis=1)
-    included, of_row = choices.included, material.table["split"].to_numpy()
+    included, of_row = choices.included, indexed.table["split"].to_numpy()
     splits = {split: rows for split in SPLITS if (rows := included & (of_row == split)).any()}
-    training = choices.keys[material.training & included]
+    training = choices.keys[indexed.training & included]
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
-        "rejected": {name: view.rejected for name, view in made_here.items()},
+        "rejected": {name: decoys.rejected for name, decoys in made_here.items()},
         "fallbacks": {
             name: {
-                "choices": int(view.sizes.sum()),
-                "fallback": int(view.fallback.sum()),
-                "missing": int(view.sizes.sum() - (view.picks != MISSING).sum()),
-                "why": view.missing_why,
+                "choices": int(decoys.sizes.sum()),
+                "fallback": int(decoys.fallback.sum()),
+                "missing": int(decoys.sizes.sum() - (decoys.picks != MISSING).sum()),
+                "why": decoys.missing_why,
             }
-            for name, view in made_here.items()
+            for name, decoys in made_here.items()
         },
-        "repeated_across_sets": _repeated(variant, choices, made, material),
-        "neutrality": neutrality(*occurrences(training, len(material.candidates.key_texts))) if len(training) else {},
-        "wordnet_coverage": _coverage(material),
-        "prior_rule": _prior_rule(choices, splits, material),
+        "repeated_across_sets": _repeated(choices, indexed),
+        "neutrality": neutrality(*occurrences(training, len(indexed.candidates.key_texts))) if len(training) else {},
+        "wordnet_coverage": _coverage(indexed),
+        "prior_rule": _prior_rule(choices, splits, indexed),
         **({"closed_sets": set_statistics(choices.sets, sizes, of_row)} if choices.sets else {}),
     }
 
@@ -118,10 +119,10 @@ def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:
     return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
 
 
-def _repeated(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, int]:
+def _repeated(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, int]:
     """Number of texts shared by sets of a row before they are combined, and of those replaced."""
-    own = [material.keys_of(made[name].views[ALONE].picks) for name in variant.sets]
-    kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
+    own = [indexed.keys_of(picks) for picks in choices.alone]
+    kinds = [kind_number(methods()[name][0].name) for name in choices.variant.sets]
     before = _shared_texts(own)
     after = _shared_texts([choices.keys[:, choices.kinds == kind] for kind in kinds])
     return {
@@ -167,24 +168,24 @@ def neutrality(as_target: NDArray[np.int64], as_decoy: NDArray[np.int64]) -> dic
     }
 
 
-def _coverage(material: Material) -> dict[str, Any]:
+def _coverage(indexed: IndexedTriplets) -> dict[str, Any]:
     """Number of triplets with a word of the target in WordNet (Supplement B.1)."""
-    keys = material.candidates.keys[material.triplets.targets]
-    known = np.zeros(len(material.candidates.key_texts), np.bool_)
+    keys = indexed.candidates.keys[indexed.triplets.targets]
+    known = np.zeros(len(indexed.candidates.key_texts), np.bool_)
     for key in np.unique(keys):
-        known[key] = wordnet_covers(words(material.candidates.key_texts[key]))
+        known[key] = wordnet_covers(words(indexed.candidates.key_texts[key]))
     covered = int(known[keys].sum())
     return {"triplets": len(keys), "covered": covered, "share": covered / len(keys)}
 
 
 def _prior_rule(
-    choices: Choices, splits: dict[str, NDArray[np.bool_]], material: Material
+    choices: RowChoices, splits: dict[str, NDArray[np.bool_]], indexed: IndexedTriplets
 ) -> dict[str, dict[str, float]]:
     """Eq. 2, fitted on the training split and evaluated on the others; empty where there is no training split."""
     if "train" not in splits:
         return {}
     train = choices.keys[splits["train"]]
-    rule = PriorRule.fit(train, len(material.candidates.key_texts), decoys_per_row(train))
+    rule = PriorRule.fit(train, len(indexed.candidates.key_texts), decoys_per_row(train))
     return {
         split: {"accuracy": rule.accuracy(choices.keys[rows]), "chance": chance(choices.keys[rows])}
         for split, rows in splits.items()

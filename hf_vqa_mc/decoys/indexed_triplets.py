@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import methods
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
-from hf_vqa_mc.decoys.fitting_answers import FittingAnswers, fitting_answers
 from hf_vqa_mc.decoys.key_lists import KeyLists
+from hf_vqa_mc.decoys.plausible_answers import PlausibleAnswers, plausible_answers
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -40,7 +40,7 @@ class Triplets(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class IndexedTriplets:
     """A dataset with numbered texts."""
 
     table: pa.Table
@@ -72,7 +72,7 @@ class Material:
         n_decoys: NDArray[np.int32] | None = None,
         rejected: pa.ListArray | None = None,
         search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
-    ) -> "Material":
+    ) -> "IndexedTriplets":
         """Number the texts of a triplet table and divide it into pools.
 
         Args:
@@ -140,18 +140,23 @@ class Material:
         return self.candidates.most_frequent(self.triplets.targets[self.training])[:N_FREQUENT]
 
     @cached_property
-    def fitting(self) -> FittingAnswers | None:
+    def plausible(self) -> PlausibleAnswers | None:
         """Answers that fit the questions, for ``preset="plausible"``."""
         if self.settings.preset != "plausible":
             return None
         questions = comparable_texts(self.table["question"].combine_chunks())[0]
-        return fitting_answers(self.candidates, self.triplets.targets, questions, self.training)
+        return plausible_answers(self.candidates, self.triplets.targets, questions, self.training)
 
     @cached_property
     def comparable_questions(self) -> NDArray[np.int32]:
         """(triplets,): equal numbers for equivalent questions."""
         texts = comparable_texts(self.table["question"].combine_chunks())[0]
         return np.array(texts.dictionary_encode().indices)
+
+    @cached_property
+    def published_texts(self) -> pa.StringArray:
+        """All texts by number, as published."""
+        return pa.array(self.candidates.texts, pa.string())
 
     @cached_property
     def text_hashes(self) -> NDArray[np.uint64]:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables, starts
-from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, try_targets, wants_more
-from hf_vqa_mc.decoys.material import Material, Triplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, new_memory, try_targets, wants_more
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
 
 MOST_DRAWS = 1_000
@@ -22,20 +22,20 @@ _LAST_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def take_iou_decoys(
-    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None]
+    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, progress: Callable[[int], None]
 ) -> None:
     """Fill the sets of a pool's triplets with targets of the same image (Chao et al. 2018, Sect. 4.1).
 
     A triplet's order of donors does not depend on other images. With ``preset="plausible"``, those whose target has
     the same type come first.
     """
-    triplets, tables = material.triplets, material.candidates.tables
+    triplets, tables = indexed.triplets, indexed.candidates.tables
     images = triplets.images[pool]
     by_image = pool[np.argsort(images, kind="stable")]
     image_starts = starts(np.bincount(images))
-    seed_hash = purpose_hash(material.settings.seed, "iou")
+    seed_hash = purpose_hash(indexed.settings.seed, "iou")
     n_images = len(image_starts) - 1
-    types = material.fitting.types if material.fitting else np.zeros(material.size, np.int32)
+    types = indexed.plausible.types if indexed.plausible else np.zeros(indexed.size, np.int32)
     inputs = decoys, by_image, image_starts, triplets, tables, types, seed_hash
     over_ranges(_take_iou, n_images, _IMAGES_PER_TASK, *inputs)
 
@@ -44,7 +44,7 @@ def take_iou_decoys(
 def _take_iou(
     first: int,
     last: int,
-    decoys: DecoySet,
+    decoys: DecoyTable,
     by_image: NDArray[np.int64],
     image_starts: NDArray[np.int64],
     triplets: Triplets,
@@ -93,13 +93,17 @@ def _between(
 
 
 def _take_random(
-    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None], by_frequency: bool
+    decoys: DecoyTable,
+    pool: NDArray[np.int64],
+    indexed: IndexedTriplets,
+    progress: Callable[[int], None],
+    by_frequency: bool,
 ) -> None:
     """Fill the sets of a pool's triplets with targets drawn at random (Chao et al. 2018, Supplement G).
 
     (A) drawn uniformly from the distinct correct answers of the pool, (B) weighted by their frequency.
     """
-    triplets, candidates = material.triplets, material.candidates
+    triplets, candidates = indexed.triplets, indexed.candidates
     targets = triplets.targets[pool]
     rank = np.empty(len(candidates.texts), np.int64)
     rank[sorted(range(len(rank)), key=candidates.texts.__getitem__)] = np.arange(len(rank))
@@ -108,7 +112,7 @@ def _take_random(
         unique = set(candidates.most_frequent(targets).tolist())
         first = {int(triplets.targets[triplet]): triplet for triplet in donors[::-1].tolist()}
         donors = np.array([triplet for text, triplet in reversed(first.items()) if text in unique], np.int64)
-    seed_hash = purpose_hash(material.settings.seed, "random_frequency" if by_frequency else "random_uniform")
+    seed_hash = purpose_hash(indexed.settings.seed, "random_frequency" if by_frequency else "random_uniform")
     inputs = decoys, pool, donors, triplets, candidates.tables, seed_hash
     over_ranges(_take_drawn, len(pool), _TRIPLETS_PER_TASK, *inputs)
 
@@ -121,7 +125,7 @@ take_frequency_decoys = partial(_take_random, by_frequency=True)
 def _take_drawn(
     first: int,
     last: int,
-    decoys: DecoySet,
+    decoys: DecoyTable,
     pool: NDArray[np.int64],
     donors: NDArray[np.int64],
     triplets: Triplets,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, ambiguous, reason_against
+from hf_vqa_mc.decoys.indexed_triplets import Triplets
 from hf_vqa_mc.decoys.key_lists import holds
-from hf_vqa_mc.decoys.material import Triplets
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
@@ -32,7 +32,7 @@ class ClosedSets(NamedTuple):
     left_out: NDArray[np.int8]  # a `LeftOut`, why a row is in no set
 
 
-class DecoySet(NamedTuple):
+class DecoyTable(NamedTuple):
     """The decoys of one kind for all triplets."""
 
     sizes: NDArray[np.int32]  # (triplets,): number of decoys wanted, at most K
@@ -64,10 +64,10 @@ class LeftOut(IntEnum):
         return member
 
 
-def empty_set(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> DecoySet:
+def empty_table(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> DecoyTable:
     """A set for ``sizes`` decoys of each triplet, still without decoys; see `stacked` for ``excluded``."""
     n_triplets, size, views = len(sizes), int(sizes.max(initial=0)), len(excluded)
-    return DecoySet(
+    return DecoyTable(
         sizes=sizes,
         picks=np.full((n_triplets, views, size), MISSING, np.int32),
         donors=np.full((n_triplets, views, size), MISSING, np.int32),
@@ -86,9 +86,9 @@ def empty_set(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> De
     )
 
 
-def as_published(picks: NDArray[np.int32], views: int) -> DecoySet:
+def as_published(picks: NDArray[np.int32], views: int) -> DecoyTable:
     """A set of published decoys, the same in all views; picks are (triplets, K)."""
-    decoys = empty_set(np.full(len(picks), picks.shape[1], np.int32), [picks[:, :0]] * views)
+    decoys = empty_table(np.full(len(picks), picks.shape[1], np.int32), [picks[:, :0]] * views)
     decoys.picks[:] = picks[:, None]
     decoys.found[:] = np.count_nonzero(picks != MISSING, axis=1)[:, None]
     return decoys
@@ -114,14 +114,14 @@ _VERDICTS = len(REASONS) + 1
 
 
 @njit(cache=True)
-def new_memory(decoys: DecoySet, tables: FilterTables) -> Memory:
+def new_memory(decoys: DecoyTable, tables: FilterTables) -> Memory:
     """An empty memory with room for all keys that can be taken before every view is full."""
     most = decoys.picks.shape[2] + decoys.excluded.shape[2]
     return Memory(np.empty(most, np.int32), np.full(len(tables.token_starts) - 1, -1, np.int64))
 
 
 @njit(cache=True)
-def clear(decoys: DecoySet, triplet: int) -> None:
+def clear(decoys: DecoyTable, triplet: int) -> None:
     """Empty the set of a triplet."""
     decoys.picks[triplet] = MISSING
     decoys.donors[triplet] = MISSING
@@ -131,7 +131,7 @@ def clear(decoys: DecoySet, triplet: int) -> None:
 
 
 @reading_inline
-def wants_more(decoys: DecoySet, triplet: int, most: int) -> bool:
+def wants_more(decoys: DecoyTable, triplet: int, most: int) -> bool:
     """Whether a view of a triplet's set is incomplete and fewer than ``most`` candidates were tested."""
     if decoys.considered[triplet] >= most:
         return False
@@ -142,7 +142,7 @@ def wants_more(decoys: DecoySet, triplet: int, most: int) -> bool:
 
 
 @reading_inline
-def is_excluded(decoys: DecoySet, triplet: int, view: int, key: int, tables: FilterTables) -> bool:
+def is_excluded(decoys: DecoyTable, triplet: int, view: int, key: int, tables: FilterTables) -> bool:
     """Whether another set of the row holds a key or, with ``all_pairs``, one that may mean the same."""
     for i in range(decoys.excluded.shape[2]):
         other = decoys.excluded[triplet, view, i]
@@ -170,7 +170,7 @@ def reason_for(
 
 @reading
 def try_targets(
-    decoys: DecoySet,
+    decoys: DecoyTable,
     triplet: int,
     others: NDArray[np.int64],
     triplets: Triplets,
@@ -197,7 +197,13 @@ def try_targets(
 
 @reading_inline
 def _try_target(
-    decoys: DecoySet, triplet: int, donor: int, triplets: Triplets, memory: Memory, n_taken: int, tables: FilterTables
+    decoys: DecoyTable,
+    triplet: int,
+    donor: int,
+    triplets: Triplets,
+    memory: Memory,
+    n_taken: int,
+    tables: FilterTables,
 ) -> int:
     """Test one candidate, the target of a donor.
 

@@ -22,7 +22,7 @@ reveal nothing.
 """
 
 
-def exchange_rows(
+def swap_rows(
     groups: tuple[NDArray[np.int64], NDArray[np.int64]],
     partners: NDArray[np.int32],
     propensities: Propensities,
