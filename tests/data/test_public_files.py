@@ -405,3 +405,8 @@ def test_columns_named_for_choices_that_hold_none_are_named(tmp_path):
     rows = [{**row, "A": "red"} for row in LISTS]
     with pytest.raises(InputError, match="--choices A: expected a column of lists of choices"):
         read(write(tmp_path / "rows.jsonl", rows), choices=("A",))
+
+
+def test_labels_are_no_questions(tmp_path):
+    with pytest.raises(InputError, match="--question answer: holds the choices or labels"):
+        read(write(tmp_path / "rows.jsonl", LISTS), question="answer")
