@@ -86,7 +86,8 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
     )
     seed: int = option("Random seed.", default=0, check=SEED)
     pool: str | None = option(
-        "Another multiple-choice dataset, on the same or other images, whose answers may become decoys.",
+        "Another dataset, on the same or other images, whose answers may become decoys: multiple-choice or open-ended "
+        "questions, or an annotation file of VQA next to its questions file.",
         default=None,
     )
     reject: Path | None = option(
