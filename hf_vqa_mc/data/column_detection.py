@@ -64,9 +64,9 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
             break  # of a column such as "correct", next to choices
         try:
             choices, labels, unread = _with_label(tables, split, form, options, location)
-            question = None if choices.questions(table) is not None else question_column(table, options, location)
-            if question and question in (*choices.columns, *(name for name, _ in labels)):
-                raise InputError(f"{location}: --question {question}: holds the choices or labels; name another column")
+            others = (*choices.columns, *(name for name, _ in labels))
+            has_questions = choices.questions(table) is not None
+            question = None if has_questions else question_column(table, others, options, location)
             found.append((unread, ColumnSpec(question, choices, labels)))
         except AmbiguousLabels:
             raise

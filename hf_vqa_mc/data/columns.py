@@ -1,7 +1,7 @@
 """Columns of a benchmark by commonly used names; question, ids, type, human answers and choice_kinds."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,10 @@ KINDS = "choice_kinds"
 TEXTS = pa.list_(pa.string())
 
 
-def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str:
-    """The column of questions; raises InputError if there is none, or it is not text."""
+def question_column(table: pa.Table, others: Sequence[str], options: BenchmarkOptions, location: str) -> str:
+    """The column of questions; raises InputError if there is none, or it is not text or one of ``others``."""
+    if options.question in others:
+        raise InputError(f"{location}: --question {options.question}: holds choices or labels; name another column")
     names = [options.question] if options.question else named(table.column_names, QUESTION)
     for name in names:
         is_within = any(other.startswith(f"{name}.") for other in table.column_names)  # a text with an object

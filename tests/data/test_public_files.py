@@ -408,5 +408,5 @@ def test_columns_named_for_choices_that_hold_none_are_named(tmp_path):
 
 
 def test_labels_are_no_questions(tmp_path):
-    with pytest.raises(InputError, match="--question answer: holds the choices or labels"):
+    with pytest.raises(InputError, match="--question answer: holds choices or labels"):
         read(write(tmp_path / "rows.jsonl", LISTS), question="answer")

@@ -27,7 +27,7 @@ def test_an_annotation_file_of_vqa_is_read_with_its_questions(tmp_path):
     record |= {"question_type": "what is", "answer_type": "other"}
     file = tmp_path / V1.annotations_name("val2014")
     file.write_text(json.dumps({"annotations": [record]}))
-    with pytest.raises(InputError, match="OpenEnded_mscoco_val2014_questions.json"):
+    with pytest.raises(InputError, match=r"OpenEnded_mscoco_val2014_questions\.json"):
         read_donors(str(file))
     (tmp_path / V1.questions_name("val2014")).write_text(json.dumps(questions))
     assert read_donors(str(file)) == [Donor("7", "What is it?", "cat", f"question 1 of {file.name}")]
