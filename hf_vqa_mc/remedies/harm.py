@@ -1,0 +1,138 @@
+"""Whether a remedy makes a benchmark better, and whether it harms: report probes before and after, paired."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.scoring.statistics import CONFIDENCE
+
+LEVEL = (1 - CONFIDENCE) / 2
+"""Familywise error rate of harm, one-sided, and one-sided level of the interval of what is better."""
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of a distance from chance, with a 95% interval."""
+
+    name: str
+    """name of the probe"""
+    before: float
+    """accuracy before"""
+    after: float
+    """accuracy after"""
+    chance: float
+    change: float
+    """|accuracy - chance| after minus before; negative is better"""
+    low: float
+    """lower bound; of probes corrected by Holm"""
+    high: float
+    """upper bound, likewise"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Report probes before and after a remedy."""
+
+    probes: tuple[Change, ...]
+    mean: Change
+    """of the mean distance over the probes; its accuracies are chance plus the mean distances"""
+
+    @property
+    def better(self) -> bool:
+        """Whether the mean distance from chance falls, its interval below 0."""
+        return self.mean.high < 0
+
+    @property
+    def harmed(self) -> tuple[Change, ...]:
+        """Probes whose distance from chance rises, the Holm-corrected interval above 0; below chance is a leak, too."""
+        return tuple(one for one in self.probes if one.low > 0)
+
+
+def compare_probes(
+    before: Mapping[str, Values],
+    after: Mapping[str, Values],
+    chance: Values,
+    groups: NDArray[np.integer],
+    donor_groups: NDArray[np.integer],
+    inflation: Mapping[str, float] | None = None,
+) -> Comparison:
+    """Compare the same rows before and after a remedy.
+
+    Standard errors are clustered two ways, by the row's group and by the group of its new decoy's donor (Cameron,
+    Gelbach and Miller 2011, eq. 2.11), since a text that moved ties two groups. The absolute value is linearised at
+    the estimated signs.
+
+    Args:
+        before: probe to scores (rows,): probability that the target is picked.
+        after: likewise, for the same probes.
+        chance: (rows,): accuracy of random guessing.
+        groups: (rows,): image, video or context, as numbers.
+        donor_groups: (rows,): group of the donor of a changed row, else the row's own.
+        inflation: probe to factor of the standard error for overlapping training sets, see `Prediction.inflation`.
+    """
+    names = list(before)
+    influence, changes = [], []
+    for name in names:
+        gains = [scores - chance for scores in (before[name], after[name])]
+        signs = [np.sign(one.mean()) or 1.0 for one in gains]
+        influence.append(signs[1] * gains[1] - signs[0] * gains[0])
+        changes.append(abs(gains[1].mean()) - abs(gains[0].mean()))
+    factors = [(inflation or {}).get(name, 1.0) for name in names]
+    errors = [
+        factor * two_way_error(one, groups, donor_groups) for factor, one in zip(factors, influence, strict=True)
+    ]
+    quantiles = _holm_quantiles(changes, errors)
+    guess = float(chance.mean())
+    probes = tuple(
+        Change(name, float(before[name].mean()), float(after[name].mean()), guess, change, *_interval(change, error, z))
+        for name, change, error, z in zip(names, changes, errors, quantiles, strict=True)
+    )
+    mean = float(np.mean(changes))
+    error = float(np.mean(factors)) * two_way_error(np.mean(influence, axis=0), groups, donor_groups)
+    distances = [float(np.mean([abs(scores[name].mean() - guess) for name in names])) for scores in (before, after)]
+    whole = Change(
+        "mean over the probes", guess + distances[0], guess + distances[1], guess, mean, *_interval(mean, error, _z(LEVEL))
+    )
+    return Comparison(probes, whole)
+
+
+def two_way_error(values: Values, one: NDArray[np.integer], other: NDArray[np.integer]) -> float:
+    """The standard error of a mean, clustered by two groupings; at least that by either alone."""
+    deviations = values - values.mean()
+    both = np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True)[1].ravel()
+    variances = [_variance(deviations, np.unique(by, return_inverse=True)[1]) for by in (one, other, both)]
+    return float(np.sqrt(max(variances[0] + variances[1] - variances[2], *variances)))
+
+
+def _variance(deviations: Values, cluster: NDArray[np.int64]) -> float:
+    sums = np.bincount(cluster, deviations)
+    return float(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum() / len(deviations) ** 2)
+
+
+def _holm_quantiles(changes: Sequence[float], errors: Sequence[float]) -> list[float]:
+    """Normal quantiles of each probe's interval: the m-th strongest of n harms is tested at LEVEL / (n - m + 1).
+
+    After the first that is not significant, all further ones have its quantile (Holm 1979).
+    """
+    ratios = np.array(changes) / np.maximum(errors, 1e-12)
+    quantiles, stopped = np.zeros(len(ratios)), None
+    for rank, index in enumerate(np.argsort(-ratios, kind="stable").tolist()):
+        quantile = _z(LEVEL / (len(ratios) - rank)) if stopped is None else stopped
+        quantiles[index] = quantile
+        if stopped is None and ratios[index] <= quantile:
+            stopped = quantile
+    return [float(one) for one in quantiles]
+
+
+def _z(tail: float) -> float:
+    from scipy.special import ndtri
+
+    return float(-ndtri(tail))
+
+
+def _interval(change: float, error: float, quantile: float) -> tuple[float, float]:
+    return change - quantile * error, change + quantile * error

@@ -1,0 +1,293 @@
+"""Selection probes and report probes: they judge a repair and share no learner, text form or folds with what it fights.
+
+Selection probes stop the loop and choose the strategy. Report probes are run once, on the rows before and after, when
+the choice is frozen; every table shows these alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.audits.shortcut import Prediction, Sees, picked
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.remedies.cross_fitting import (
+    FOLDS,
+    Scores,
+    conditional_logit,
+    cross_fitted,
+    group_folds,
+    in_blocks,
+    sparse_columns,
+)
+from hf_vqa_mc.remedies.embeddings import normalised
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, pair_columns, relation_columns
+
+LSA_SIZE = 48
+"""Dimensions of latent semantic analysis."""
+TREES, LEAF, SHARE = 100, 8, 0.5
+"""Forests: n_estimators, min_samples_leaf, and share of the choices that each tree is fitted on."""
+HASHED = 2**17
+"""Columns of hashed word pairs."""
+HIDDEN, EPOCHS, BATCH, RATE, DECAY = 32, 8, 64, 2e-3, 1e-2
+"""Network: hidden units, epochs, rows per step, learning rate and weight decay of AdamW."""
+SMOOTHING = 2.0
+"""Presentations added to each word in naive Bayes."""
+_SELECTION_SEED, _REPORT_SEED = 101, 202
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Rows and what probes read of them; rows of one vocabulary share ``forms`` and spaces."""
+
+    rows: Rows
+    folds: NDArray[np.int8]
+    forms: TextForms
+    spaces: Sequence[TextSpace]
+    """the static embeddings, for probes that learn from all of their dimensions"""
+    seed: int
+
+    @cached_property
+    def characters(self) -> TextSpace:
+        """Latent semantic analysis of character n-grams."""
+        return _lsa(self.rows.vocabulary, "char_wb", (2, 4))
+
+    @cached_property
+    def words(self) -> TextSpace:
+        """Latent semantic analysis of words."""
+        return _lsa(self.rows.vocabulary, "word", (1, 1))
+
+
+@dataclass(frozen=True)
+class JudgingProbe:
+    """The declaration of a probe."""
+
+    name: str
+    sees: Sees
+    scores: Callable[[Judged], Scores] = field(repr=False)
+    trained: bool = True
+
+
+@lru_cache(maxsize=4)
+def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:  # noqa: ANN401  Vocabulary, by identity
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = [text.lower() for text in (*vocabulary.choices, *vocabulary.questions)]
+    pattern = r"(?u)\b\w+\b"
+    found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, token_pattern=pattern)
+    counts = found.fit_transform(texts)
+    size = max(min(LSA_SIZE, counts.shape[1] - 1), 1)
+    vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
+    zero, n_choices = np.zeros((1, size), np.float32), len(vocabulary.choices)
+    choices, questions = (np.vstack([part, zero]) for part in (vectors[:n_choices], vectors[n_choices:]))
+    return TextSpace.of(f"{analyzer} LSA", choices, questions)
+
+
+def _forest(space: str, extra: bool, question: bool) -> Callable[[Judged], Scores]:
+    """A forest on the relations of the choices in one space."""
+
+    def run(judged: Judged) -> Scores:
+        from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+        def columns(rows: Rows) -> NDArray[np.float32]:
+            def block(some: NDArray[np.int64]) -> NDArray[np.float32]:
+                one, asked = rows.texts[some], rows.questions[some]
+                related = relation_columns(getattr(judged, space), one, asked, question)
+                found = np.concatenate([related, judged.forms.columns(one, asked, question)], axis=2)
+                return found
+
+            found: NDArray[np.float32] = in_blocks(block, len(rows))
+            return found
+
+        def fit(rows: Rows, seed: int) -> Callable[[Rows], Scores]:
+            kind = ExtraTreesClassifier if extra else RandomForestClassifier
+            forest = kind(
+                TREES, min_samples_leaf=LEAF, max_features="sqrt", bootstrap=True, max_samples=SHARE, random_state=seed
+            )
+            forest.fit(columns(rows)[rows.valid], _is_target(rows)[rows.valid])
+
+            def score(test: Rows) -> Scores:
+                scores = np.zeros(test.texts.shape)
+                scores[test.valid] = np.round(forest.predict_proba(columns(test)[test.valid])[:, 1], 9)
+                return scores
+
+            return score
+
+        return cross_fitted(judged.rows, judged.folds, fit, judged.seed)
+
+    return run
+
+
+def _is_target(rows: Rows) -> NDArray[np.bool_]:
+    return np.broadcast_to(np.arange(rows.texts.shape[1]) == 0, rows.texts.shape)
+
+
+def _word_pairs(question: bool) -> Callable[[Judged], Scores]:
+    """A linear model of pairs of words, of a choice and the question or the row's other choices."""
+
+    def run(judged: Judged) -> Scores:
+        def columns(rows: Rows) -> Any:  # noqa: ANN401  a matrix of scipy
+            parts = [pair_columns(judged.forms, rows.texts, rows.questions, question, HASHED)]
+            parts.append(judged.forms.hashed_words(rows.texts, rows.questions, False, HASHED)[0])
+            return sparse_columns(parts, rows.texts.size, HASHED)
+
+        def fit(rows: Rows, seed: int) -> Callable[[Rows], Scores]:
+            weights = conditional_logit(columns(rows), rows.texts.shape, rows.valid)
+            return lambda test: np.round((columns(test) @ weights).reshape(test.texts.shape), 9)
+
+        return cross_fitted(judged.rows, judged.folds, fit, judged.seed)
+
+    return run
+
+
+def _network(question: bool) -> Callable[[Judged], Scores]:
+    """A network on all dimensions of the embeddings: each choice, its difference from the mean, times the question."""
+
+    def run(judged: Judged) -> Scores:
+        import torch
+
+        spaces = judged.spaces or [judged.characters]
+        texts = np.concatenate([space.texts for space in spaces], axis=1)
+        questions = np.concatenate([space.questions for space in spaces], axis=1)
+
+        def inputs(rows: Rows) -> torch.Tensor:
+            vectors = texts[rows.texts] * np.sqrt(texts.shape[1] / len(spaces), dtype=np.float32)
+            parts = [vectors - vectors.sum(axis=1, keepdims=True) / rows.sizes[:, None, None].astype(np.float32)]
+            if question:
+                parts.append(vectors * questions[rows.questions][:, None, :])
+            return torch.from_numpy(np.concatenate(parts, axis=2).astype(np.float32))
+
+        def fit(rows: Rows, seed: int) -> Callable[[Rows], Scores]:
+            with torch.random.fork_rng():
+                torch.manual_seed(seed)
+                size = texts.shape[1] * (1 + question)
+                model = torch.nn.Sequential(
+                    torch.nn.Dropout(0.3), torch.nn.Linear(size, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, 1)
+                )
+                optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
+                for _ in range(EPOCHS):
+                    for some in torch.randperm(len(rows)).split(BATCH):
+                        batch = rows.take(some.numpy())
+                        odds = model(inputs(batch))[:, :, 0].masked_fill(~torch.from_numpy(batch.valid), -1e9)
+                        optimizer.zero_grad()
+                        torch.nn.functional.cross_entropy(odds, torch.zeros(len(batch), dtype=torch.int64)).backward()
+                        optimizer.step()
+                model.eval()
+
+            def score(test: Rows) -> Scores:
+                with torch.no_grad():
+                    found: Scores = in_blocks(
+                        lambda some: model(inputs(test.take(some)))[:, :, 0].numpy().astype(np.float64), len(test)
+                    )
+                return np.round(found, 5)
+
+            return score
+
+        return cross_fitted(judged.rows, judged.folds, fit, judged.seed)
+
+    return run
+
+
+def _naive_bayes(question: bool) -> Callable[[Judged], Scores]:
+    """The mean log ratio of target and decoy over the words of a choice; with the question also by its beginning."""
+
+    def run(judged: Judged) -> Scores:
+        def columns(rows: Rows) -> Any:  # noqa: ANN401  a matrix of scipy
+            parts = judged.forms.hashed_words(rows.texts, rows.questions, question, HASHED)
+            return sparse_columns(parts, rows.texts.size, HASHED)
+
+        def fit(rows: Rows, seed: int) -> Callable[[Rows], Scores]:
+            found, targets = columns(rows), _is_target(rows).ravel()
+            chance = float(rows.chance.mean())
+            right, count = np.asarray(found[targets].sum(axis=0)).ravel(), np.asarray(found.sum(axis=0)).ravel()
+            share = (right + SMOOTHING * chance) / (count + SMOOTHING)
+            odds = np.log(share / (1 - share)) - np.log(chance / (1 - chance))
+
+            def score(test: Rows) -> Scores:
+                words = columns(test)
+                total = np.asarray(words.sum(axis=1)).ravel()
+                return np.round((words @ odds / np.maximum(total, 1)).reshape(test.texts.shape), 9)
+
+            return score
+
+        return cross_fitted(judged.rows, judged.folds, fit, judged.seed)
+
+    return run
+
+
+def _frequency(judged: Judged) -> Scores:
+    counts = np.bincount(judged.rows.keys[judged.rows.valid])
+    return counts[judged.rows.keys].astype(np.float64)
+
+
+def _longest(judged: Judged) -> Scores:
+    lengths = np.array([*map(len, judged.rows.vocabulary.choices), 0], np.float64)
+    return lengths[judged.rows.texts]
+
+
+CHOICES, QUESTION = Sees.CHOICES, Sees.QUESTION
+SELECTION_PROBES = (
+    JudgingProbe("extra trees on word LSA", CHOICES, _forest("words", True, False)),
+    JudgingProbe("extra trees on word LSA", QUESTION, _forest("words", True, True)),
+    JudgingProbe("naive Bayes on words", CHOICES, _naive_bayes(False)),
+    JudgingProbe("naive Bayes on words", QUESTION, _naive_bayes(True)),
+)
+REPORT_PROBES = (
+    JudgingProbe("forest on character LSA", CHOICES, _forest("characters", False, False)),
+    JudgingProbe("forest on character LSA", QUESTION, _forest("characters", False, True)),
+    JudgingProbe("linear model of word pairs", CHOICES, _word_pairs(False)),
+    JudgingProbe("linear model of word pairs", QUESTION, _word_pairs(True)),
+    JudgingProbe("network on embeddings", CHOICES, _network(False)),
+    JudgingProbe("network on embeddings", QUESTION, _network(True)),
+    JudgingProbe("longest choice", CHOICES, _longest, trained=False),
+    JudgingProbe("most frequent choice", CHOICES, _frequency, trained=False),
+    JudgingProbe(
+        "nearest to the other choices (characters)",
+        CHOICES,
+        lambda judged: judged.characters.centrality(judged.rows.texts)[0].astype(np.float64),
+        trained=False,
+    ),
+    JudgingProbe(
+        "nearest to the question (characters)",
+        QUESTION,
+        lambda judged: judged.characters.question_cosines(judged.rows.texts, judged.rows.questions).astype(np.float64),
+        trained=False,
+    ),
+    JudgingProbe(
+        "most words of the question",
+        QUESTION,
+        lambda judged: judged.forms.question_overlap(judged.rows.texts, judged.rows.questions),
+        trained=False,
+    ),
+)
+
+
+def selection_folds(groups: NDArray[np.integer], seed: int) -> NDArray[np.int8]:
+    """Folds of the selection probes."""
+    return group_folds(groups, seed + _SELECTION_SEED)
+
+
+def report_folds(groups: NDArray[np.integer], seed: int) -> NDArray[np.int8]:
+    """Folds of the report probes."""
+    return group_folds(groups, seed + _REPORT_SEED)
+
+
+def run_judging_probes(
+    probes: Sequence[JudgingProbe], judged: Judged, progress: Progress = silent
+) -> dict[str, Prediction]:
+    """Run probes on rows: name (``... : choices alone``) to prediction."""
+    found = {}
+    for number, probe in enumerate(probes):
+        name = f"{probe.name}: {probe.sees.label}"
+        progress("judging", number, len(probes))
+        scores = np.where(judged.rows.texts == MISSING, -np.inf, probe.scores(judged))
+        folds = FOLDS if probe.trained else 0
+        found[name] = Prediction(scores=picked(np.where(judged.rows.valid, scores, 0), judged.rows), folds=folds)
+    progress("judging", len(probes), len(probes))
+    return found

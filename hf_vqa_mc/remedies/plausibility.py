@@ -1,0 +1,150 @@
+"""How plausible a text is as a choice of a question, learned from the published choices.
+
+A boosted model tells a row's published choices from choices of random other rows of the same fold. Without this floor
+a repair exchanges people's plausible decoys for absurd ones, which cheap probes cannot see: of 60 changed rows of
+A-OKVQA that were read, 42 had an absurd decoy ("What color are the walls?" "holding paper").
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.remedies.cross_fitting import fitted_rows, in_blocks
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from hf_vqa_mc.remedies.similar_rows import similar_rows
+
+NEIGHBOURS = 20
+"""Similar questions whose choices a candidate is compared with."""
+NEGATIVES = 2
+"""Choices of other rows for each published choice."""
+TREES, LEAVES = 150, 15
+_LARGEST = 5
+"""Nearest choices of similar questions whose mean cosine is a feature."""
+
+
+class Plausibility:
+    """The model, cross-fitted over the folds of rows.
+
+    Args:
+        rows: as published, with the target in column 0.
+        groups: (rows,): image, video or context.
+        folds: (rows,).
+        spaces: embeddings of the rows' vocabulary.
+        forms: of the same vocabulary.
+        seed: random seed.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        groups: NDArray[np.integer],
+        folds: NDArray[np.integer],
+        spaces: Sequence[TextSpace],
+        forms: TextForms,
+        seed: int,
+    ) -> None:
+        self._rows, self._spaces, self._forms, self._folds = rows, spaces, forms, folds
+        self._keys = np.append(rows.vocabulary.keys, MISSING)
+        self._near = np.full((len(rows), NEIGHBOURS), MISSING, np.int64)
+        for fold in np.unique(folds).tolist():
+            own = np.flatnonzero(folds == fold)
+            near = similar_rows(spaces, rows.questions, groups, own, own, NEIGHBOURS)[0]
+            self._near[own, : near.shape[1]] = near
+        rng = np.random.default_rng([seed, 1])
+        self._models = {fold: self._fit(fold, rng) for fold in np.unique(folds).tolist()}
+        row, column = rows.valid.nonzero()
+        self.published = np.full(rows.texts.shape, np.nan)
+        """(rows, choices): log odds of the published choices, NaN for padding"""
+        self.published[row, column] = self.of(row, column, rows.texts[row, column], rows.texts)
+
+    def floor(self, share: float = 0.5) -> float:
+        """The log odds that this share of the published choices does not reach."""
+        return float(np.nanquantile(self.published, share))
+
+    def of(
+        self,
+        row: NDArray[np.integer],
+        column: NDArray[np.integer],
+        text: NDArray[np.integer],
+        texts: NDArray[np.int32],
+    ) -> NDArray[np.float64]:
+        """Log odds that each text is a published choice of its row, in a column of the current ``texts``."""
+        found = np.zeros(len(row))
+        for fold, model in self._models.items():
+            some = np.flatnonzero(self._folds[row] == fold)
+            if len(some):
+                found[some] = model.decision_function(self._columns(row[some], column[some], text[some], texts))
+        return found
+
+    def _fit(self, fold: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  a model of scikit-learn
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        chosen = fitted_rows(self._folds, fold, rng)
+        at, column = self._rows.valid[chosen].nonzero()
+        row = chosen[at]
+        text = self._rows.texts[row, column]
+        rows, columns = np.tile(row, 1 + NEGATIVES), np.tile(column, 1 + NEGATIVES)
+        texts = np.concatenate([text, *(self._others(row, rng) for _ in range(NEGATIVES))])
+        own = np.repeat(np.arange(1 + NEGATIVES) == 0, len(row))
+        model = HistGradientBoostingClassifier(
+            max_iter=TREES, max_leaf_nodes=LEAVES, l2_regularization=1.0, early_stopping=False, random_state=0
+        )
+        return model.fit(self._columns(rows, columns, texts, self._rows.texts), own)
+
+    def _others(self, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
+        """A choice of a random other row of each row's fold."""
+        drawn = np.zeros_like(row)
+        for fold in np.unique(self._folds[row]).tolist():
+            own = np.flatnonzero(self._folds[row] == fold)
+            drawn[own] = rng.choice(np.flatnonzero(self._folds == fold), len(own))
+        column = (rng.random(len(row)) * self._rows.sizes[drawn]).astype(np.int64)
+        found: NDArray[np.int32] = self._rows.texts[drawn, column]
+        return found
+
+    def _columns(
+        self,
+        row: NDArray[np.integer],
+        column: NDArray[np.integer],
+        text: NDArray[np.integer],
+        texts: NDArray[np.int32],
+    ) -> NDArray[np.float32]:
+        def block(some: NDArray[np.int64]) -> NDArray[np.float32]:
+            others = texts[row[some]].copy()
+            others[np.arange(len(some)), column[some]] = MISSING
+            return self._features(row[some], text[some], others)
+
+        found: NDArray[np.float32] = in_blocks(block, len(row), 2048)
+        return found
+
+    def _features(
+        self, row: NDArray[np.integer], text: NDArray[np.integer], others: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
+        near = self._near[row]
+        of_similar = np.where((near == MISSING)[:, :, None], MISSING, self._rows.texts[near]).reshape(len(row), -1)
+        equal = self._keys[of_similar] == self._keys[text][:, None]
+        asked = self._rows.questions[row]
+        columns: list[NDArray[np.floating]] = []
+        for space in self._spaces:
+            vector = space.texts[text]
+            columns.append(np.einsum("rd,rd->r", vector, space.questions[asked]))
+            columns += _summary(np.einsum("rcd,rd->rc", space.texts[others], vector), others != MISSING, 1)
+            valid = (of_similar != MISSING) & ~equal
+            columns += _summary(np.einsum("rcd,rd->rc", space.texts[of_similar], vector), valid, _LARGEST)
+            columns += [*space.text_axes[text].T, *space.question_axes[asked].T]
+        together = np.concatenate([text[:, None], others], axis=1).astype(np.int32)
+        lengths = self._forms.columns(together, asked, True)[:, 0]
+        return np.column_stack([*columns, lengths]).astype(np.float32)
+
+
+def _summary(cosines: NDArray[np.floating], valid: NDArray[np.bool_], largest: int) -> list[NDArray[np.floating]]:
+    """Mean, smallest, largest and mean of the ``largest`` largest of the valid cosines of each row; 0 without any."""
+    any_valid = valid.any(axis=1)
+    mean = np.where(valid, cosines, 0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1)
+    low = np.where(any_valid, np.where(valid, cosines, 2).min(axis=1), 0)
+    descending = -np.sort(-np.where(valid, cosines, -1), axis=1)
+    top = descending[:, :largest].mean(axis=1)
+    return [mean, low, np.where(any_valid, descending[:, 0], 0), np.where(any_valid, top, 0)]

@@ -1,0 +1,386 @@
+"""Targeted repair: keep people's decoys and replace the fewest by which a target can be told from them.
+
+Adversarial filtering as in SWAG (Zellers et al. 2018), with neutrality as a constraint, a floor of plausibility and
+held-out judges. In each round several cross-fitted probes are fought at once; of the rows whose target they rank first
+only as many as exceed chance are changed, the largest lead first; a decoy is replaced by a choice of a similar
+question of the same fold that costs the target its first place by the smallest lead.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.remedies.cross_fitting import group_folds
+from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
+from hf_vqa_mc.remedies.fought_probes import ChoiceMaterial, FoughtProbes
+from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, Judged, run_judging_probes, selection_folds
+from hf_vqa_mc.remedies.plausibility import Plausibility
+from hf_vqa_mc.remedies.replacement_filters import MOST_SIMILAR, NEAR_DUPLICATE, Refusal, ReplacementFilters
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from hf_vqa_mc.remedies.similar_rows import similar_rows
+
+BUDGET, ROUNDS = 0.2, 4
+"""Default largest share of decoys that are changed, and largest number of rounds."""
+NEIGHBOURS = 120
+"""Rows with similar questions whose choices are candidates."""
+MOST_SCORED = 60
+"""Candidates of a row that the probes score, the most plausible of the most similar questions first."""
+SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 4.0, 0.5
+"""Weights of the cosine of the questions and of the log odds of plausibility, against a lead in standard deviations."""
+ALARM = 1.645
+"""Standard errors above chance from which the probes' sum is a leak: rows without one stay as they are (19 of 20)."""
+
+
+@dataclass(frozen=True)
+class ChangedDecoy:
+    """A replaced decoy."""
+
+    row: int
+    index: int
+    """of the choice in the published order"""
+    old: str
+    new: str
+    donor: int
+    """row whose choice it is; of the pool, counted from the number of rows on"""
+    round: int
+    lead: float
+    """lead of the target over the next choice by the fought probes, in standard deviations of a probe"""
+    lead_after: float
+    plausibility: float
+    """log odds that the new text is a published choice of the question"""
+
+    @property
+    def reason(self) -> str:
+        """Why the decoy was replaced."""
+        return f"the target led by {self.lead:.1f}, now by {self.lead_after:.1f} (round {self.round})"
+
+
+@dataclass(frozen=True)
+class Round:
+    """Figures of a round, of the rows before it."""
+
+    first: float
+    """share of rows whose target the fought probes' sum ranks first"""
+    fought: dict[str, float]
+    """accuracy of each fought probe"""
+    selection: dict[str, float]
+    """accuracy of each selection probe"""
+    distance: float
+    """mean |accuracy - chance| of the selection probes"""
+    changed: int
+    """decoys changed so far"""
+    without_candidate: int = 0
+    """rows that should change and have no candidate"""
+
+
+@dataclass(frozen=True, eq=False)
+class Repaired:
+    """The rows after the repair, and what was changed."""
+
+    rows: Rows
+    changes: tuple[ChangedDecoy, ...]
+    rounds: tuple[Round, ...]
+    kept_round: int
+    """index in ``rounds`` of the state that is kept"""
+    refused: dict[str, int] = field(default_factory=dict)
+    """number of candidates by the reason for which they were refused"""
+    stopped: str = ""
+    """why the loop ended"""
+    floor: float = 0.0
+    """log odds of plausibility that every new decoy reaches"""
+
+
+def repair(
+    rows: Rows,
+    groups: NDArray[np.integer],
+    families: Sequence[EmbeddingFamily],
+    *,
+    answers: Sequence[Collection[str]] = (),
+    rejected: Sequence[Collection[str]] = (),
+    pool: Rows | None = None,
+    budget: float = BUDGET,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Repaired:
+    """Replace the fewest decoys so that probes without the image no longer find the target.
+
+    Args:
+        rows: of one split, with the target in column 0, see `audits.rows.number_rows`.
+        groups: (rows,): image, video or context of each row, as numbers, such as `Split.clusters`.
+        families: text embeddings, see `embeddings.embedding_families`; at least one.
+        answers: (rows,): annotators' answers, which never become decoys.
+        rejected: (rows,): texts that never become decoys of a row.
+        pool: further questions with answers, numbered with ``rows``; their choices are candidates in every fold.
+        budget: largest share of the decoys that are changed, in [0, 1].
+        rounds: largest number of rounds.
+        seed: random seed.
+        progress: called with (step, done, total).
+
+    Raises:
+        InputError: there are fewer groups than folds.
+    """
+    state = _Repair(rows, np.asarray(groups), families, answers, rejected, pool, seed, progress)
+    return state.run(int(budget * (rows.valid.sum() - len(rows))), rounds)
+
+
+class _Repair:
+    """The state of a repair."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        groups: NDArray[np.integer],
+        families: Sequence[EmbeddingFamily],
+        answers: Sequence[Collection[str]],
+        rejected: Sequence[Collection[str]],
+        pool: Rows | None,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        if not families:
+            raise ValueError("repair needs at least one family of embeddings")
+        self.published = self.rows = rows
+        self.folds, self.seed, self.progress = group_folds(groups, seed), seed, progress
+        progress("embedding texts", 0, len(families))
+        self.spaces = [TextSpace.embedded(family, rows.vocabulary) for family in families]
+        self.forms = TextForms(rows.vocabulary)
+        self.material = ChoiceMaterial(self.spaces, self.forms, np.append(rows.vocabulary.keys, 0))
+        progress("learning plausibility", 0, 1)
+        self.plausibility = Plausibility(rows, groups, self.folds, self.spaces, self.forms, seed)
+        self.floor = self.plausibility.floor()
+        self.filters = ReplacementFilters(rows, self.spaces, answers, rejected)
+        self.donors = rows if pool is None else rows.followed_by(pool)
+        spare = len(self.donors) - len(rows)
+        self.donor_folds = np.concatenate([self.folds, np.full(spare, MISSING)])
+        self.donor_groups = np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(spare)])
+        self.changes: dict[tuple[int, int], ChangedDecoy] = {}
+        self.refused: Counter[str] = Counter()
+        self.judge_folds = selection_folds(groups, seed)
+
+    def run(self, most: int, rounds: int) -> Repaired:
+        """Change decoys round by round; keep the state that the selection probes find best."""
+        found: list[Round] = []
+        states: list[tuple[Rows, tuple[ChangedDecoy, ...]]] = []
+        stopped = "all rounds done"
+        for number in range(1, rounds + 2):
+            fought = FoughtProbes(self.rows, self.folds, self.material, self.seed + number, self.progress)
+            found.append(self._round(fought))
+            states.append((self.rows, tuple(self.changes[key] for key in sorted(self.changes))))
+            surplus, error = _surplus(fought.sums, self.rows)
+            distances = [one.distance for one in found]
+            if number == 1 and surplus <= ALARM * error:
+                stopped = "the probes find no leak"
+            elif surplus < 1:
+                stopped = "the fought probes are at chance"
+            elif number > 2 and min(distances[-2:]) >= min(distances[:-2]):
+                stopped = "the selection probes stopped falling"
+            elif number > rounds:
+                stopped = "all rounds done"
+            elif len(self.changes) >= most:
+                stopped = "the budget is spent"
+            else:
+                missing = self._change(fought, int(surplus), most, number)
+                found[-1] = replace(found[-1], without_candidate=missing)
+                continue
+            break
+        best = int(np.argmin([one.distance for one in found])) if stopped != "the probes find no leak" else 0
+        rows, changes = states[best]
+        return Repaired(rows, changes, tuple(found), best, dict(self.refused.most_common()), stopped, self.floor)
+
+    def _round(self, fought: FoughtProbes) -> Round:
+        judged = Judged(self.rows, self.judge_folds, self.forms, self.spaces, self.seed)
+        accuracy = {
+            name: float(one.scores.mean())
+            for name, one in run_judging_probes(SELECTION_PROBES, judged, self.progress).items()
+        }
+        chance = float(self.rows.chance.mean())
+        distance = float(np.mean([abs(one - chance) for one in accuracy.values()]))
+        first = float((fought.sums.argmax(axis=1) == 0).mean())
+        return Round(first, fought.accuracy, accuracy, distance, len(self.changes))
+
+    def _change(self, fought: FoughtProbes, surplus: int, most: int, number: int) -> int:
+        """Replace a decoy in up to ``surplus`` rows; return the number of rows that had no candidate."""
+        leads = fought.sums[:, 0] - fought.sums[:, 1:].max(axis=1, initial=-np.inf)
+        order = np.argsort(-leads, kind="stable")
+        order = order[leads[order] > 0]
+        counts = _Counts(self.rows)
+        done = missing = 0
+        texts = self.rows.texts.copy()
+        for first in range(0, len(order), surplus):  # rows with smaller leads follow where some have no candidate
+            if done >= surplus or len(self.changes) >= most:
+                break
+            some = np.sort(order[first : first + surplus])
+            ranked = self._ranked(fought, some, counts)
+            for row in order[first : first + surplus].tolist():
+                if done >= surplus or len(self.changes) >= most:
+                    break
+                taken = next((one for one in ranked.get(row, ()) if counts.may_add(one.text)), None)
+                if taken is None:
+                    missing += 1
+                    continue
+                done += 1
+                self._take(row, taken, float(leads[row]), texts, counts, number)
+        self.rows = replace(self.rows, texts=texts)
+        return missing
+
+    def _take(
+        self, row: int, taken: "_Scored", lead: float, texts: NDArray[np.int32], counts: "_Counts", number: int
+    ) -> None:
+        counts.move(int(texts[row, taken.column]), taken.text)
+        texts[row, taken.column] = taken.text
+        words, published = self.rows.vocabulary.choices, self.published.texts[row, taken.column]
+        self.changes[row, taken.column] = ChangedDecoy(
+            row,
+            int(self.rows.positions[row, taken.column]),
+            words[published],
+            words[taken.text],
+            taken.donor,
+            number,
+            lead,
+            taken.lead,
+            taken.plausibility,
+        )
+
+    def _ranked(
+        self, fought: FoughtProbes, some: NDArray[np.int64], counts: "_Counts"
+    ) -> dict[int, list["_Scored"]]:
+        """The candidates of some rows that cost the target its first place, the best first."""
+        decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
+        decoys[:, 0] = np.inf
+        columns = decoys.argmin(axis=1)
+        ranked: dict[int, list[_Scored]] = {}
+        for fold in np.unique(self.folds[some]).tolist():
+            own = np.flatnonzero(self.folds[some] == fold)
+            among = np.flatnonzero((self.donor_folds == fold) | (self.donor_folds == MISSING))
+            donors, similarity = similar_rows(
+                self.spaces, self.donors.questions, self.donor_groups, some[own], among, NEIGHBOURS
+            )
+            parts = [
+                self._candidates(int(some[one]), int(columns[one]), donors[at], similarity[at], counts)
+                for at, one in enumerate(own.tolist())
+            ]
+            found = np.concatenate(parts)
+            if not len(found):
+                continue
+            row, column, text = found["row"], found["column"], found["text"]
+            odds = self.plausibility.of(row, column, text, self.rows.texts)
+            plausible = odds >= self.floor
+            self.refused[Refusal.IMPLAUSIBLE] += int((~plausible).sum())
+            found, odds = found[plausible], odds[plausible]
+            kept = self._filtered(found, odds)
+            found, odds = found[kept], odds[kept]
+            virtual = self.rows.texts[found["row"]].copy()
+            virtual[np.arange(len(found)), found["column"]] = found["text"]
+            sums = fought.sums_of(fold, virtual, self.rows.questions[found["row"]])
+            lead = sums[:, 0] - sums[:, 1:].max(axis=1)
+            cost = -lead - SIMILARITY_WEIGHT * found["similarity"] - PLAUSIBILITY_WEIGHT * odds
+            for one in np.lexsort((found["text"], cost)).tolist():
+                if lead[one] < 0:
+                    scored = _Scored(
+                        int(found["column"][one]),
+                        int(found["text"][one]),
+                        int(found["donor"][one]),
+                        float(lead[one]),
+                        float(odds[one]),
+                    )
+                    ranked.setdefault(int(found["row"][one]), []).append(scored)
+        return ranked
+
+    def _candidates(
+        self, row: int, column: int, donors: NDArray[np.int64], similarity: NDArray[np.float32], counts: "_Counts"
+    ) -> NDArray[np.void]:
+        """Distinct choices of the donors that pass the cheap filters, each with its most similar question."""
+        donors, similarity = donors[donors != MISSING], similarity[donors != MISSING]
+        current = np.concatenate([self.rows.texts, self.donors.texts[len(self.rows) :, : self.rows.texts.shape[1]]])
+        texts = current[donors]
+        at, place = (texts != MISSING).nonzero()
+        text = texts[at, place]
+        keys = self.rows.vocabulary.keys
+        _, index = np.unique(keys[text], return_index=True)
+        index = np.sort(index)
+        in_row = np.isin(keys[text[index]], keys[self.rows.texts[row][self.rows.valid[row]]])
+        self.refused[Refusal.IN_ROW] += int(in_row.sum())
+        index = index[~in_row]
+        popular = np.array([not counts.may_add(one) for one in text[index].tolist()], np.bool_)
+        self.refused[Refusal.POPULAR] += int(popular.sum())
+        index = index[~popular]
+        others = np.delete(self.rows.texts[row], column)
+        target = np.broadcast_to(others[:1], (len(index), 1))
+        near = self.filters.near(text[index], target, MOST_SIMILAR)
+        self.refused[Refusal.SIMILAR] += int(near.sum())
+        index = index[~near]
+        decoys = np.broadcast_to(others[1:], (len(index), len(others) - 1))
+        duplicate = self.filters.near(text[index], decoys, NEAR_DUPLICATE)
+        self.refused[Refusal.DUPLICATE] += int(duplicate.sum())
+        index = index[~duplicate]
+        found = np.zeros(len(index), _CANDIDATE)
+        found["row"], found["column"], found["text"] = row, column, text[index]
+        found["donor"], found["similarity"] = donors[at[index]], similarity[at[index]]
+        return found
+
+    def _filtered(self, found: NDArray[np.void], odds: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Up to MOST_SCORED candidates of each row that pass the filters of meaning, those that fit best first."""
+        fit = SIMILARITY_WEIGHT * found["similarity"] + PLAUSIBILITY_WEIGHT * odds
+        kept: list[int] = []
+        taken: Counter[int] = Counter()
+        for one in np.lexsort((found["text"], -fit)).tolist():
+            row, column, text = (int(found[name][one]) for name in ("row", "column", "text"))
+            if taken[row] >= MOST_SCORED:
+                continue
+            others = np.delete(self.rows.texts[row], column)
+            reason = self.filters.refusal(row, text, others[others != MISSING])
+            if reason is None:
+                taken[row] += 1
+                kept.append(one)
+            else:
+                self.refused[reason] += 1
+        return np.array(kept, np.int64)
+
+
+_CANDIDATE = np.dtype(
+    [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32)]
+)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A candidate that costs the target its first place."""
+
+    column: int
+    text: int
+    donor: int
+    lead: float
+    plausibility: float
+
+
+class _Counts:
+    """How often each text is a decoy and a target; a text with too many decoys would give itself away."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._keys, size = rows.vocabulary.keys, len(rows.vocabulary.key_texts)
+        self._targets = np.bincount(rows.keys[:, 0], minlength=size)
+        self._decoys = np.bincount(rows.keys[rows.valid], minlength=size) - self._targets
+        self._per_target = max(float(np.median(rows.sizes)) - 1, 1.0)
+
+    def may_add(self, text: int) -> bool:
+        """Whether the text may be a decoy once more."""
+        key = self._keys[text]
+        return bool(self._decoys[key] + 1 <= self._per_target * max(self._targets[key], 1))
+
+    def move(self, old: int, new: int) -> None:
+        """Count a replacement."""
+        self._decoys[self._keys[old]] -= 1
+        self._decoys[self._keys[new]] += 1
+
+
+def _surplus(sums: NDArray[np.float64], rows: Rows) -> tuple[float, float]:
+    """How many more targets rank first than chance, and the standard error of that number."""
+    first = float((sums.argmax(axis=1) == 0).sum())
+    return first - float(rows.chance.sum()), float(np.sqrt((rows.chance * (1 - rows.chance)).sum()))

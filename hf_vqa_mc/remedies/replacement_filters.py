@@ -1,0 +1,149 @@
+"""Which texts may replace a decoy: filters against texts that may be correct as well, each with a named reason."""
+
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+from functools import lru_cache
+
+import numpy as np
+from nltk.stem.porter import PorterStemmer
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows, Vocabulary
+from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, reason_against, without_fillers
+from hf_vqa_mc.decoys.candidates import Reason as DecoyReason
+from hf_vqa_mc.remedies.row_features import TextSpace
+from hf_vqa_mc.text.normalisation import comparable
+from hf_vqa_mc.text.relations import Relations, exclusive, related
+
+WUP_THRESHOLD = 0.9
+"""Chao et al. 2018, Sect. 4.1."""
+MOST_SIMILAR = 0.75
+"""Largest cosine with the target in any embedding, unless both are different numbers, colours or animals."""
+NEAR_DUPLICATE = 0.9
+"""Largest cosine with another decoy of the row, likewise."""
+
+
+class Refusal(StrEnum):
+    """Why a text does not replace a decoy."""
+
+    IN_ROW = "already a choice of the row"
+    POPULAR = "would be a decoy too often for how often it is a target"
+    SIMILAR = "embedding near that of the target"
+    DUPLICATE = "embedding near that of another decoy"
+    IMPLAUSIBLE = "less plausible than the median published choice"
+    CONTAINED = "contains another choice, or is contained in it"
+    WUP = "WordNet similarity 0.9 or more to another choice"
+    RELATED = "synonym, hypernym or hyponym of another choice"
+    ANSWER = "given by an annotator, or means the same as such an answer"
+    QUESTION = "words of the question"
+    VERDICT = "rejected by a verdict"
+
+
+_OF_DECOYS = {
+    DecoyReason.SAME_TEXT: Refusal.IN_ROW,
+    DecoyReason.CONTAINS: Refusal.CONTAINED,
+    DecoyReason.WUP_TARGET: Refusal.WUP,
+    DecoyReason.WUP_TAKEN: Refusal.WUP,
+    DecoyReason.RELATED: Refusal.RELATED,
+}
+
+
+class ReplacementFilters:
+    """The filters over the texts of a vocabulary.
+
+    Args:
+        rows: with the target in column 0; their vocabulary holds all candidates.
+        spaces: embeddings of the vocabulary.
+        answers: (rows,): annotators' answers, may be empty.
+        rejected: (rows,): texts that people or a model refused for the row; may be empty.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        spaces: Sequence[TextSpace],
+        answers: Sequence[Collection[str]] = (),
+        rejected: Sequence[Collection[str]] = (),
+    ) -> None:
+        words: Vocabulary = rows.vocabulary
+        self._rows, self._spaces, self._keys = rows, spaces, words.keys
+        numbered = NumberedTexts(words.choices, words.keys, words.key_texts, True)
+        self._tables = Candidates.of(numbered, WUP_THRESHOLD, True, all_pairs=True).tables
+        self._content = [tuple(text.split()) for text in without_fillers(words.key_texts)]
+        self._answers, self._rejected = answers, rejected
+        self._asked = [frozenset(map(_stem, comparable(question).split())) for question in words.questions]
+        self._digits = np.array([any(sign.isdigit() for sign in text) for text in words.choices])
+        distinct = dict.fromkeys(word for content in self._content for word in content)
+        for given in answers:
+            distinct |= dict.fromkeys(word for one in given for word in comparable(one).split())
+        self._numbers = {word: number for number, word in enumerate(distinct)}
+        self._relations = Relations.of(list(distinct))
+
+    def near(
+        self, text: NDArray[np.integer], others: NDArray[np.int32], most: float
+    ) -> NDArray[np.bool_]:
+        """Whether each text is nearer than ``most`` to any of its others, (texts, others), in any embedding."""
+        near = np.zeros(len(text), np.bool_)
+        for space in self._spaces:
+            near |= (np.einsum("rd,rod->ro", space.texts[text], space.texts[others]) > most).any(axis=1)
+        for one in np.flatnonzero(near).tolist():
+            near[one] = any(self._too_near(int(text[one]), int(other), most) for other in others[one] if other >= 0)
+        return near
+
+    def _too_near(self, text: int, other: int, most: float) -> bool:
+        if max(float(space.texts[text] @ space.texts[other]) for space in self._spaces) <= most:
+            return False
+        different = exclusive(int(self._keys[text]), int(self._keys[other]), self._tables.relations)
+        return not (different or (self._digits[text] and self._digits[other]))
+
+    def refusal(self, row: int, text: int, others: NDArray[np.integer]) -> Refusal | None:
+        """Why a text may not stand next to the ``others``, the target first; None if it may."""
+        key, keys = int(self._keys[text]), self._keys[others].astype(np.int32)
+        reason = reason_against(key, int(keys[0]), keys[1:].copy(), len(keys) - 1, True, self._tables)
+        if reason != ACCEPTED:
+            return _OF_DECOYS[DecoyReason(reason)]
+        content = self._content[key]
+        if content and {_stem(word) for word in content} <= self._asked[self._rows.questions[row]]:
+            return Refusal.QUESTION
+        if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):
+            return Refusal.RELATED
+        key_text = self._rows.vocabulary.key_texts[key]
+        for answer in self._answers[row] if len(self._answers) else ():
+            form = comparable(answer)
+            if form == key_text or self._same_meaning(content, tuple(form.split())):
+                return Refusal.ANSWER
+        if len(self._rejected) and key_text in map(comparable, self._rejected[row]):
+            return Refusal.VERDICT
+        return None
+
+    def _same_meaning(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Whether each word of the shorter text is, or is related in WordNet to, a word of the longer one."""
+        few, many = sorted((one, other), key=len)
+        return bool(few) and all(any(self._related(word, partner) for partner in many) for word in few)
+
+    @lru_cache(maxsize=1_000_000)  # noqa: B019  the filters live as long as one repair
+    def _related(self, word: str, other: str) -> bool:
+        if _stem(word) == _stem(other):
+            return True
+        numbers = self._numbers.get(word), self._numbers.get(other)
+        if numbers[0] is None or numbers[1] is None:
+            return False
+        return bool(related(*numbers, self._relations)) and not exclusive(*numbers, self._relations)
+
+
+@lru_cache(maxsize=1_000_000)
+def _stem(word: str) -> str:
+    """The stem of a word (Porter 1980), so that "running" and "runs" are the same; ordinals are their numbers."""
+    stem: str = PorterStemmer().stem(_ORDINALS.get(word, word))
+    return stem
+
+
+_ORDINALS = {
+    f"{number}{'th' if number in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}": word
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        1,
+    )
+}
+"""Ordinals in digits, as "19th" for "nineteenth"."""
