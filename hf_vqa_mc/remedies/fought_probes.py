@@ -104,7 +104,9 @@ class FoughtProbes:
         weight = {name: COSINE_WEIGHT if name.startswith("cosine") else 1.0 for name in spread}
         self._weights = {name: weight[name] / max(float(one), 1e-6) for name, one in spread.items()}
         self.accuracy = {name: float(picked(scores, rows).mean()) for name, scores in self.scores.items()}
-        self.sums: Scores = np.where(rows.valid, sum(self._weights[name] * one for name, one in self.scores.items()), -np.inf)
+        self.sums: Scores = np.where(
+            rows.valid, sum(self._weights[name] * one for name, one in self.scores.items()), -np.inf
+        )
         """(rows, choices): the sum of the standardised scores, -inf for padding"""
 
     def sums_of(self, fold: int, texts: Texts, asked: Asked) -> Scores:

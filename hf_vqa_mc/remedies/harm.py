@@ -1,7 +1,8 @@
 """Whether a remedy makes a benchmark better, and whether it harms: report probes before and after, paired."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ class Change:
     after: float
     """accuracy after"""
     chance: float
+    """accuracy of random guessing before"""
+    chance_after: float
     change: float
     """|accuracy - chance| after minus before; negative is better"""
     low: float
@@ -41,6 +44,10 @@ class Comparison:
     mean: Change
     """of the mean distance over the probes; its accuracies are chance plus the mean distances"""
 
+    def as_json(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        return {"mean": asdict(self.mean), "probes": [asdict(one) for one in self.probes]}
+
     @property
     def better(self) -> bool:
         """Whether the mean distance from chance falls, its interval below 0."""
@@ -55,7 +62,7 @@ class Comparison:
 def compare_probes(
     before: Mapping[str, Values],
     after: Mapping[str, Values],
-    chance: Values,
+    chance: tuple[Values, Values],
     groups: NDArray[np.integer],
     donor_groups: NDArray[np.integer],
     inflation: Mapping[str, float] | None = None,
@@ -69,7 +76,7 @@ def compare_probes(
     Args:
         before: probe to scores (rows,): probability that the target is picked.
         after: likewise, for the same probes.
-        chance: (rows,): accuracy of random guessing.
+        chance: (rows,) each: accuracy of random guessing before and after.
         groups: (rows,): image, video or context, as numbers.
         donor_groups: (rows,): group of the donor of a changed row, else the row's own.
         inflation: probe to factor of the standard error for overlapping training sets, see `Prediction.inflation`.
@@ -77,7 +84,7 @@ def compare_probes(
     names = list(before)
     influence, changes = [], []
     for name in names:
-        gains = [scores - chance for scores in (before[name], after[name])]
+        gains = [before[name] - chance[0], after[name] - chance[1]]
         signs = [np.sign(one.mean()) or 1.0 for one in gains]
         influence.append(signs[1] * gains[1] - signs[0] * gains[0])
         changes.append(abs(gains[1].mean()) - abs(gains[0].mean()))
@@ -86,17 +93,21 @@ def compare_probes(
         factor * two_way_error(one, groups, donor_groups) for factor, one in zip(factors, influence, strict=True)
     ]
     quantiles = _holm_quantiles(changes, errors)
-    guess = float(chance.mean())
+    guess = float(chance[0].mean()), float(chance[1].mean())
     probes = tuple(
-        Change(name, float(before[name].mean()), float(after[name].mean()), guess, change, *_interval(change, error, z))
+        Change(
+            name, float(before[name].mean()), float(after[name].mean()), *guess, change, *_interval(change, error, z)
+        )
         for name, change, error, z in zip(names, changes, errors, quantiles, strict=True)
     )
     mean = float(np.mean(changes))
     error = float(np.mean(factors)) * two_way_error(np.mean(influence, axis=0), groups, donor_groups)
-    distances = [float(np.mean([abs(scores[name].mean() - guess) for name in names])) for scores in (before, after)]
-    whole = Change(
-        "mean over the probes", guess + distances[0], guess + distances[1], guess, mean, *_interval(mean, error, _z(LEVEL))
-    )
+    distances = [
+        float(np.mean([abs(scores[name].mean() - one) for name in names]))
+        for scores, one in zip((before, after), guess, strict=True)
+    ]
+    bounds = _interval(mean, error, _z(LEVEL))
+    whole = Change("mean over the probes", guess[0] + distances[0], guess[1] + distances[1], *guess, mean, *bounds)
     return Comparison(probes, whole)
 
 

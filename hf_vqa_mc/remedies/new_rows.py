@@ -67,7 +67,7 @@ def new_split(
     table = split.rows
     for name in ("choices", "label", "choice_kinds"):
         table = table.set_column(table.schema.get_field_index(name), name, columns[name])
-    return replace(split, rows=table, original=_written(benchmark, split, columns, choices.texts.shape[1])), int(
+    return replace(split, rows=table, original=written_split(benchmark, split, columns, choices.texts.shape[1])), int(
         few.sum()
     )
 
@@ -87,8 +87,15 @@ def _with_published(
     return {name: pa.array(lists[name], column.type) for name, column in columns.items()}
 
 
-def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> pa.Table:
-    """The split in the benchmark's layout, with kinds, fallbacks and origins of the new choices."""
+def written_split(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> pa.Table:
+    """A split in the benchmark's own columns, with new ``choices``, ``label`` and further columns about the choices.
+
+    Args:
+        benchmark: with the specification of its columns.
+        split: as published.
+        columns: (rows,) each.
+        most: the maximum number of choices.
+    """
     table = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
     # Whether choice_kinds are integers, as in datasets built by this package.
     kind = table.schema.field(KINDS).type if KINDS in table.schema.names else pa.null()

@@ -67,6 +67,11 @@ def pruned_config(config: str | None) -> str | None:
     return config and f"{config.removesuffix('_pruned')}_pruned"
 
 
+def repaired_config(config: str | None) -> str | None:
+    """The name of a config with some new decoys; a benchmark without configs remains without."""
+    return config and f"{config.removesuffix('_repaired')}_repaired"
+
+
 def decoy_statistics(
     benchmark: Benchmark, choices: RowChoices, donors: Sequence[Donor], unchanged: int
 ) -> dict[str, Any]:
@@ -114,6 +119,8 @@ def _counted(sizes: Any) -> dict[str, int]:  # noqa: ANN401  an array
 
 def in_words(statistics: dict[str, Any]) -> list[str]:
     """The changes in sentences, for the terminal and the card."""
+    if statistics.get("strategy") == "repair":
+        return _repaired(statistics)
     if "rounds" not in statistics:
         return _replaced(statistics)
     last, wanted = statistics["rounds"][-1], f"{100 * statistics['to_gain']:g}"
@@ -122,6 +129,25 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
         f"{statistics['rows']:,} of {statistics['published']:,} rows are kept; the most biased ones were removed. On "
         f"the kept rows, the strongest blind probe gains {points(last['gain'])} points.{reached}"
     ]
+
+
+def _repaired(statistics: dict[str, Any]) -> list[str]:
+    share = points(statistics["changed"] / max(statistics["decoys"], 1)).lstrip("+")
+    lines = [
+        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}%) were changed, none of the rows left "
+        "out; the column choice_origins names the question that each new decoy is from."
+    ]
+    for name, one in statistics["splits"].items():
+        why = f"unchanged: {one['unchanged']}" if "unchanged" in one else f"stopped since {one['stopped']}"
+        lines.append(f"{name}: {why}.")
+        if one.get("rows_without_candidate"):
+            lines.append(
+                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no plausible text was found among the "
+                "choices of similar questions; more are found with --pool."
+            )
+    if "rejected" in statistics:
+        lines.append(rejections_in_words(statistics["rejected"]))
+    return lines
 
 
 def _alternatives(texts: Iterable[str]) -> str:

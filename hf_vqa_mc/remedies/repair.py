@@ -248,9 +248,7 @@ class _Repair:
             taken.plausibility,
         )
 
-    def _ranked(
-        self, fought: FoughtProbes, some: NDArray[np.int64], counts: "_Counts"
-    ) -> dict[int, list["_Scored"]]:
+    def _ranked(self, fought: FoughtProbes, some: NDArray[np.int64], counts: "_Counts") -> dict[int, list["_Scored"]]:
         """The candidates of some rows that cost the target its first place, the best first."""
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf

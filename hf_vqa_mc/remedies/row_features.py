@@ -175,13 +175,13 @@ class TextForms:
         return found
 
 
-def _hashed(
-    kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int
-) -> NDArray[np.int64]:
+def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int) -> NDArray[np.int64]:
     """A column in [0, size) for each pair of numbers of one kind."""
     from hf_vqa_mc.decoys.rng import mixed
 
-    codes = (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ (np.uint64(kind) << np.uint64(60))
+    codes = (
+        (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ (np.uint64(kind) << np.uint64(60))
+    )
     hashed: NDArray[np.int64] = (mixed(codes) % np.uint64(size)).astype(np.int64)
     return hashed
 

@@ -7,6 +7,7 @@ from typing import Any
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
 from hf_vqa_mc.audits.gains import Gain
+from hf_vqa_mc.remedies.harm import Comparison
 from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.text.tables import TextTable
 
@@ -37,6 +38,23 @@ def shortcut_table(audits: Sequence[Audit]) -> TextTable:
     rest = [""] * (len(headings) - 1)
     lines.append(("chance", *(cell for done in audits for cell in (_chance(done), *rest))))
     return TextTable.of(("shortcut", *(f"{moment}{heading}" for moment in moments for heading in headings)), lines)
+
+
+def comparison_table(compared: Comparison) -> TextTable:
+    """One row per report probe: accuracy before and after, and the change of its distance from chance."""
+    lines = [
+        (
+            one.name,
+            percent(one.before, 1),
+            percent(one.after, 1),
+            points(one.change),
+            f"{points(one.low)} to {points(one.high)}",
+        )
+        for one in compared.probes
+    ]
+    mean = compared.mean
+    lines.append(("chance", percent(mean.chance, 1), percent(mean.chance_after, 1), "", ""))
+    return TextTable.of(("report probe", "before", "after", "distance from chance", "95% interval"), lines)
 
 
 _LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'

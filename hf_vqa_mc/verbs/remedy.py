@@ -2,9 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,13 +26,20 @@ from hf_vqa_mc.options import (
     settings,
     verb,
 )
-from hf_vqa_mc.result import Frame, Report, Result, in_html
+from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
+from hf_vqa_mc.scoring.table import percent, points
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
+    from hf_vqa_mc.data.verdicts import Rejected
+    from hf_vqa_mc.remedies.donors import Donor
+    from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
+    from hf_vqa_mc.remedies.harm import Comparison
+    from hf_vqa_mc.remedies.remedied import Remedied
+    from hf_vqa_mc.text.word_vectors import WordVectors
 
 
 def _no_output(given: Mapping[str, Any]) -> Path:
@@ -41,33 +48,53 @@ def _no_output(given: Mapping[str, Any]) -> Path:
 
 def _report_folder(given: Mapping[str, Any]) -> Path:
     """Named after the output, its config and decoys, so that a report is replaced only together with its output."""
-    made = "pruned" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
+    made = given.get("strategy") or given.get("guarantee") or given.get("variant")
+    made = "prune" if given.get("prune") is not None else made or "repair"
     output = Path(given["output"]).name.split(".")[0]
     return AUDITS / f"{folder_name(output, given.get('config'), made)}-before-after"
 
 
+Strategy = Literal["repair", "closed", "iou_qou", "prune", "best"]
+_STRATEGY_OF: dict[str, Strategy] = {"prune": "prune", "guarantee": "closed", "variant": "iou_qou"}
+"""Strategy by the option that belongs to it alone."""
+TO_GAIN = 0.05
+"""`RemedySettings.prune` of ``--strategy prune`` by default."""
+
+
 @settings
 class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
-    """Replace a benchmark's decoys by decoys with fewer shortcuts, and audit it before and after.
+    """Change a benchmark so that it has fewer shortcuts, and judge it before and after.
 
-    IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
-    targets, images and all other columns are unchanged; choice_kinds and choice_origins name the source of each
-    choice.
+    By default the fewest decoys are replaced, by choices of similar questions. Questions, targets, images and all
+    other columns are unchanged; choice_origins names the source of each choice. Nothing is written unless probes that
+    took no part in the change find fewer shortcuts, and no probe finds a larger one.
     """
 
     output: Path | None = option(
         "File to write, in the benchmark's format, or folder.", default=None, cli_default=_no_output
     )
     overwrite: bool = overwrite_option()
-    variant: str = option(
-        "iou_qou, iou, qou, all (also the published decoys), or closed answer sets: "
+    strategy: Strategy | None = option(
+        "repair (default): change the fewest decoys. iou_qou: replace all by answers to other questions on the image "
+        "and to similar questions (--variant). closed: closed answer sets (--guarantee). prune: remove rows "
+        "(--prune). best: the one of these that leaves least.",
+        default=None,
+    )
+    budget: float = option(
+        "Of repair: maximum fraction of the decoys that are changed.",
+        default=0.2,
+        check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
+    )
+    force: bool = option("Write the benchmark also if it is not better than before.", default=False)
+    variant: str | None = option(
+        "Of iou_qou: iou_qou, iou, qou, all (also the published decoys), or closed answer sets: "
         f"{', '.join(one.name for one in VARIANTS.values() if one.closed)} (see --guarantee).",
-        default="iou_qou",
+        default=None,
     )
     guarantee: Literal["choices", "question", "image"] | None = option(
-        "choices, question or image: closed answer sets instead of IoU and QoU decoys. These rows share their "
-        "choices, so every rule that sees the choices alone is at chance, also with the question, or also with the "
-        "image. Other rows are left out.",
+        "Of closed: choices, question or image. The rows of a closed answer set share their choices, so every rule "
+        "that sees the choices alone is at chance, also with the question, or also with the image. Other rows are "
+        "left out.",
         default=None,
     )
     preset: Preset = preset_option("plausible")
@@ -79,8 +106,7 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         panel=ADVANCED,
     )
     word_vectors: str | None = option(
-        "For QoU decoys and similar questions in closed sets: a word2vec, GloVe or .kv file, a gensim-data name, or "
-        "corpus.",
+        "For similar questions: a word2vec, GloVe or .kv file, a gensim-data name, or corpus. Needed for QoU decoys.",
         default=None,
         check=VECTORS,
     )
@@ -96,8 +122,8 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         default=None,
     )
     prune: float | None = option(
-        "Keep the decoys and remove rows until no blind probe gains more than this fraction over random guessing, "
-        "such as 0.05, or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
+        "Of prune: remove rows until no blind probe gains more than this fraction over random guessing, such as 0.05, "
+        "or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
     )
@@ -110,27 +136,40 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
 
     def __post_init__(self) -> None:
         check_options(self)
-        others = (self.word_vectors, self.pool, self.reject)
-        if self.prune is not None and any(one is not None for one in others):
-            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool and --reject")
-        if self.guarantee is not None:
-            if self.variant != "iou_qou" or self.prune is not None:
-                raise InputError("--guarantee replaces --variant and --prune; remove one of them")
+        given = {name: getattr(self, name) is not None for name in _STRATEGY_OF}
+        named = [name for name, is_given in given.items() if is_given]
+        if len(named) > 1 and named != ["variant", "guarantee"]:
+            raise InputError(f"--{named[0]} and --{named[1]} are options of two strategies; remove one of them")
+        if self.guarantee is not None and self.variant is not None:
+            raise InputError("--guarantee replaces --variant; remove one of them")
+        for name in named:
+            if self.strategy not in (None, _STRATEGY_OF[name]):
+                raise InputError(f"--{name} is an option of --strategy {_STRATEGY_OF[name]}; remove one of them")
+        if self.chosen == "prune" and any(one is not None for one in (self.pool, self.reject)):
+            raise InputError("pruning keeps the decoys; remove --pool and --reject")
         variant = VARIANTS.get(self.decoys)
-        if variant is not None and variant.closed and self.pool is not None:
+        is_closed = variant is not None and variant.closed
+        if is_closed and self.chosen in ("iou_qou", "closed") and self.pool is not None:
             raise InputError("closed answer sets take decoys from the benchmark's own rows; remove --pool")
         unused = [one for one in fields(SetSettings) if getattr(self, one.name) != one.default]
-        if unused and variant is not None and not variant.closed:
+        if unused and not is_closed and self.chosen != "best":
             raise InputError(f"{flag_of(unused[0])} is an option of closed answer sets; add --guarantee, or remove it")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
     @property
+    def chosen(self) -> Strategy:
+        """The strategy, given or named by an option of it."""
+        if self.strategy is not None:
+            return self.strategy
+        return next((of for name, of in _STRATEGY_OF.items() if getattr(self, name) is not None), "repair")
+
+    @property
     def decoys(self) -> str:
         """The name of the variant: `variant`, or the closed sets that `guarantee` asks for."""
-        return next(
-            (one.name for one in VARIANTS.values() if self.guarantee and one.guarantee == self.guarantee), self.variant
-        )
+        guarantee = self.guarantee or ("choices" if self.strategy == "closed" else None)
+        closed = (one.name for one in VARIANTS.values() if guarantee and one.guarantee == guarantee)
+        return next(closed, self.variant or "iou_qou")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,8 +182,27 @@ class RemedyResult(Result):
     statistics: dict[str, Any]
     before: "Audit"
     after: "Audit"
+    comparison: "Comparison | None"
+    """report probes before and after; None if there are too few images or other groups of rows"""
     settings: RemedySettings
+    unjudged: str = ""
+    """why there is no comparison"""
     written: tuple[Path, ...] = ()
+
+    @property
+    def better(self) -> bool:
+        """Whether report probes find less than before, and none of them finds more."""
+        return self.comparison is not None and self.comparison.better and not self.comparison.harmed
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """`FAILED` if the benchmark is not written since it is not better."""
+        return 0 if self.may_write else FAILED
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the benchmark is written: it is better, a guarantee was asked for, or with ``force``."""
+        return self.better or self.settings.force or self.settings.guarantee is not None
 
     @cached_property
     def dataset(self) -> "DatasetDict":
@@ -152,12 +210,17 @@ class RemedyResult(Result):
         return self.remedied.to_datasets()
 
     def report(self) -> Report:
-        """The changes, the table of shortcuts before and after, both verdicts, and the files."""
+        """The changes, report probes before and after, the table of shortcuts, both verdicts, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
-        from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, shortcut_table
+        from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, comparison_table, shortcut_table
 
         yield from in_words(self.statistics)
         yield from self.benchmark.notes
+        yield ""
+        if self.comparison is not None:
+            yield "Report probes, which took no part in the change: accuracy in percent without the image"
+            yield comparison_table(self.comparison)
+        yield self.judgement
         yield ""
         yield shortcut_table([self.before, self.after])
         yield " ".join(filter(None, [TABLE_NOTE, self.before.sampled]))
@@ -169,10 +232,43 @@ class RemedyResult(Result):
         if self.remedied.config != self.benchmark.config:
             yield f"config: {self.remedied.config} (was {self.benchmark.config})"
 
+    @property
+    def judgement(self) -> str:
+        """Whether the benchmark is better, and what follows, in sentences."""
+        if self.comparison is None:
+            found = f"Not judged: {self.unjudged}."
+        else:
+            mean, harmed = self.comparison.mean, self.comparison.harmed
+            bounds = f"{points(mean.low)} to {points(mean.high)}"
+            found = f"Mean distance from chance: {points(mean.change)} points (95% interval {bounds})."
+            if harmed:
+                worse = [f"{one.name} {percent(one.before)} -> {percent(one.after)}" for one in harmed]
+                found += f" Worse than before: {'; '.join(worse)}."
+            elif not self.comparison.better:
+                found += " That is no significant improvement."
+        if self.better:
+            return f"Better: {found}"
+        if self.may_write:
+            return f"Warning: not better than before. {found}"
+        hint = "--strategy best compares strategies" if self.settings.chosen != "best" else "no strategy helps here"
+        return f"Not better than before, so nothing is written. {found} {hint}; --force writes it all the same."
+
+    @cached_property
+    def changes(self) -> Frame:
+        """One row per decoy that a repair changed: question_id, old and new text, origin and reason."""
+        return frame_of(self.statistics.get("changes", []))
+
     def to_dict(self) -> dict[str, Any]:
-        """The changes and both audits; fractions."""
+        """The changes, report probes and both audits; fractions."""
         audits = {"before": self.before.as_json(), "after": self.after.as_json()}
-        return {"remedy": self.statistics, **audits, "written": [str(path) for path in self.written]}
+        judged = None if self.comparison is None else self.comparison.as_json()
+        return {
+            "remedy": self.statistics,
+            "better": self.better,
+            "report_probes": judged,
+            **audits,
+            "written": [str(path) for path in self.written],
+        }
 
     def to_pandas(self) -> Frame:
         """One row per shortcut: accuracy and gain over random guessing before and after; NaN where it was not run."""
@@ -203,32 +299,32 @@ class RemedyResult(Result):
 
 @verb(
     RemedySettings,
-    "vqa-mc remedy benchmark.tsv --word-vectors glove.6B.100d.txt --output remedied.tsv",
-    "vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied",
+    "vqa-mc remedy benchmark.tsv --output remedied.tsv",
+    "vqa-mc remedy vqa_mc easyvqa_random_uniform --strategy iou_qou --word-vectors corpus --output remedied",
     "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied.tsv",
 )
 def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     """Remedy a benchmark.
 
     Returns:
-        The remedied rows as ``.dataset``, statistics and both audits; written to ``output`` and ``report`` if given.
+        The remedied rows as ``.dataset``, what was changed, report probes and audits before and after; written to
+        ``output`` and ``report`` if given and ``better``, with ``force``, or if a guarantee is asked for.
 
     Raises:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
     """
     from hf_vqa_mc.data.reading import load
-    from hf_vqa_mc.dataset.writing import check_config, check_output
-    from hf_vqa_mc.decoys.settings import Settings
+    from hf_vqa_mc.dataset.writing import check_output
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.donors import read_donors
-    from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
-    from hf_vqa_mc.remedies.prune import prune
+    from hf_vqa_mc.remedies.embeddings import embedding_families
+    from hf_vqa_mc.remedies.judgement import judge
+    from hf_vqa_mc.remedies.new_decoys import check_remedy
     from hf_vqa_mc.remedies.rejections import read_rejections
-    from hf_vqa_mc.remedies.remedied import pruned_config, remedied_config
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
 
-    if settings.prune is None:
+    if settings.chosen in ("iou_qou", "closed"):
         check_remedy(settings.decoys, settings.word_vectors)
     inputs = [*settings.paths, *(Path(one) for one in (settings.pool, settings.reject) if one)]
     if settings.output is not None:
@@ -239,37 +335,162 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
     verdicts = read_rejections(settings.reject) if settings.reject else None
     benchmark = load(settings, progress)
-    if settings.prune is None and not benchmark.spec.choices.columns:
+    if settings.chosen != "prune" and not benchmark.spec.choices.columns:
         raise InputError(
             f"{benchmark.test.location}: no column holds its choices ({benchmark.spec.choices.description}), so other "
             "choices cannot be written; add a column with lists of choices"
         )
-    if settings.output is not None:
-        pruned = settings.prune is not None
-        config = pruned_config(benchmark.config) if pruned else remedied_config(benchmark.config, settings.decoys)
-        check_config(benchmark, settings.output, config, settings.overwrite)
-    if settings.prune is not None:
-        made = prune(benchmark, settings.prune, settings.seed, progress)
+    _check_config(settings, benchmark)
+    donors = [] if settings.pool is None else read_donors(settings.pool, progress)
+    families, missing = embedding_families(_word_vectors(settings, benchmark, progress))
+    if not families:
+        raise InputError(f"the probes need text embeddings: {'; '.join(missing)}")
+    makers = {
+        name: partial(_remedied, name, settings, benchmark, families, donors, verdicts)
+        for name in (_suitable(settings, benchmark) if settings.chosen == "best" else [settings.chosen])
+    }
+    if settings.chosen == "best":
+        made = _best(makers, settings, benchmark, families, progress)
     else:
-        donors = [] if settings.pool is None else read_donors(settings.pool, progress)
-        given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
-        method = Settings(**{name: value for name, value in given.items() if value is not None})
-        keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
-        made = give_new_decoys(
-            benchmark, settings.decoys, settings.word_vectors, method, donors, keep_size, progress, verdicts
+        (made,) = (make(progress) for make in makers.values())
+    changes = made.statistics.get("changes", ())
+    comparison, unjudged = None, ""
+    try:
+        comparison = judge(
+            benchmark.test,
+            made.benchmark.test,
+            families,
+            settings.seed,
+            changes,
+            progress,
+            trained=settings.probes is not False,
         )
+    except InputError as error:  # of too few groups of rows
+        unjudged = str(error)
+    before, after = _audits(settings, benchmark, made.benchmark, progress)
+    result = RemedyResult(
+        benchmark, made.benchmark, made.statistics, before, after, comparison, settings, unjudged=unjudged
+    )
     with contextlib.ExitStack() as stack:
         outputs = []
-        if settings.output is not None:  # written before the audits, to notice a full disk; published after them
+        if settings.output is not None and result.may_write:
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
-        before, after = _audits(settings, benchmark, made.benchmark, progress)
         if settings.report is not None:
             sets = made.statistics.get("closed_sets", {}).get(made.benchmark.evaluated)
             report = staged_audit(settings.report, before, after, progress, overwrite=settings.overwrite, sets=sets)
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))
-    written = tuple(path for _, files in outputs for path in files)
-    return RemedyResult(benchmark, made.benchmark, made.statistics, before, after, settings, written)
+    return replace(result, written=tuple(path for _, files in outputs for path in files))
+
+
+def _check_config(settings: RemedySettings, benchmark: "Benchmark") -> None:
+    """Raise InputError unless the benchmark can be written to the output under its new name."""
+    from hf_vqa_mc.dataset.writing import check_config
+    from hf_vqa_mc.remedies.remedied import pruned_config, remedied_config, repaired_config
+
+    if settings.output is None or settings.chosen == "best":
+        return
+    names = {"prune": pruned_config, "repair": repaired_config}
+    name = names.get(settings.chosen, partial(remedied_config, variant=settings.decoys))
+    check_config(benchmark, settings.output, name(benchmark.config), settings.overwrite)
+
+
+def _word_vectors(settings: RemedySettings, benchmark: "Benchmark", progress: Progress) -> "WordVectors | None":
+    """The word vectors that the user names; those of the benchmark's own text are trained on questions and choices."""
+    import pyarrow.compute as pc
+
+    from hf_vqa_mc.text.many_texts import word_lists
+    from hf_vqa_mc.text.word_vectors import load_word_vectors
+
+    if settings.word_vectors is None:
+        return None
+
+    def sentences() -> "Iterator[list[str]]":
+        for split in benchmark.splits.values():
+            yield from word_lists(split.rows["question"].combine_chunks())
+            yield from word_lists(pc.list_flatten(split.rows["choices"].combine_chunks()))
+
+    progress("reading word vectors", 0, 1)
+    found = load_word_vectors(settings.word_vectors, sentences, settings.seed, progress)
+    progress("reading word vectors", 1, 1)
+    return found
+
+
+def _remedied(
+    strategy: str,
+    settings: RemedySettings,
+    benchmark: "Benchmark",
+    families: "Sequence[EmbeddingFamily]",
+    donors: "Sequence[Donor]",
+    verdicts: "Rejected | None",
+    progress: Progress,
+) -> "Remedied":
+    """The benchmark after one strategy."""
+    from hf_vqa_mc.decoys.settings import Settings
+    from hf_vqa_mc.remedies.new_decoys import give_new_decoys
+    from hf_vqa_mc.remedies.prune import prune
+    from hf_vqa_mc.remedies.repaired import repair_benchmark
+
+    if strategy == "repair":
+        return repair_benchmark(benchmark, families, settings.budget, settings.seed, donors, verdicts, progress)
+    if strategy == "prune":
+        return prune(benchmark, TO_GAIN if settings.prune is None else settings.prune, settings.seed, progress)
+    variant = settings.decoys if strategy == settings.chosen else {"closed": "sets"}.get(strategy, "iou_qou")
+    donors = () if VARIANTS[variant].closed else donors
+    given = {one.name: getattr(settings, one.name, None) for one in fields(Settings)}
+    method = Settings(**{name: value for name, value in given.items() if value is not None})
+    keep_size = settings.decoys_per_set is None and settings.preset == "plausible"
+    return give_new_decoys(benchmark, variant, settings.word_vectors, method, donors, keep_size, progress, verdicts)
+
+
+def _suitable(settings: RemedySettings, benchmark: "Benchmark") -> list[str]:
+    """The strategies that the benchmark's rows and the options allow, for ``--strategy best``."""
+    from hf_vqa_mc.remedies.new_decoys import check_images, check_remedy
+
+    found = ["repair", "closed"]
+    try:
+        check_remedy("iou_qou", settings.word_vectors)
+        check_images(benchmark, ())
+        found.append("iou_qou")
+    except InputError:  # no word vectors, or no image with several questions
+        pass
+    return [*found, "prune"]
+
+
+def _best(
+    makers: "Mapping[str, Callable[[Progress], Remedied]]",
+    settings: RemedySettings,
+    benchmark: "Benchmark",
+    families: "Sequence[EmbeddingFamily]",
+    progress: Progress,
+) -> "Remedied":
+    """The strategy after which the selection probes are nearest to chance; those that cannot be applied are named.
+
+    Raises:
+        InputError: no strategy can be applied.
+    """
+    from hf_vqa_mc.remedies.judgement import judge
+
+    found: dict[str, tuple[float, Remedied]] = {}
+    failed: dict[str, str] = {}
+    for name, make in makers.items():
+        of_strategy = prefixed(progress, name)
+        try:
+            made = make(of_strategy)
+            changes = made.statistics.get("changes", ())
+            compared = judge(
+                benchmark.test, made.benchmark.test, families, settings.seed, changes, of_strategy, selection=True
+            )
+        except InputError as error:
+            failed[name] = str(error)
+            continue
+        found[name] = compared.mean.after - compared.mean.chance_after, made
+    if not found:
+        raise InputError("; ".join(f"{name}: {why}" for name, why in failed.items()))
+    best = min(found, key=lambda name: found[name][0])
+    made = found[best][1]
+    figures = {name: distance for name, (distance, _) in found.items()}
+    return made._replace(statistics={**made.statistics, "best": best, "selection": figures, "not_applied": failed})
 
 
 def _audits(

@@ -1,0 +1,152 @@
+"""Targeted repair of a benchmark: each split from its own rows and from donors."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data.verdicts import Rejected
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, prefixed, silent
+from hf_vqa_mc.remedies.donors import Donor
+from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
+from hf_vqa_mc.remedies.new_rows import written_split
+from hf_vqa_mc.remedies.rejections import without_bad_questions
+from hf_vqa_mc.remedies.remedied import Remedied, repaired_config
+from hf_vqa_mc.remedies.repair import ChangedDecoy, Repaired, repair
+from hf_vqa_mc.remedies.replacement_filters import Refusal
+
+_POOL = "\0pool"
+"""Name of the donors among the splits."""
+
+
+def repair_benchmark(
+    benchmark: Benchmark,
+    families: Sequence[EmbeddingFamily],
+    budget: float,
+    seed: int = 0,
+    donors: Sequence[Donor] = (),
+    verdicts: Rejected | None = None,
+    progress: Progress = silent,
+) -> Remedied:
+    """Replace the fewest decoys by which probes without the image find the target; see `repair`.
+
+    Questions, targets, labels and all other columns are unchanged; ``choice_origins`` names the donor of each new
+    decoy. A split other than the evaluated one with too few groups of rows (images, videos) is unchanged.
+
+    Args:
+        benchmark: with its targets.
+        families: text embeddings.
+        budget: largest share of decoys that are changed, in [0, 1].
+        seed: random seed.
+        donors: additional candidates.
+        verdicts: texts that never become a question's decoys, and questions whose rows are left out.
+        progress: called with (step, done, total).
+
+    Raises:
+        InputError: the evaluated split has too few groups of rows.
+    """
+    rejections = None
+    if verdicts is not None:
+        benchmark, rejections = without_bad_questions(benchmark, verdicts)
+    tables = {name: split.rows for name, split in benchmark.splits.items()}
+    pool = {"question": [one.question for one in donors], "choices": [[one.answer] for one in donors]}
+    pooled = {_POOL: pa.table({**pool, "label": np.zeros(len(donors), np.int64)})} if donors else {}
+    numbered = number_rows({**tables, **pooled})
+    splits: dict[str, Split] = {}
+    figures: dict[str, Any] = {}
+    changes: list[dict[str, Any]] = []
+    for name, split in benchmark.splits.items():
+        try:
+            found = repair(
+                numbered[name],
+                split.clusters,
+                families,
+                answers=split.rows["answers"].to_pylist(),
+                rejected=rejections.texts(split.rows) if rejections is not None else (),
+                pool=numbered.get(_POOL),
+                budget=budget,
+                seed=seed,
+                progress=prefixed(progress, name) if len(tables) > 1 else progress,
+            )
+        except InputError as error:
+            if name == benchmark.evaluated:
+                raise InputError(f"{split.location}: {error}") from error
+            splits[name], figures[name] = split, {"unchanged": str(error)}
+            continue
+        described = [_described(one, split, donors) for one in found.changes]
+        splits[name] = _with_changes(benchmark, split, found, described)
+        figures[name] = _figures(found)
+        changes += described
+    statistics: dict[str, Any] = {
+        "strategy": "repair",
+        "budget": budget,
+        "embeddings": [family.name for family in families],
+        "rows": sum(split.rows.num_rows for split in splits.values()),
+        "decoys": sum(one.get("decoys", 0) for one in figures.values()),
+        "changed": len(changes),
+        "splits": figures,
+        "changes": changes,
+    }
+    if rejections is not None:
+        tested = sum(one.get("refused", {}).get(Refusal.VERDICT, 0) for one in figures.values())
+        statistics["rejected"] = rejections.as_json(tested, 0)
+    return Remedied(replace(benchmark, config=repaired_config(benchmark.config), splits=splits), statistics)
+
+
+def _described(change: ChangedDecoy, split: Split, donors: Sequence[Donor]) -> dict[str, Any]:
+    """A changed decoy for JSON."""
+    ids, own = split.rows["question_id"], split.rows.num_rows
+    in_split = change.donor < own
+    donor = ids[change.donor].as_py() if in_split else ""
+    origin = f"question {donor}, {split.name}" if in_split else donors[change.donor - own].origin
+    return {
+        "split": split.name,
+        "question_id": ids[change.row].as_py(),
+        "index": change.index,
+        "old": change.old,
+        "new": change.new,
+        "origin": origin,
+        "donor": donor,
+        "reason": change.reason,
+        "plausibility": change.plausibility,
+    }
+
+
+def _figures(found: Repaired) -> dict[str, Any]:
+    """What a repair of a split did, for JSON."""
+    decoys = int(found.rows.valid[:, 1:].sum())
+    return {
+        "rows": len(found.rows),
+        "decoys": decoys,
+        "changed": len(found.changes),
+        "rounds": len(found.rounds) - 1,
+        "stopped": found.stopped,
+        "refused": {str(reason): count for reason, count in found.refused.items()},
+        "rows_without_candidate": max((one.without_candidate for one in found.rounds), default=0),
+    }
+
+
+def _with_changes(benchmark: Benchmark, split: Split, found: Repaired, described: list[dict[str, Any]]) -> Split:
+    """A split with new decoys, in the benchmark's own columns with ``choice_origins``."""
+    choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
+    origins = [
+        ["target" if index == label else "published" for index in range(len(texts))]
+        for texts, label in zip(choices, labels, strict=True)
+    ]
+    for change, one in zip(found.changes, described, strict=True):
+        choices[change.row][change.index] = change.new
+        origins[change.row][change.index] = one["origin"]
+    texts = pa.list_(pa.string())
+    columns = {
+        "choices": pa.array(choices, texts),
+        "label": split.rows["label"].combine_chunks(),
+        "choice_origins": pa.array(origins, texts),
+    }
+    table = split.rows.set_column(split.rows.schema.get_field_index("choices"), "choices", columns["choices"])
+    most = int(found.rows.sizes.max(initial=0))
+    return replace(split, rows=table, original=written_split(benchmark, split, columns, most))
