@@ -10,7 +10,7 @@ from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.scoring.official import PACKED
-from hf_vqa_mc.scoring.prediction_files import FIRST_FIELD, HEADER_FIELDS
+from hf_vqa_mc.scoring.predictions import FIRST_FIELD, HEADER_FIELDS
 from hf_vqa_mc.scoring.scheme import GQA, TDIUC, VQA, Annotations
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.source import generated_by
