@@ -14,7 +14,7 @@ from hf_vqa_mc.scoring.multiple_choice import picks
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Line, Table, line
+from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.text.counted import counted
 
 TIE = 1e-9
@@ -255,28 +255,27 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
-    groups = [Group("", _lines(result))]
-    if len(result["per_kind"]) > 1:
-        groups += [
-            Group(f"{kind}: {counted(one['sets'], 'set')}", _lines(one)) for kind, one in result["per_kind"].items()
-        ]
-    else:
-        groups = [Group(next(iter(result["per_kind"])), groups[0].lines)]
+    kinds = result["per_kind"]
+    lines = _lines(result, "" if len(kinds) > 1 else next(iter(kinds)))
     if result["rows_without_set"]:
-        groups[0].lines.append(Line("rows in no set, not scored", questions=f"{result['rows_without_set']:,}"))
-    missing = {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
-    return Table(groups, "chance", missing=missing)
+        without = Line("rows in no set, not scored", questions=f"{result['rows_without_set']:,}")
+        lines.append(without._replace(group=lines[0].group))
+    for kind, figures in kinds.items() if len(kinds) > 1 else ():
+        lines += _lines(figures, f"{kind}: {counted(figures['sets'], 'set')}")
+    return Table(
+        lines, "chance", {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
+    )
 
 
-def _lines(figures: Mapping[str, Any]) -> list[Line]:
-    counts = {"row_accuracy": figures["rows"]}
+def _lines(figures: Mapping[str, Any], group: str) -> list[Line]:
     return [
         line(
             one.label,
             figures[one.name],
             figures["interval"][one.name],
             other=figures["chance"][one.name],
-            questions=counts.get(one.name),
+            questions=figures["rows"] if one.name == "row_accuracy" else None,
+            group=group,
         )
         for one in MEASURES
         if figures[one.name] is not None

@@ -12,7 +12,7 @@ from hf_vqa_mc.scoring.inputs import PAIRS, QUESTIONS
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Table, line
+from hf_vqa_mc.scoring.table import Table, line
 from hf_vqa_mc.scoring.vqa_normalisation import tidied
 
 NUMBER = "number"
@@ -148,7 +148,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         missing["pairs of answer type number"] = "answer_type in the annotations"
     if matched.questions is None:
         missing['pairs of "how many" questions'] = QUESTIONS.flag
-    return Table([Group("", [one for one in lines if one.score])], missing=missing)
+    return Table([one for one in lines if one.score], missing=missing)
 
 
 SCHEME = Scheme(

@@ -16,7 +16,7 @@ from hf_vqa_mc.scoring.official import vqa_files
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Table, by_type, line
+from hf_vqa_mc.scoring.table import Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
 ENOUGH = 3
@@ -265,12 +265,9 @@ def _scores(predictions: list[str], references: list[Any], protocol: str) -> NDA
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     annotations, chance = matched.annotations, result.get("chance")
     overall = line("accuracy", result["accuracy"], result["interval"], other=chance, questions=len(annotations))
-    groups = [
-        Group("", [overall]),
-        by_type("by answer type", result["per_answer_type"], annotations.answer_types),
-        by_type("by question type", result["per_question_type"], annotations.question_types),
-    ]
-    return Table(groups, "chance" if chance is not None else "")
+    by_answer_type = by_type("by answer type", result["per_answer_type"], annotations.answer_types)
+    by_question_type = by_type("by question type", result["per_question_type"], annotations.question_types)
+    return Table([overall, *by_answer_type, *by_question_type], "chance" if chance is not None else "")
 
 
 SCHEME = Scheme(

@@ -16,7 +16,7 @@ from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import IN_JSON, Group, Line, Table, by_type, line
+from hf_vqa_mc.scoring.table import IN_JSON, Line, Table, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
 TYPES = ("structural", "semantic", "detailed")
@@ -304,13 +304,9 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         missing["grounding"] = f"{ATTENTIONS.flag} and {SCENE_GRAPHS.flag}"
     else:
         lines.append(Line("grounding", f"{result['grounding']:.2f}"))
-    groups = [
-        Group("", lines),
-        by_type("by structural type", result["per_structural_type"], structural),
-        by_type("by semantic type", result["per_semantic_type"], semantic),
-        Group("", [Line(f"detailed types, steps, lengths {IN_JSON}")]),
-    ]
-    return Table(groups, missing=missing)
+    lines += by_type("by structural type", result["per_structural_type"], structural)
+    lines += by_type("by semantic type", result["per_semantic_type"], semantic)
+    return Table([*lines, Line(f"detailed types, steps, lengths {IN_JSON}")], missing=missing)
 
 
 SCHEME = Scheme(

@@ -14,7 +14,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Table, by_type, line
+from hf_vqa_mc.scoring.table import Table, by_type, line
 
 
 class McAccuracy(TypedDict):
@@ -223,21 +223,18 @@ def _with_circular(matched: Matched) -> Mapping[str, Any]:
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
     """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
-    metric, of_target = result.get("metric", "accuracy"), result.get("target_accuracy")
-    interval, of_both = result.get("interval"), [("picking the target", of_target)] if of_target else []
-    overall = [line(metric, result["accuracy"], interval, other=result["chance"], questions=questions)]
-    overall += [line(name, one["accuracy"], one.get("interval"), other=one["chance"]) for name, one in of_both]
+    interval, target = result.get("interval"), result.get("target_accuracy")
+    name, offered = result.get("metric", "accuracy"), result["offered_kinds"] or {}
+    lines = [line(name, result["accuracy"], interval, other=result["chance"], questions=questions)]
+    if target:
+        lines.append(line("picking the target", target["accuracy"], target.get("interval"), other=target["chance"]))
     if "circular_accuracy" in result:
-        overall.append(line("circular (right in all rotations)", result["circular_accuracy"]))
-    offered = result["offered_kinds"] or {}
-    picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
-    groups = [
-        Group("", overall),
-        by_type("by answer type", result.get("per_answer_type"), None),
-        Group("chosen, by kind of choice", picked),
-        by_type("by question type", result["per_question_type"], types),
-    ]
-    return Table(groups, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
+        lines.append(line("circular (right in all rotations)", result["circular_accuracy"]))
+    lines += by_type("by answer type", result.get("per_answer_type"), None)
+    for kind, share in (result["chosen_kinds"] or {}).items():
+        lines.append(line(kind, share, other=offered[kind], group="chosen, by kind of choice"))
+    lines += by_type("by question type", result["per_question_type"], types)
+    return Table(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
 
 SCHEME = Scheme(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS, Input
-from hf_vqa_mc.scoring.table import Group, Table, line
+from hf_vqa_mc.scoring.table import Table, line
 
 Answer = str | int
 """Text, or the index of the picked choice."""
@@ -264,7 +264,7 @@ def _all_scores(result: Result, matched: Matched) -> Table:
     scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
     of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
     count = len(matched.annotations.scored)
-    return Table([Group("", [line(name, result[name], of_each.get(name), questions=count) for name in scores])])
+    return Table([line(name, result[name], of_each.get(name), questions=count) for name in scores])
 
 
 def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:
