@@ -146,7 +146,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     missing = {}
     if matched.annotations.answer_types is None:
         missing["pairs of answer type number"] = "answer_type in the annotations"
-    if matched.questions is None:
+    if matched.annotations.questions is None:
         missing['pairs of "how many" questions'] = QUESTIONS.flag
     return Table([one for one in lines if one.score], missing=missing)
 

@@ -219,7 +219,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
     """Warn of predictions that would score higher in lower case, if the questions have no choices."""
     rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
-    if matched.choices is not None or not rows:
+    if matched.annotations.choices is not None or not rows:
         return
     answers, texts = matched.annotations.answers or [], matched.texts
     lowered = [str(texts[row]).lower() for row in rows]
@@ -235,10 +235,10 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
 
 def _chance(matched: Matched) -> float | None:
     """The consensus accuracy of random guessing: the mean over a question's choices, then over questions."""
-    if matched.choices is None:
+    if matched.annotations.choices is None:
         return None
-    sizes = np.array([len(texts) for texts in matched.choices])
-    scores = choice_consensus(matched.choices, matched.annotations.answers or [], matched.protocol)
+    sizes = np.array([len(texts) for texts in matched.annotations.choices])
+    scores = choice_consensus(matched.annotations.choices, matched.annotations.answers or [], matched.protocol)
     return float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)
 
 

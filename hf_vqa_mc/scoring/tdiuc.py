@@ -207,7 +207,7 @@ def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> fl
 def _run(matched: Matched) -> Mapping[str, Any]:
     annotations = matched.annotations
     warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
-    texts, types = matched.questions, annotations.question_types or []
+    texts, types = annotations.questions, annotations.question_types or []
     return SCHEME.call(matched, absurd_questions=None if texts is None else also_absurd(texts, types))
 
 
@@ -220,7 +220,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     also_absurd, missing = result["accuracy_also_absurd"], {}
     if also_absurd is not None:
         lines.append(line("questions absurd for other images", also_absurd))
-    if matched.questions is None:
+    if matched.annotations.questions is None:
         missing["accuracy of questions absurd for other images"] = QUESTIONS.flag
     normalized, counts, group = result["per_type_normalized"], result["n_per_type"], "by question type"
     for name, share in result["per_type"].items():
