@@ -116,7 +116,7 @@ def test_tdiuc_gets_means_per_type(tmp_path):
     result = scored.results["tdiuc_mpt"]
     assert result["per_type"] == {"absurd": 1.0, "color": 0.5, "counting": 1.0}
     assert result["accuracy_also_absurd"] == 1.0  # "What color is the dog?", of question 2
-    assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2")
+    assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2", "by question type")
     assert shown(scored)["questions absurd for other images"].score == "100.0"
     without = score(path, files.tdiuc_file(tmp_path))
     assert [one.tables()[0].missing for one in (scored, without)] == [
