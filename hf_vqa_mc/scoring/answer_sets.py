@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -69,6 +68,20 @@ class Measure:
     """factor of a row with k choices in the probability that its unit is right by chance"""
 
 
+def _assigned_by_chance(k: Floats) -> Floats:
+    from scipy.special import gammaln
+
+    chance: Floats = np.exp(-gammaln(k + 1) / k)
+    return chance
+
+
+def _assigned_by_chance(k: Floats) -> Floats:
+    from scipy.special import gammaln
+
+    chance: Floats = np.exp(-gammaln(k + 1) / k)
+    return chance
+
+
 MEASURES = (
     Measure("row_accuracy", "rows", lambda sets: np.arange(len(sets.rows))),
     Measure("set_accuracy", "sets, all rows right", lambda sets: sets.set_of),
@@ -80,7 +93,7 @@ MEASURES = (
         "sets, best assignment all right",
         lambda sets: sets.set_of,
         assigned=True,
-        chance=lambda k: np.exp(-_log_factorials(k) / k),
+        chance=_assigned_by_chance,
     ),
 )
 
@@ -225,27 +238,13 @@ def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
 
 def _scores(columns: Questions, rows: list[int], k: int) -> Floats:
     """The scores of rows with k choices, float64 (rows, k); raises InputError if they are not k finite numbers."""
-    expected = f"{k} finite numbers, one for each choice"
-    given = [columns["scores"][row] for row in rows]
-    for row, values in zip(rows, given, strict=True):
-        if not isinstance(values, list | tuple) or len(values) != k:
-            raise columns.wrong(row, "scores", expected)
-    if not set(map(type, chain.from_iterable(given))) <= {int, float}:
-        for row, values in zip(rows, given, strict=True):
-            if not set(map(type, values)) <= {int, float}:
-                raise columns.wrong(row, "scores", expected)
-    largest = float(np.finfo(np.float32).max)
-    scores = np.array(given, np.float64)
-    for at in np.flatnonzero(~(np.abs(scores) <= largest).all(axis=1))[:1]:
-        raise columns.wrong(rows[at], "scores", expected)
+    given, numbers = [columns["scores"][row] for row in rows], {int, float}
+    fit = [isinstance(one, list | tuple) and len(one) == k and {*map(type, one)} <= numbers for one in given]
+    scores = np.array([one if is_fit else [np.nan] * k for one, is_fit in zip(given, fit, strict=True)], np.float64)
+    valid = fit & (np.abs(scores) <= np.finfo(np.float32).max).all(axis=1)
+    for at in np.flatnonzero(~valid)[:1]:
+        raise columns.wrong(rows[at], "scores", f"{k} finite numbers, one for each choice")
     return scores
-
-
-def _log_factorials(k: Floats) -> Floats:
-    from scipy.special import gammaln
-
-    logs: Floats = gammaln(k + 1)
-    return logs
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:
