@@ -102,7 +102,11 @@ def vqa_accuracy(
         answer_types=answer_types,
         image_ids=image_ids,
     )
-    _check_choices(columns)
+    if "choices" in columns:
+        listed = columns.lists("choices", "text")
+        for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), listed, strict=True)):
+            if prediction and prediction not in texts:
+                raise columns.wrong(row, "predictions", f"one of its choices {texts}")
     scores = consensus(columns, protocol)
     return {
         "accuracy": float(scores.mean()),
@@ -197,17 +201,6 @@ def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
         return len(set(map(itemgetter("answer_id"), records))) == len(records)
     except (KeyError, TypeError):
         return False
-
-
-def _check_choices(columns: Questions) -> None:
-    """Raise InputError unless each prediction is one of its question's choices, where there are any."""
-    if "choices" not in columns:
-        return
-    for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), columns["choices"], strict=True)):
-        if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
-            raise columns.wrong(row, "choices", "a list of text, at least one")
-        if prediction and prediction not in texts:
-            raise columns.wrong(row, "predictions", f"one of its choices {texts}")
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -114,17 +113,10 @@ def picks(columns: Questions) -> Picks:
 def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     """Number of choices of each question, int64 (questions,); None if unknown."""
     counted: dict[str, NDArray[np.int64]] = {}
-    for name, expected in (("choices", "a list of text"), ("choice_kinds", "a list of kinds")):
-        if name not in columns:
-            continue
-        for row, values in enumerate(columns[name]):
-            if not isinstance(values, (list, tuple)) or not values:
-                raise columns.wrong(row, name, f"{expected}, at least one")
-        if name == "choices" and not set(map(type, chain.from_iterable(columns[name]))) <= {str}:
-            for row, values in enumerate(columns[name]):
-                if not all(isinstance(value, str) for value in values):
-                    raise columns.wrong(row, name, expected)
-        counted[name] = np.fromiter(map(len, columns[name]), np.int64, columns.count)
+    for name, what in (("choices", "text"), ("choice_kinds", "kinds")):
+        if name in columns:
+            lists = columns.lists(name, what, of_text=name == "choices")
+            counted[name] = np.fromiter(map(len, lists), np.int64, columns.count)
     if len(counted) == 2:
         for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
             raise columns.wrong(int(row), "choice_kinds", f"one per choice, {counted['choices'][row]} in all")

@@ -253,7 +253,8 @@ def _response(responses: Any, doc: Mapping[str, Any]) -> Answer | None:  # noqa:
     likeliest, choices = likelihoods.index(max(likelihoods)), doc.get("choices")
     choices = choices.get("text") if isinstance(choices, dict) else choices
     if isinstance(choices, list) and len(choices) == len(likelihoods) and all(isinstance(one, str) for one in choices):
-        return choices[likeliest]
+        text: str = choices[likeliest]
+        return text
     return likeliest
 
 
