@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,25 +89,19 @@ def mc_accuracy(
     }
 
 
-class Picks(NamedTuple):
-    """Targets and predictions of questions as indices of their choices."""
+def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.int64]]:
+    """Targets (``references``) and picked choices (``predictions``) as indices; InputError if one is not a choice.
 
-    sizes: NDArray[np.int64] | None
-    """number of choices of each question; None if unknown"""
-    targets: NDArray[np.int64]
-    """(questions,)"""
-    picked: NDArray[np.int64]
-    """(questions,); -1 where no choice is picked"""
-
-
-def picks(columns: Questions) -> Picks:
-    """The targets (``references``) and picked choices (``predictions``); InputError if one is not a choice."""
+    Returns:
+        The number of choices of each question, None if unknown; the targets; and the picked choices, -1 for none; each
+        int64 (questions,).
+    """
     sizes = _sizes(columns)
     targets = _indices(columns, "references", sizes)
     if not set(map(type, columns["predictions"])) <= {int}:
         picked = [_picked(columns, row, targets[row], sizes) for row in range(columns.count)]
-        return Picks(sizes, targets, np.array(picked))
-    return Picks(sizes, targets, _indices(columns, "predictions", sizes))
+        return sizes, targets, np.array(picked)
+    return sizes, targets, _indices(columns, "predictions", sizes)
 
 
 def _sizes(columns: Questions) -> NDArray[np.int64] | None:
