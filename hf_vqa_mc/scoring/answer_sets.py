@@ -75,13 +75,6 @@ def _assigned_by_chance(k: Floats) -> Floats:
     return chance
 
 
-def _assigned_by_chance(k: Floats) -> Floats:
-    from scipy.special import gammaln
-
-    chance: Floats = np.exp(-gammaln(k + 1) / k)
-    return chance
-
-
 MEASURES = (
     Measure("row_accuracy", "rows", lambda sets: np.arange(len(sets.rows))),
     Measure("set_accuracy", "sets, all rows right", lambda sets: sets.set_of),
@@ -241,7 +234,7 @@ def _scores(columns: Questions, rows: list[int], k: int) -> Floats:
     given, numbers = [columns["scores"][row] for row in rows], {int, float}
     fit = [isinstance(one, list | tuple) and len(one) == k and {*map(type, one)} <= numbers for one in given]
     scores = np.array([one if is_fit else [np.nan] * k for one, is_fit in zip(given, fit, strict=True)], np.float64)
-    valid = fit & (np.abs(scores) <= np.finfo(np.float32).max).all(axis=1)
+    valid = np.array(fit) & (np.abs(scores) <= np.finfo(np.float32).max).all(axis=1)
     for at in np.flatnonzero(~valid)[:1]:
         raise columns.wrong(rows[at], "scores", f"{k} finite numbers, one for each choice")
     return scores

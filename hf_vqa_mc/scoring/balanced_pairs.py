@@ -108,16 +108,13 @@ def vqa_pair_accuracy(
 
 
 def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  # noqa: ANN401  whatever users give
-    if (
-        not isinstance(pair, list | tuple)
-        or len(pair) != 2
-        or not all(isinstance(name, str) or is_whole(name) for name in pair)
-    ):
+    names = pair if isinstance(pair, list | tuple) and len(pair) == 2 else [None]
+    if not all(isinstance(name, str) or is_whole(name) for name in names):
         raise InputError(f"pair {index}: pairs has {pair!r}, expected two question ids")
-    for name in pair:
+    for name in names:
         if str(name) not in rows:
             raise InputError(f"pair {index}: pairs has question {name!r}, which is not among the question_ids")
-    one, other = (rows[str(name)] for name in pair)
+    one, other = (rows[str(name)] for name in names)
     if one == other:
         raise InputError(f"pair {index}: pairs has {pair!r}, expected two different questions")
     return one, other

@@ -141,10 +141,7 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
 
 def _answer_texts(columns: Questions) -> list[str]:
     """The answers of all questions one after another, without the other fields of records."""
-    questions = columns["references"]
-    for row, listed in enumerate(questions):
-        if not isinstance(listed, list | tuple) or not listed:
-            raise columns.wrong(row, "references", "a list of answers, at least one")
+    questions = columns.lists("references", "answers", of_text=False)
     try:
         if isinstance(questions[0][0], dict):
             answers = [record["answer"] for records in questions for record in records]
@@ -153,18 +150,13 @@ def _answer_texts(columns: Questions) -> list[str]:
     except (KeyError, TypeError):  # a record without answer, or text among records
         answers = []
     if set(map(type, answers)) != {str}:
-        answers = [text for row in range(columns.count) for text in _texts_of_any_kind(columns, row)]
+        answers = []
+        for row, listed in enumerate(questions):
+            of_one = [one.get("answer") for one in listed] if all(isinstance(one, dict) for one in listed) else listed
+            if not all(isinstance(text, str) for text in of_one):
+                raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
+            answers += of_one
     return answers
-
-
-def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
-    """A question's answers as text; raises InputError if one is invalid."""
-    answers = columns["references"][row]
-    if all(isinstance(answer, dict) for answer in answers):
-        answers = [answer.get("answer") for answer in answers]
-    if not all(isinstance(text, str) for text in answers):
-        raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
-    return list(answers)
 
 
 def _numbered(
