@@ -14,8 +14,9 @@ from hf_vqa_mc.audits.texts import Tree, Words
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.schema import checked_rows
+from hf_vqa_mc.text.comparison import differ_in_case
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
-from hf_vqa_mc.text.operators import comparable_keys, differ_in_case
+from hf_vqa_mc.text.operators import comparable_keys
 
 PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""

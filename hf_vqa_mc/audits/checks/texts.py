@@ -12,7 +12,7 @@ from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issu
 from hf_vqa_mc.audits.texts import Column, official_texts, pairs
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.errors import shown
-from hf_vqa_mc.text.operators import differ_in_case
+from hf_vqa_mc.text.comparison import differ_in_case
 
 NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
                  "NA", "NULL", "NaN", "None", "n/a", "nan", "null")  # fmt: skip
