@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import Bools, QuestionTable
+from hf_vqa_mc.engines.gqa.selection import Bools, QuestionTable
 from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text

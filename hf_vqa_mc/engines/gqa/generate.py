@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, QuestionTable, entropies
+from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, entropies
 from hf_vqa_mc.engines.gqa.dataset_files import QuestionStore, write_dataset
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.entailment import entailments
