@@ -95,8 +95,8 @@ class AnswerCells:
 
     def _rank(self, chosen: Bools) -> Ints:
         """The number of chosen ones before each question of a cell, by position in ``questions``."""
-        before = np.cumsum(chosen) - chosen
-        return np.asarray(before - np.repeat(before[self.cell_starts[:-1]], self.counts))
+        before: Ints = np.cumsum(chosen) - chosen
+        return before - np.repeat(before[self.cell_starts[:-1]], self.counts)
 
     def drop_to(self, kept: Bools, most: Ints) -> None:
         """Keep at most ``most`` questions of each cell."""
