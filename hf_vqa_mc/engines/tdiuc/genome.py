@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
-from hf_vqa_mc.engines.tdiuc.question import Images, Made
+from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
+from hf_vqa_mc.engines.tdiuc.questions import Images, Made
 from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, plural_of, single_color
 from hf_vqa_mc.errors import InputError

@@ -13,7 +13,7 @@ from itertools import islice, product
 from pathlib import Path
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
-from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
+from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
 from hf_vqa_mc.engines.tdiuc.settings import AGREEMENT
 from hf_vqa_mc.engines.tdiuc.words import (
     ANSWERS,
