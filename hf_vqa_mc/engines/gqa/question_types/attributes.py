@@ -1,18 +1,20 @@
-"""Questions about an object's attributes: color, material, size, activity, position in the image."""
+"""Questions about attributes: of an object (color, material, activity, position), of the image (weather, place)."""
 
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Step, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
 from hf_vqa_mc.engines.gqa.wording import (
     DOING,
     MATERIAL,
     MENTIONS,
     POSITIONS,
+    NounPhrase,
+    called,
     detailed_types,
     one,
     spelled,
@@ -222,3 +224,68 @@ def _values_and_positions(image: ImageContext, rng: SeededRng) -> list[tuple[str
 
 def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
     return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
+
+
+WEATHER, LOCATION, PLACE = "weather", "location", "place"
+QUERY_SCENE, VERIFY_SCENE, CHOOSE_SCENE = (wordings(f"{form} global") for form in ("query", "verify", "choose"))
+LOCATIONS = {"indoors": "an indoor", "outdoors": "an outdoor"}
+
+
+def _scene_forms(image: ImageContext, kind: str, value: str) -> tuple[str, str]:
+    """A value after "it is", and with an article."""
+    if kind == PLACE:
+        phrase = called(image.ontology, value) if value in image.ontology.nouns else NounPhrase(spelled(value))
+        return phrase.some, phrase.some
+    return image.predicate(kind, value) if kind == WEATHER else value, LOCATIONS.get(value, value)
+
+
+def _it_is(image: ImageContext, kind: str, value: str) -> list[Part]:
+    return [(f"it is {_scene_forms(image, kind, value)[0]}", "")]
+
+
+def query_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "How is the weather?"; the location is only verified and chosen."""
+    for kind, value in sorted(image.graph.scene.items()):
+        if kind in (WEATHER, PLACE):
+            program, full = then(selected(SCENE), "query", kind), _it_is(image, kind, value)
+            yield Draft(kind, program, value, QUERY_SCENE[kind], {}, full, f"02q-{kind}", kind)
+
+
+def verify_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Is it cloudy?"."""
+    for kind, value in rng.shuffled(sorted(image.graph.scene.items())):
+        asked = value if rng.happens(0.5) else _other_scene(image, kind, value, rng)
+        if asked is None or kind not in VERIFY_SCENE:
+            continue
+        text, with_a = _scene_forms(image, kind, asked)
+        program, slots = then(selected(SCENE), "verify", kind, asked), {"value": text, "a": with_a}
+        full, local = _it_is(image, kind, value), f"01-{kind}_{asked}"
+        yield yes_no(f"{kind}Verify", program, asked == value, VERIFY_SCENE[kind], slots, full, local)
+
+
+def choose_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Is it sunny or cloudy?"."""
+    for kind, value in rng.shuffled(sorted(image.graph.scene.items())):
+        other = _other_scene(image, kind, value, rng)
+        if other is None or kind not in CHOOSE_SCENE:
+            continue
+        options = rng.shuffled((value, other))
+        one_text, two_text = (_scene_forms(image, kind, option)[0] for option in options)
+        program = then(selected(SCENE), "choose", kind, *options)
+        slots, full = {"one": one_text, "other": two_text}, _it_is(image, kind, value)
+        yield Draft(f"{kind}Choose", program, value, CHOOSE_SCENE[kind], slots, full, f"02c-{kind}", kind)
+
+
+def _other_scene(image: ImageContext, kind: str, value: str, rng: SeededRng) -> str | None:
+    """A value that cannot be mistaken for the correct one."""
+    nouns = image.ontology.nouns
+    decoy = image.decoys.attribute(image.graph, SCENE, kind, rng)
+    if decoy is not None:
+        possible = kind == PLACE and decoy in nouns and image.exists(decoy) != NO
+        return None if possible else decoy
+    if kind == LOCATION:
+        return next((other for other in LOCATIONS if other != value), None)
+    if kind == PLACE and value in nouns:
+        return image.decoys.sibling(value, PLACE, rng, image.graph)
+    others = [other for other in image.ontology.values.get(kind, ()) if not image.ontology.alike(value, other)]
+    return rng.pick(others) if others else None
