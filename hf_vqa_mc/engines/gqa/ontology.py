@@ -86,7 +86,12 @@ class Ontology:
 
     @cached_property
     def _above(self) -> dict[str, frozenset[str]]:
-        return {name: frozenset((noun.kind, *noun.parents)) for name, noun in self.nouns.items()}
+        return {name: frozenset(self.above(name)) for name in self.nouns}
+
+    def above(self, name: str) -> tuple[str, ...]:
+        """A name's kind and hypernyms."""
+        noun = self.nouns[name]
+        return (noun.kind, *noun.parents)
 
     def isa(self, name: str, category: str) -> bool:
         """Whether a ``name`` certainly is a ``category``: apples are fruit, and of an apple's kind."""
@@ -152,11 +157,11 @@ def similar_kinds(
 ) -> dict[str, set[str]]:
     """Kind to those that might be used for the same thing: by our list, by meaning, and by ``others``, both ways."""
     near: dict[str, set[str]] = defaultdict(set)
-    listed = both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others)
     people = {one.kind for one in nouns.values() if "person" in one.parents or one.kind in KINDS.groups_of_people}
     people_alike = {  # a skier may be a man, a man is not a woman
         kind: {other for other in people if other != kind and not _two_people(kind, other)} for kind in people
     }
+    listed = both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others)
     for found in (*listed, people_alike, _heads_alike(nouns, aliases)):
         for kind, alike in found.items():
             near[kind] |= alike

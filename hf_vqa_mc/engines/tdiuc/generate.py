@@ -228,7 +228,7 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
 def _type_statistics(questions: list[Question], images: Images) -> dict[str, Any]:
     splits = Counter(SPLITS[images.subset(one.image_id)] for one in questions)
     answers = Counter(one.answer for one in questions)
-    top: dict[str, int] = dict(most_frequent(answers, TOP_ANSWERS))
+    top = dict(most_frequent(answers, TOP_ANSWERS))
     return {
         "questions": len(questions),
         "images": len({one.image_id for one in questions}),

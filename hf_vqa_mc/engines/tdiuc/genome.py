@@ -222,7 +222,10 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], made: Made) 
             if doubt := _doubt(other, phrase, one, objects):
                 made.leave_out(POSITION, doubt)
             else:
-                question = f"What is {phrase} the {_specified(one)}?"
+                # after a suitable attribute, since another object of that name may not be annotated
+                fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
+                chosen = single_color(one.attributes) or next(iter(fitting), "")
+                question = f"What is {phrase} the {f'{chosen} {one.name}'.strip()}?"
                 made.ask(image.image_id, question, other.name, POSITION, "genome_generated")
 
 
@@ -253,11 +256,9 @@ def _is_colored(one: GenomeObject) -> bool:
 
 def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
     """Whether a question about one could mean the other: the same noun (singular or plural) or the same synset."""
-    if one.synset and one.synset == other.synset:
-        return True
-    nouns = {name.split()[-1] for name in (one.name, *one.other_names)}
-    others = {name.split()[-1] for name in (other.name, *other.other_names)}
-    return bool((nouns | {plural_of(noun) for noun in nouns}) & (others | {plural_of(noun) for noun in others}))
+    nouns, others = ({name.split()[-1] for name in (each.name, *each.other_names)} for each in (one, other))
+    same_noun = nouns.union(map(plural_of, nouns)) & others.union(map(plural_of, others))
+    return bool(same_noun or (one.synset and one.synset == other.synset))
 
 
 def _is_name(name: str) -> bool:
@@ -269,13 +270,6 @@ def _is_name(name: str) -> bool:
         and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
         and not {"of", "on", "in", "with"} & set(words)
     )
-
-
-def _specified(one: GenomeObject) -> str:
-    """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
-    fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
-    chosen = single_color(one.attributes) or next(iter(fitting), None)
-    return f"{chosen} {one.name}" if chosen else one.name
 
 
 def _intersection_over_union(other: GenomeObject, one: GenomeObject) -> float:

@@ -31,6 +31,10 @@ OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "t
 SIDES = (HORIZONTAL, VERTICAL)
 
 
+def _material_last(pair: tuple[str, str]) -> bool:
+    return pair[0] == MATERIAL
+
+
 def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
     """A reference that mentions none of the types; for positions, nor what is to the left or right."""
     hidden: set[Fact] = set()
@@ -49,10 +53,6 @@ def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     if kind == "age":
         return image.kind(object_id) not in MENTIONS.young
     return kind not in ("gender", "race", "fatness")
-
-
-def _group(kind: str) -> str:
-    return "" if kind in SIDES else kind
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -94,7 +94,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
             full, local = _states(image, key, kind, value), f"10q-{image.name(key)}_{kind}"
-            yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
+            yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -147,15 +147,11 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
-        one_text, other_text = (image.predicate(*pair) for pair in sorted(chosen, key=_is_material))
+        one_text, other_text = (image.predicate(*pair) for pair in sorted(chosen, key=_material_last))
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
         full = _what_it_is(image, key, chosen, answers)
         yield yes_no(detailed, program, answers == [YES, YES], patterns, slots, full, local)
-
-
-def _is_material(pair: tuple[str, str]) -> bool:
-    return pair[0] == MATERIAL
 
 
 def _exclusive_pairs(image: ImageContext, key: str) -> list[tuple[str, str]]:
@@ -190,7 +186,7 @@ def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], an
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
     pairs, word = [*right, *instead], "but"
     if not right or not instead:
-        pairs, word = sorted(pairs, key=_is_material), "and"
+        pairs, word = sorted(pairs, key=_material_last), "and"
     one_text, other_text = (image.predicate(*pair) for pair in pairs)
     return [*image.the(key), (f"{image.phrase(key).be} {one_text} {word} {other_text}", "")]
 
@@ -214,16 +210,16 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
         full, local = _states(image, key, kind, value), f"10c-{image.name(key)}_{kind}"
-        yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
+        yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
+
+
+def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
+    return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
 
 
 def _values_and_positions(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
     pairs = [(key, kind, value) for key in image.objects for kind, value in _exclusive_pairs(image, key)]
     return _with_positions(image, pairs, SIDES, rng)
-
-
-def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
-    return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
 
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
