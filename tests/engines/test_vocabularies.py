@@ -19,7 +19,6 @@ from hf_vqa_mc.engines.gqa import (
     ontology,
     ontology_files,
     own_ontology,
-    plurals,
     scene_graph,
     wording,
 )
@@ -35,7 +34,7 @@ SCHEMAS: dict[str, type] = {
     "gqa/kinds": ontology.Kinds,
     "gqa/mentions": wording.Mentions,
     "gqa/nouns": own_ontology.Nouns,
-    "gqa/plurals": plurals.Plurals,
+    "gqa/plurals": ontology.Plurals,
     "gqa/published": ontology_files.Published,
     "gqa/relations": ontology.Relations,
     "gqa/scenes": scene_graph.SceneSigns,

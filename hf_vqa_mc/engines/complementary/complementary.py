@@ -125,10 +125,10 @@ def complementary(
     progress("premises", len(questions), len(questions))
     width = candidates.shape[1]
     order = np.lexsort((np.broadcast_to(np.arange(width), candidates.shape), -differs, judged == FAILS))
-    ranked = (
+    ranked: list[NDArray[Any]] = [
         np.take_along_axis(part, order, axis=1)
         for part in (candidates, near.distances[images], differs, evidence, judged)
-    )
+    ]
     candidates, distances, differs, evidence, judged = ranked
     lists: list[pa.Array] = [pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))]
     lists += [pa.array(part.ravel()) for part in (distances, differs, evidence)]

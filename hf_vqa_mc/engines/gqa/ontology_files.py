@@ -15,7 +15,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, similar_kinds
+from hf_vqa_mc.engines.gqa.ontology import (
+    KINDS,
+    PLURALS,
+    Attribute,
+    Noun,
+    Ontology,
+    RelationTable,
+    plural_of,
+    similar_kinds,
+    singular_of,
+)
 from hf_vqa_mc.engines.gqa.own_ontology import (
     NOUNS,
     VALUES,
@@ -25,7 +35,6 @@ from hf_vqa_mc.engines.gqa.own_ontology import (
     similar_values,
     with_numbers_of_one_kind,
 )
-from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of, singular_of
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile

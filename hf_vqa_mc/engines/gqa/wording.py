@@ -8,9 +8,8 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology, plural_of
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
-from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.vocabulary import vocabulary
 

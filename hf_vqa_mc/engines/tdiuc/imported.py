@@ -126,11 +126,7 @@ def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Mad
 
 
 def _import_vqa_subset(
-    questions: PublishedFile,
-    annotations: PublishedFile,
-    subset: str,
-    images: Images,
-    made: Made,
+    questions: PublishedFile, annotations: PublishedFile, subset: str, images: Images, made: Made
 ) -> None:
     asked: dict[str, tuple[int, str]] = {}
     for records in read_records(questions, "questions"):
