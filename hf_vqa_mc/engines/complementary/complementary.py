@@ -96,7 +96,7 @@ def complementary(
         A table ``COMPLEMENTARY``, in the order of the triplets; and statistics for JSON.
 
     Raises:
-        InputError: features and ids do not match or are not finite, or no question is about an image with features.
+        InputError: features are not finite, or no question is about an image with features.
 
     Source: Goyal et al. 2017, Sect. 3; the estimate is ours, see above.
     """
