@@ -222,10 +222,7 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], made: Made) 
             if doubt := _doubt(other, phrase, one, objects):
                 made.leave_out(POSITION, doubt)
             else:
-                # after a suitable attribute, since another object of that name may not be annotated
-                fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
-                chosen = single_color(one.attributes) or next(iter(fitting), "")
-                question = f"What is {phrase} the {f'{chosen} {one.name}'.strip()}?"
+                question = f"What is {phrase} the {_specified(one)}?"
                 made.ask(image.image_id, question, other.name, POSITION, "genome_generated")
 
 
@@ -270,6 +267,13 @@ def _is_name(name: str) -> bool:
         and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
         and not {"of", "on", "in", "with"} & set(words)
     )
+
+
+def _specified(one: GenomeObject) -> str:
+    """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
+    fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
+    chosen = single_color(one.attributes) or next(iter(fitting), None)
+    return f"{chosen} {one.name}" if chosen else one.name
 
 
 def _intersection_over_union(other: GenomeObject, one: GenomeObject) -> float:
