@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.allowed_images import NAME_FOLDER, AllowedImages, shortened
 from hf_vqa_mc.data.cells import as_text, is_list, is_text
-from hf_vqa_mc.data.dataset_images import FolderImages, ImageSource
+from hf_vqa_mc.data.dataset_images import ImageSource
+from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import LOOKED_AT, MOST_NAME, Images, image_cells, may_hold_images
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
 from hf_vqa_mc.data.opening import Opened
@@ -202,7 +203,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
     ids = _all_ids(found)
     several = (one.cells for one in found.values() if one.cells is not None and one.cells.has_several)
     names = [name for cells in several for name in cells.names()]
-    folder = FolderImages(images, list(dict.fromkeys([*ids, *names])))
+    folder = find_by_id(images, list(dict.fromkeys([*ids, *names])))
     if not any(name in folder for name in (*ids, *names)) and not any(one.source for one in found.values()):
         some = f"such as {(names or ids)[0]!r}" if names or ids else "and the rows name none"
         raise InputError(
