@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -57,7 +56,10 @@ def sampled(train: Questions, count: int | None, seed: int) -> Questions:
             f"--train-rows {count:,}: {train.location} has {len(train):,} questions to train on; expected at most that"
         )
     rng = np.random.default_rng(int(purpose_hash(seed, "training questions")))
-    group = _groups(train)
+    group = np.arange(len(train))
+    if train.together is not None:
+        names = [name or f"\0{row}" for row, name in enumerate(train.together)]
+        group = np.unique(names, return_inverse=True)[1]
     sizes = np.bincount(group)
     chosen = np.zeros(len(sizes), np.bool_)
     left = count
@@ -67,12 +69,3 @@ def sampled(train: Questions, count: int | None, seed: int) -> Questions:
             if not left:
                 break
     return train.take(np.flatnonzero(chosen[group]))
-
-
-def _groups(questions: Questions) -> NDArray[np.int64]:
-    """The number of the group of each question, (questions,)."""
-    if questions.together is None:
-        return np.arange(len(questions))
-    names = [name or f"\0{row}" for row, name in enumerate(questions.together)]
-    found: NDArray[np.int64] = np.unique(names, return_inverse=True)[1]
-    return found

@@ -62,6 +62,8 @@ class Answered:
         score, figures = METRICS[given.metric](self)
         known = set(self.vocabulary)
         found = {"metric": given.metric, "accuracy": score, **figures, "questions": len(given)}
+        if found.get("per_answer_type", {}) is None:  # the dataset has no answer types
+            del found["per_answer_type"]
         if self.ranked is not None:
             found["counterexamples"] = self.ranked.results(given)
         found["answerable"] = float(np.mean([target in known for target in given.targets]))
@@ -178,23 +180,17 @@ Measured = tuple[float, Mapping[str, Any]]
 def _accuracy(found: Answered) -> Measured:
     given = found.questions
     correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
-    by_answer_type = mean_by(correct, given.answer_types)
     return float(correct.mean()), {
         "stderr": standard_error(correct, given.image_ids),
         "interval": mean_interval(correct, given.image_ids),
-        **_if_any(by_answer_type),
+        "per_answer_type": mean_by(correct, given.answer_types),
     }
 
 
 def _consensus(found: Answered) -> Measured:
     given = found.questions
     scored = vqa_accuracy(found.texts(), given.answers, answer_types=given.answer_types, image_ids=given.image_ids)
-    figures = {"stderr": scored["stderr"], "interval": scored["interval"]}
-    return scored["accuracy"], {**figures, **_if_any(scored["per_answer_type"])}
-
-
-def _if_any(per_answer_type: Mapping[str, float] | None) -> dict[str, Any]:
-    return {} if per_answer_type is None else {"per_answer_type": per_answer_type}
+    return scored["accuracy"], {name: scored[name] for name in ("stderr", "interval", "per_answer_type")}
 
 
 def _mean_per_type(found: Answered) -> Measured:

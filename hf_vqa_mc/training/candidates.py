@@ -92,16 +92,6 @@ class Candidates:
         return replace(kept, candidates=images, distances=self.distances[rows], picked=picked)
 
 
-def check_picked(train: Questions) -> None:
-    """Raise InputError if no training question has a picked candidate."""
-    picked: NDArray[np.int64] | None = train.picked
-    if picked is not None and (picked == NO_PICK).all():
-        raise InputError(
-            f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, with "
-            "the candidates of vqa-mc generate complementary for it"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Ranked:
     """A model's scores of the candidate images of a split's questions, (questions, candidates) each."""

@@ -126,9 +126,8 @@ def predict(
     (``--first-words``, ``--shuffle-words``). With several processes each scores its share; all return the same result.
     """
     read = (dataset, checkpoint, features, word_vectors, captions, candidates)
-    inputs = [Path(one) for one in read if one is not None]
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
-    check_output_files(outputs, inputs, overwrite)
+    check_output_files(outputs, [Path(one) for one in read if one is not None], overwrite)
     model, processor = load_checkpoint(checkpoint)
     check_use(model_of(model.config), str(checkpoint), word_vectors, attentions)
     if counterexamples is not None and not model_of(model.config).explains:

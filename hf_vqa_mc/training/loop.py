@@ -156,7 +156,8 @@ class _Run:
     def _train(self) -> None:
         every = self.steps_per_epoch  # steps between validations
         started = since = time.perf_counter()
-        losses, summed, waited = self._zero(), 0, 0.0
+        zero = torch.zeros((), device=self.accelerator.device)
+        losses, summed, waited = zero, 0, 0.0
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
         parts = ahead(lambda step: self._batches(step, process, processes), range(self.state.step, self.steps), AHEAD)
         with contextlib.closing(parts) as batches:
@@ -164,7 +165,7 @@ class _Run:
                 before = time.perf_counter()
                 made = next(batches)
                 waited += time.perf_counter() - before
-                losses += self._step(number, made)
+                losses = losses + self._step(number, made)
                 summed, done = summed + 1, number + 1
                 self.progress("training", done, self.steps)
                 validated = done == self.steps or int(done / every) > int((done - 1) / every)
@@ -175,7 +176,7 @@ class _Run:
                     self.state.seconds += time.perf_counter() - since
                     since = time.perf_counter()
                     self._validate(done, loss, {"seconds_per_step": elapsed / summed, "waited": waited / elapsed})
-                    losses, summed, waited, started = self._zero(), 0, 0.0, time.perf_counter()
+                    losses, summed, waited, started = zero, 0, 0.0, time.perf_counter()
                     if self.state.finished:
                         return
 
@@ -195,9 +196,6 @@ class _Run:
         self.averages.update(self._plain_model(), number)
         self.optimizer.zero_grad()
         return loss.detach()
-
-    def _zero(self) -> "Tensor":
-        return torch.zeros((), device=self.accelerator.device)
 
     def _checked(self, mean: "Tensor", done: int) -> float:
         """The mean loss over all processes; raise TrainingDiverged unless it is finite."""

@@ -14,13 +14,13 @@ from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import Layouts, rules
 from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
 from hf_vqa_mc.text.word_vectors import WordVectors
-from hf_vqa_mc.training.candidates import check_picked
 from hf_vqa_mc.training.model_inputs import check_same_features
 from hf_vqa_mc.training.new_model import check_checkpoint, new_model
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
@@ -59,7 +59,11 @@ def open_ended_model(
         }
         sizes = dict(texts.sizes)
         if train.candidates is not None:
-            check_picked(train)
+            if train.picked is not None and (train.picked == NO_PICK).all():
+                raise InputError(
+                    f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
+                    "with the candidates of vqa-mc generate complementary for it"
+                )
             sizes["candidates"] = train.candidates.shape[1]
         model = new_model(settings, declared, images, **sizes, **labels)
         _take_first_layers(settings, model, texts, images)
@@ -180,10 +184,6 @@ def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: Qu
         table.weight[at] = torch.from_numpy(rows[found])
 
 
-def _vocabulary(texts: OpenEndedTexts, name: str) -> QuestionWords | None:
-    return texts.words if name == "question" else texts.captions
-
-
 def _take_first_layers(
     settings: TrainingSettings, model: "PreTrainedModel", texts: OpenEndedTexts, images: ImageFeatures | None
 ) -> None:
@@ -201,7 +201,8 @@ def _take_first_layers(
         (name,) = inputs
         if name == "image" and images is not None:
             check_same_features(images, processor, checkpoint)
-        if name != "image" and _vocabulary(texts, name) != _vocabulary(processor.texts, name):
+        vocabularies = [one.words if name == "question" else one.captions for one in (texts, processor.texts)]
+        if name != "image" and vocabularies[0] != vocabularies[1]:
             raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
         model.take_first_layer(part, start)
         missing.remove(name)

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.loading import check_has_choices, load_tables
+from hf_vqa_mc.data.loading import BUILT, check_has_choices
+from hf_vqa_mc.data.opening import open_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.recipe import QuestionForm
@@ -96,7 +97,7 @@ class Questions:
     @property
     def has_choices(self) -> bool:
         """Whether the rows are multiple-choice rows."""
-        return self.choices.shape[1] > 0
+        return bool(self.choices.shape[1])
 
     def choice_lists(self) -> list[list[str]]:
         """The texts of each question's choices."""
@@ -158,7 +159,7 @@ def read_questions(
     Raises:
         InputError: columns are missing or not valid.
     """
-    tables = rows or load_tables(dataset, config)[1]
+    tables = rows or open_tables(dataset, config, open_ended=True, expected=BUILT).tables
     if not open_ended:
         for table in tables.values():
             check_has_choices(table.column_names, dataset, config)
