@@ -78,7 +78,7 @@ def find_pictures(
     sources = [pictures.source for pictures in found.values()]
     if images is not None and not all(one is not None and all(one.found()) for one in sources):
         return _in_folder(found, images)
-    if found and not any(sources) and opened.rows is not None:
+    if found and not any(sources) and opened.first is not None:
         return _in_images_config(found, opened, allowed)
     return found
 
@@ -205,7 +205,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
 def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> dict[str, Pictures]:
     """Images in the config ``<source>_images`` of the same folder, if there is one."""
     try:
-        folder = images_folder(opened.rows, opened.location)
+        folder = images_folder(opened.first, opened.location)
     except InputError:
         return found
     try:

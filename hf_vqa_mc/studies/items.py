@@ -190,11 +190,11 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
     except NoChoices:
         pass
     from hf_vqa_mc.data.loading import load_splits
-    from hf_vqa_mc.training.answered_questions import read_answered
+    from hf_vqa_mc.training.questions import read_questions as read_open_ended
 
     dataset = options.dataset_name
     config, _ = load_splits(dataset, options.config)
-    read = read_answered(dataset, config)
+    read = read_open_ended(dataset, config, open_ended=True)
     split = chosen_split(list(read.splits), options.split, f"{dataset}, {config}")
     questions = read.splits[split]
     columns = zip(questions.question_ids, questions.texts, questions.image_ids, questions.answers, strict=True)

@@ -14,7 +14,7 @@ from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.annotation_files import OPEN_ENDED
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.training.questions import read_splits
+from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.verbs.build import build
 from hf_vqa_mc.verbs.score import ScoreResult, score
 from tests.sources.fixtures import vqa_annotations_json, write_vqa_abstract
@@ -246,7 +246,7 @@ def test_what_needs_choices_says_which_config_has_them(config: str, built: str) 
     with pytest.raises(InputError, match=message):
         read_benchmark(built, config)
     with pytest.raises(InputError, match=message):
-        read_splits(built, config)
+        read_questions(built, config)
 
 
 def test_a_multiple_choice_config_beside_them_is_read_as_ever(built: str) -> None:
