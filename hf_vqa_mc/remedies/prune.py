@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.combined import mean_probabilities
+from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.gains import Estimate, estimate
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings

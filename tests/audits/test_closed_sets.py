@@ -8,7 +8,7 @@ from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
 from hf_vqa_mc.audits.gains import gains
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import Sees, Shortcut, picked
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, split_of
@@ -87,7 +87,7 @@ def test_a_split_with_one_row_outside_a_set_is_not_exact(change):
 def test_any_rule_on_the_choices_is_right_in_exactly_one_row_of_a_set():
     context = context_of(sets(20))
     preference = np.random.default_rng(0).random(len(context.rows.vocabulary.key_texts))
-    assert context.pick(preference[context.rows.keys]).scores.mean() == pytest.approx(1 / 3)
+    assert picked(preference[context.rows.keys], context.rows).mean() == pytest.approx(1 / 3)
 
 
 def test_the_best_assignment_is_right_where_single_rows_are_not():
@@ -119,7 +119,7 @@ def test_what_is_at_chance_in_each_set_has_no_interval_and_what_the_order_reveal
     groups = {sees: one.groups for sees, one in exact_sets(context.rows, None).items()}
 
     def gain_of(values, sees):
-        scores = context.pick(values).scores
+        scores = picked(values, context.rows)
         shortcut = Shortcut(scores, name="made up", sees=sees, sentence="picks")
         return gains([shortcut], context.rows.chance, context.split.clusters, exact=groups)[0]
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hf_vqa_mc.audits.auditing import audit
-from hf_vqa_mc.audits.combined import usual_rank
+from hf_vqa_mc.audits.closed_sets import usual_rank
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Sees

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.auditing import calibration
-from hf_vqa_mc.audits.combined import mean_probabilities
+from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut

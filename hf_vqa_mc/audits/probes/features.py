@@ -55,26 +55,19 @@ class CrossFittedCounts:
         """
         decoys = max(float(np.median(self.train.sizes)) - 1, 1.0)
         likelihood = []
-        for right, count in self._overall:
+        for right, count in self.overall:
             seen = right * decoys + (count - right)
             likelihood.append(np.where(count > 0, right * decoys / np.maximum(seen, 1), NEVER_SEEN))
         yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
         for level in levels:
-            for side, ((right, count), (_, all_count)) in enumerate(
-                zip(self._counts(*level), self._overall, strict=True)
-            ):
-                frequent = all_count > 0
+            for side, (right, count) in enumerate(self._counts(*level)):
+                frequent = self.overall[side][1] > 0
                 right, count = right * frequent, count * frequent
                 likelihood[side] = (right + likelihood[side]) / (right + (count - right) / decoys + 1)
             yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
 
-    def evidence(self) -> Pair:
-        """log(1 + frequency of each choice's text)."""
-        (_, train), (_, test) = self._overall
-        return np.log1p(train), np.log1p(test)
-
     @cached_property
-    def _overall(self) -> tuple[Pair, Pair]:
+    def overall(self) -> tuple[Pair, Pair]:
         """Counts without a context; 0 for texts below the minimum frequency."""
         found = self._counts(np.zeros(len(self.train), np.int64), np.zeros(len(self.test), np.int64))
         train, test = ((right * (count >= self.least), count * (count >= self.least)) for right, count in found)
@@ -200,7 +193,8 @@ class Features:
         test, train = self._rows.take(part.test), self._rows.take(part.train)
         counts = CrossFittedCounts(self._rows.take(part.counted), part.inner, test, self._least)
         kept = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), counts.train.sizes)
-        named: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {"seen": counts.evidence()}
+        (_, seen), (_, seen_in_test) = counts.overall
+        named: dict[str, Pair] = {"seen": (np.log1p(seen), np.log1p(seen_in_test))}
         for name, contexts in self._contexts(sees).items():
             levels = [(context[part.counted], context[part.test]) for context in contexts]
             steps = list(counts.backoff(levels))

@@ -1,6 +1,7 @@
 """Heuristics without labels (the longest choice, the first one), and two priors that count labels."""
 
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
@@ -16,30 +17,23 @@ from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, 
 from hf_vqa_mc.decoys.candidates import MISSING
 
 LAST = "last choice"
-MOST_POSITIONS = 10
-"""Number of positions with a heuristic each."""
+POSITIONS = "ABCDEFGHIJ"
+"""Letters of the positions with a heuristic each."""
 
 Values = NDArray[np.float64]
 Folds = NDArray[np.int8]
 
 
-def _position(index: int) -> Probe:
+def _position(index: int, context: Context) -> Prediction | None:
     """Always pick the choice at an index of the published order."""
-
-    def run(context: Context) -> Prediction | None:
-        if not context.split.ordered or index >= context.rows.texts.shape[1]:
-            return None
-        return context.prefer(context.rows.positions == index)
-
-    name = f"choice {chr(ord('A') + index)}"
-    return Probe(name, Sees.CHOICES, f"always picks {name}", run)
+    is_one = context.split.ordered and index < context.rows.texts.shape[1]
+    return context.prefer(context.rows.positions == index) if is_one else None
 
 
 def _last(context: Context) -> Prediction | None:
     sizes = context.rows.sizes
-    if not context.split.ordered or sizes.min() == sizes.max():  # then it is one of the positions
-        return None
-    return context.prefer(context.rows.positions == sizes[:, None] - 1)
+    is_one = context.split.ordered and sizes.min() < sizes.max()  # else it is one of the positions
+    return context.prefer(context.rows.positions == sizes[:, None] - 1) if is_one else None
 
 
 def _lengths(context: Context) -> Values:
@@ -64,7 +58,10 @@ def _heuristic(
 
 
 HEURISTICS = (
-    *(_position(index) for index in range(MOST_POSITIONS)),
+    *(
+        Probe(f"choice {letter}", Sees.CHOICES, f"always picks choice {letter}", partial(_position, index))
+        for index, letter in enumerate(POSITIONS)
+    ),
     Probe(LAST, Sees.CHOICES, "always picks the last choice", _last),
     _heuristic("longest choice", "picks the longest choice", _lengths),
     _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),

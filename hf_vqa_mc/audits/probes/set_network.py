@@ -12,7 +12,6 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional
 from torch.optim.adam import adam
 
-from hf_vqa_mc.audits.probes.text_bags import Bags
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.propensity_model import one_thread
 
@@ -28,6 +27,8 @@ EPOCHS, LEAST_STEPS = 4, 100
 """Number of epochs, and minimum number of steps; the learning rate falls linearly to 0."""
 
 Rows = NDArray[np.int64]
+Bags = Any
+"""sparse float32 (texts, features): the weight of each feature in each text"""
 
 
 @dataclass(frozen=True, eq=False)
