@@ -58,10 +58,8 @@ def _closed(rows: Rows, group: NDArray[np.generic]) -> NDArray[np.int64] | None:
     """(rows,): number of the rows with the same group and choices; None unless each has closed sets only."""
     if rows.sizes.min() < 2:
         return None
-    _, choices = np.unique(rows.text_sets, return_inverse=True)
-    _, number = np.unique(
-        np.unique(group, return_inverse=True)[1] * (choices.max() + 1) + choices, return_inverse=True
-    )
+    groups, choices = (np.unique(one, return_inverse=True)[1] for one in (group, rows.text_sets))
+    number = np.unique(groups * (choices.max() + 1) + choices, return_inverse=True)[1]
     sizes, n_rows = np.zeros(number.max() + 1, np.int64), np.bincount(number)
     sizes[number] = rows.sizes
     targets, counts = np.unique(number * len(rows.vocabulary.choices) + rows.texts[:, 0], return_counts=True)
@@ -129,8 +127,7 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
     copies = -(-len(rows) // len(distinct))
     ties = TIED * rng.random((len(rows), copies * len(distinct)))
     assigned = linear_sum_assignment(np.tile(likelihood, copies) + ties, maximize=True)[1] % len(distinct)
-    scores: NDArray[np.float64] = (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
-    return scores
+    return (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
 
 
 def combined(

@@ -102,7 +102,6 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
 
 
 def _of_rows(name: str, template: str, where: NDArray[np.int64], rows: Rows) -> Finding:
-    """A finding about rows."""
     return Finding(name, template, ((len(where), len(rows)),), where)
 
 

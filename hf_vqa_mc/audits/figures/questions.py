@@ -10,7 +10,7 @@ from hf_vqa_mc.audits.described_rows import Data
 from hf_vqa_mc.audits.figures.charts import Bars, Lines, Sunburst
 from hf_vqa_mc.audits.figures.figure import Found, Number, Share, distribution, figure, share, table
 from hf_vqa_mc.audits.figures.parts_of_speech import CLASSES, word_classes
-from hf_vqa_mc.audits.texts import Column, Tree, Words
+from hf_vqa_mc.audits.texts import Column, Tree
 from hf_vqa_mc.decoys.candidates import MISSING
 
 DEPTH = 4
@@ -128,24 +128,18 @@ OTHER = "none of the above"
 
 
 def by_beginning(data: Data) -> Column:
-    """The type of each row's question by its beginning."""
-    counts, found = data.questions.counts, data.questions.words
-    names, types = _counted(found, counts)
-    codes = np.where(data.questions.valid, types[data.questions.codes], len(names))
-
-    return Column(pa.array([*names, OTHER], pa.large_string()), codes.astype(np.int32))
-
-
-def _counted(found: Words, counts: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """The longest beginning of each distinct question that at least LEAST of the questions have."""
-    tree = Tree.of(found, LONGEST)
+    """The type of each row's question: its longest beginning that at least LEAST of the questions have."""
+    counts, words = data.questions.counts, data.questions.words
+    tree = Tree.of(words, LONGEST)
     frequent = np.append(tree.counts(counts) >= max(LEAST * counts.sum(), 2), False)
     types = np.full(len(counts), MISSING, np.int64)
     for column in tree.nodes.T:
         types = np.where(frequent[column], column, types)
     used = np.unique(types[types != MISSING])
-    names = [" ".join(tree.path(int(node), found.vocabulary)) for node in used]
-    return names, np.where(types == MISSING, len(names), np.searchsorted(used, types))
+    names = [" ".join(tree.path(int(node), words.vocabulary)) for node in used]
+    numbers = np.append(np.where(types == MISSING, len(names), np.searchsorted(used, types)), len(names))
+    codes = numbers[data.questions.codes].astype(np.int32)
+    return Column(pa.array([*names, OTHER], pa.large_string()), codes)
 
 
 COMPARED = 3

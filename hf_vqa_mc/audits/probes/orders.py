@@ -39,7 +39,7 @@ def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context]
         values = np.zeros(context.rows.texts.shape)
         for fold in np.unique(folds):
             test = folds == fold
-            shares = _shares(of_rows, labels, ~test, context.rows.texts.shape[1]) if not test.all() else None
+            shares = _shares(of_rows, labels, ~test, context.rows.texts.shape[1])
             if shares is not None:
                 values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
         found = context.prefer(values)

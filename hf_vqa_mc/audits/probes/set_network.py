@@ -209,7 +209,10 @@ def trained_odds(
         n_batches = -(-len(train) // size)
         steps = max(EPOCHS, -(-LEAST_STEPS // n_batches)) * n_batches
         adam = _Adam(network.parameters())
-        for step, batch in enumerate(_batches(len(train), size, steps // n_batches, generator)):
+        for step in range(steps):
+            if step % n_batches == 0:
+                order = torch.randperm(len(train), generator=generator).numpy()
+            batch = order[step % n_batches * size :][:size]
             check()
             loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
             adam.step(torch.autograd.grad(loss, adam.parameters), LEARNING_RATE * (1 - step / steps))
@@ -247,10 +250,3 @@ class _Adam:
             maximize=False,
             fused=True,
         )
-
-
-def _batches(rows: int, size: int, epochs: int, generator: Generator) -> Iterator[NDArray[np.int64]]:
-    """Random batches of all rows, for each epoch."""
-    for _ in range(epochs):
-        order = torch.randperm(rows, generator=generator).numpy()
-        yield from (order[first : first + size] for first in range(0, rows, size))
