@@ -20,7 +20,7 @@ from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, ProbeInputs, Shortcut
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
@@ -52,7 +52,7 @@ class Audit:
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
-    exact: dict[Sees, ExactSets] = field(default_factory=dict)
+    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)
     """the closed sets by inputs with which every strategy has exactly the accuracy of chance"""
     settings: ProbeSettings = field(default_factory=ProbeSettings)
     word_vectors_sha256: str | None = None
@@ -63,7 +63,7 @@ class Audit:
 
         The target is in column 0. NaN in rows that were not evaluated.
         """
-        return mean_probabilities([gain.shortcut for gain in self.gains], Sees.QUESTION)
+        return mean_probabilities([gain.shortcut for gain in self.gains], ProbeInputs.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
@@ -178,7 +178,7 @@ class Audit:
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs."""
         types = self.benchmark.test.rows["question_type"].combine_chunks().dictionary_encode()
-        best: dict[Sees, Shortcut] = {}
+        best: dict[ProbeInputs, Shortcut] = {}
         for gain in self.gains:
             if gain.shortcut.sees.is_shortcut:
                 best.setdefault(gain.shortcut.sees, gain.shortcut)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import LARGEST_SET
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import FOLDS, Sees, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, ProbeInputs, Shortcut, picked
 from hf_vqa_mc.decoys.rng import text_hashes
 
 MOST_ROWS = 20
@@ -33,7 +33,7 @@ class ExactSets(NamedTuple):
 
 def exact_sets(
     rows: Rows, images: NDArray[np.integer] | None, sets: Sequence[str] | None = None
-) -> dict[Sees, ExactSets]:
+) -> dict[ProbeInputs, ExactSets]:
     """The inputs for which every strategy has exactly the accuracy of chance, with the closed sets.
 
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
@@ -46,10 +46,12 @@ def exact_sets(
         images: (rows,): image number of each row; None if rows have no image.
         sets: see `folds.sets_of`.
     """
-    of_inputs: dict[Sees, NDArray[np.generic]] = {Sees.CHOICES: np.zeros(len(rows)), Sees.QUESTION: rows.questions}
-    if images is not None:
-        of_inputs[Sees.IMAGE] = images
-    groups = {sees: _closed(rows, group) for sees, group in of_inputs.items()}
+    inputs = (
+        (ProbeInputs.CHOICES, np.zeros(len(rows))),
+        (ProbeInputs.QUESTION, rows.questions),
+        (ProbeInputs.IMAGE, images),
+    )
+    groups = {sees: _closed(rows, group) for sees, group in inputs if group is not None}
     named = len(set(sets)) if sets and all(sets) else round(float((1 / rows.sizes).sum()))
     return {sees: ExactSets(named, group) for sees, group in groups.items() if group is not None}
 
@@ -108,8 +110,8 @@ def best_assignment(
     return Shortcut(
         scores,
         folds=folds,
-        name=f"{ASSIGNED}: {Sees.QUESTION.label}",
-        sees=Sees.QUESTION,
+        name=f"{ASSIGNED}: {ProbeInputs.QUESTION.label}",
+        sees=ProbeInputs.QUESTION,
         sentence=f"sees all rows {'with the same choices' if sets is None else 'of a closed answer set'} but no image "
         "and assigns each choice to equally many of them",
         clusters=np.unique(groups, return_inverse=True)[1],
@@ -150,25 +152,25 @@ def combined(
         sets: see `folds.sets_of`.
     """
     made: list[Shortcut | None] = []
-    for sees in Sees:
+    for sees in ProbeInputs:
         probabilities = mean_probabilities(found, sees)
         if probabilities is None or not sees.is_shortcut:
             continue
-        if sees is Sees.QUESTION:
+        if sees is ProbeInputs.QUESTION:
             made.append(best_assignment(rows, probabilities, fitted_folds, seed, sets))
         if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
             made.append(usual_rank(rows, probabilities, rows_folds, sees, seed))
     return [replace(one, fitted=True, trained=True) for one in made if one is not None]
 
 
-def mean_probabilities(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
+def mean_probabilities(shortcuts: Sequence[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:
     """Mean P(target) of the shortcuts with these inputs, (rows, choices); None if none has probabilities."""
     found = [one.probabilities for one in shortcuts if one.sees is sees and one.probabilities is not None]
     return np.mean(found, axis=0) if found else None
 
 
 def usual_rank(
-    rows: Rows, probabilities: NDArray[np.float64], folds: NDArray[np.integer], sees: Sees, seed: int = 0
+    rows: Rows, probabilities: NDArray[np.float64], folds: NDArray[np.integer], sees: ProbeInputs, seed: int = 0
 ) -> Shortcut | None:
     """Pick the choice with the rank that targets usually have in other folds, such as the least probable choice.
 

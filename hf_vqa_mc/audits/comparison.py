@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.audits.ambiguity import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import TIED, Sees
+from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
@@ -141,7 +141,7 @@ def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> 
     return [
         what
         for what, before, now in _pairs(_shortcuts(old), _shortcuts(new))
-        if before and now and _comparable(now, old, new) and now["inputs"] != Sees.EVERYTHING and now["alarm"]
+        if before and now and _comparable(now, old, new) and now["inputs"] != ProbeInputs.EVERYTHING and now["alarm"]
         if now["low"] - before["high"] > most
     ]
 

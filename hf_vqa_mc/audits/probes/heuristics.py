@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING
@@ -51,7 +51,11 @@ def _frequencies(context: Context) -> Values:
 
 
 def _heuristic(
-    name: str, sentence: str, values: Callable[[Context], Values], sign: int = 1, sees: Sees = Sees.CHOICES
+    name: str,
+    sentence: str,
+    values: Callable[[Context], Values],
+    sign: int = 1,
+    sees: ProbeInputs = ProbeInputs.CHOICES,
 ) -> Probe:
     """Pick the choice with the highest value, or the lowest with ``sign`` -1."""
     return Probe(name, sees, sentence, lambda context: context.prefer(sign * values(context)))
@@ -59,10 +63,10 @@ def _heuristic(
 
 HEURISTICS = (
     *(
-        Probe(f"choice {letter}", Sees.CHOICES, f"always picks choice {letter}", partial(_position, index))
+        Probe(f"choice {letter}", ProbeInputs.CHOICES, f"always picks choice {letter}", partial(_position, index))
         for index, letter in enumerate(POSITIONS)
     ),
-    Probe(LAST, Sees.CHOICES, "always picks the last choice", _last),
+    Probe(LAST, ProbeInputs.CHOICES, "always picks the last choice", _last),
     _heuristic("longest choice", "picks the longest choice", _lengths),
     _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),
     _heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
@@ -75,14 +79,14 @@ HEURISTICS = (
         "most words of the question",
         "picks the choice with the largest share of its words in the question",
         lambda context: words_in_question(context.rows),
-        sees=Sees.QUESTION,
+        sees=ProbeInputs.QUESTION,
     ),
     _heuristic(
         "fewest words of the question",
         "picks the choice with the smallest share of its words in the question",
         lambda context: words_in_question(context.rows),
         -1,
-        Sees.QUESTION,
+        ProbeInputs.QUESTION,
     ),
 )
 
@@ -161,7 +165,7 @@ def _count_beginnings(rows: Rows, folds: Folds, likelihood: Values, decoys: NDAr
         left = counts[group] > 1
 
 
-def prior_probe(name: str, sees: Sees, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
+def prior_probe(name: str, sees: ProbeInputs, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
     """A prior that is counted in the training split, or without one in other folds of the audited split."""
 
     def run(context: Context) -> Prediction:
@@ -175,13 +179,13 @@ def prior_probe(name: str, sees: Sees, sentence: str, prior: Callable[[Rows, Fol
 PRIORS = (
     prior_probe(
         "answer prior (eq. 2)",
-        Sees.CHOICES,
+        ProbeInputs.CHOICES,
         "picks the choice that is most often correct in other rows, relative to how often it is presented",
         answer_prior,
     ),
     prior_probe(
         "question and answer prior",
-        Sees.QUESTION,
+        ProbeInputs.QUESTION,
         "picks the choice that is most often correct for other questions with the same beginning",
         question_answer_prior,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.text.pretrained import load_text_model
 
 BATCH_SIZE = 32
@@ -107,5 +107,5 @@ LANGUAGE_MODELS = tuple(
         cost=COST,
         setting="language_model",
     )
-    for sees, given in ((Sees.CHOICES, ""), (Sees.QUESTION, ", given the question"))
+    for sees, given in ((ProbeInputs.CHOICES, ""), (ProbeInputs.QUESTION, ", given the question"))
 )

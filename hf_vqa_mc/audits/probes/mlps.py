@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, trained_probe
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
@@ -135,5 +135,5 @@ def _datasets_cache_in(folder: Path) -> Iterator[None]:
 
 MLPS = tuple(
     trained_probe(model, sees, "judges them by an MLP", COST, partial(_log_odds, model, sees.image), setting="mlps")
-    for model, sees in zip(("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), Sees, strict=True)
+    for model, sees in zip(("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), ProbeInputs, strict=True)
 )

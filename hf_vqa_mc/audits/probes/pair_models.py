@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 
 TREES, LEAF, SHARE = 200, 8, 0.7
 """Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
@@ -94,7 +94,7 @@ def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:
 Model = Callable[[Any, ShuffledRows, Any, int], Odds]
 
 
-def _log_odds(model: Model, sees: Sees, sparse: bool, context: Context, part: Part) -> Odds:
+def _log_odds(model: Model, sees: ProbeInputs, sparse: bool, context: Context, part: Part) -> Odds:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # more threads are no faster for such small products
@@ -107,7 +107,7 @@ def _log_odds(model: Model, sees: Sees, sparse: bool, context: Context, part: Pa
 
 PAIR_MODELS = tuple(
     trained_probe(name, sees, f"judges them by a {name}", COST, partial(_log_odds, model, sees, sparse))
-    for sees in Sees
+    for sees in ProbeInputs
     for name, model, sparse in (
         ("logistic regression", logistic_regression, True),
         ("random forest", random_forest, False),

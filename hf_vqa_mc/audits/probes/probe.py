@@ -18,7 +18,7 @@ from hf_vqa_mc.audits.image_descriptors import image_vectors
 from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, ProbeInputs, Shortcut, picked
 from hf_vqa_mc.audits.similar_choices import Letters, trigram_similarity
 from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
@@ -40,7 +40,7 @@ class Probe:
 
     name: str
     """unique; settings in braces are filled in: ``language model {language_model}``"""
-    sees: Sees
+    sees: ProbeInputs
     """inputs of the strategy"""
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
@@ -60,7 +60,7 @@ class Probe:
 
 def trained_probe(
     name: str,
-    sees: Sees,
+    sees: ProbeInputs,
     sentence: str,
     cost: int,
     fit: "Callable[[Context, Part], Values]",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, Skipped, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.audits.similar_choices import Letters, trigram_codes
 from hf_vqa_mc.decoys.candidates import MISSING
 
@@ -108,7 +108,7 @@ DECIMALS = 5
 """Decimals of log odds; rounding makes choices without known features tie."""
 
 
-def _log_odds(sees: Sees, context: Context, part: Part) -> NDArray[np.float64]:
+def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
     """Train a network on a part's rows; return the log odds of its test rows, (rows, choices)."""
     from hf_vqa_mc.audits.probes.set_network import Inputs, trained_odds
 
@@ -158,5 +158,5 @@ def _image_vectors(
 
 JUDGES = "judges the choices together by a neural network"
 SET_MODELS = tuple(
-    trained_probe("set network", sees, JUDGES, COST, partial(_log_odds, sees), one_thread=True) for sees in Sees
+    trained_probe("set network", sees, JUDGES, COST, partial(_log_odds, sees), one_thread=True) for sees in ProbeInputs
 )
