@@ -26,7 +26,10 @@ NEAR = 0.8
 _AT_A_TIME = 100_000
 """Words per lookup of vectors, which limits memory if most words have none."""
 
-Numbers, Starts, Mask, Vectors = NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float32]
+Numbers = NDArray[np.int32]
+Starts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Vectors = NDArray[np.float32]
 
 SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
     "same after normalisation",

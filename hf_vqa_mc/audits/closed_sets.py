@@ -129,7 +129,8 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
     copies = -(-len(rows) // len(distinct))
     ties = TIED * rng.random((len(rows), copies * len(distinct)))
     assigned = linear_sum_assignment(np.tile(likelihood, copies) + ties, maximize=True)[1] % len(distinct)
-    return (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
+    scores: NDArray[np.float64] = (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
+    return scores
 
 
 def combined(
