@@ -26,6 +26,11 @@ NEAR = 0.8
 _AT_A_TIME = 100_000
 """Words per lookup of vectors, which limits memory if most words have none."""
 
+Numbers = NDArray[np.int32]
+Starts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Vectors = NDArray[np.float32]
+
 SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
     "same after normalisation",
     "named by an annotator",
@@ -37,7 +42,7 @@ SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
 
 def possibly_correct(
     rows: Rows, answers: Sequence[Sequence[str]] | pa.Array, vectors: WordVectors | None
-) -> dict[str, NDArray[np.bool_]]:
+) -> dict[str, Mask]:
     """Find possibly correct decoys by five heuristics; a decoy may have several reasons.
 
     - SAME: the official VQA evaluation normalises target and decoy to the same answer, or they differ in spaces,
@@ -60,10 +65,14 @@ def possibly_correct(
     decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
     pairs = np.broadcast_to(rows.keys[:, :1], decoys.shape)[decoys], rows.keys[decoys]
     tokens, token_starts, words = _words_of_keys(rows.vocabulary)
-    similar = np.zeros(len(pairs[0]), np.bool_)
-    _fill_similar(*pairs, tokens, token_starts, _scores(words), similar)
-    general = np.zeros(len(pairs[0]), np.bool_)
-    _compare(*pairs, Relations.of(rows.vocabulary.key_texts), similar, general)
+    similar, general = np.zeros((2, len(pairs[0])), np.bool_)
+    scores = word_scores(words, WUP_THRESHOLD)
+    scores = scores._replace(  # one additional word with similarity 0 to all, even itself
+        near_starts=np.append(scores.near_starts, scores.near_starts[-1]),
+        near_masks=np.append(scores.near_masks, np.uint64(0)),
+    )
+    relations = Relations.of(rows.vocabulary.key_texts)
+    _compare(*pairs, tokens, token_starts, scores, relations, similar, general)
     found = {WUP: similar, GENERAL: general}
     if vectors is not None:
         worded = rows.vocabulary.worded
@@ -79,7 +88,7 @@ def possibly_correct(
     return {reason: mask if reason == NAMED else mask & ~rows.different for reason, mask in masks.items()}
 
 
-def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[Mask, Mask]:
     """Masks of choices that the official evaluation treats as the target, and as an annotator's answer."""
     given = answers if isinstance(answers, pa.Array) else pa.array(answers, pa.list_(pa.string()))
     of_rows = given.flatten().dictionary_encode()
@@ -97,9 +106,7 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
 
 
 @njit(cache=True)
-def _fill_named(
-    choices: NDArray[np.int32], given: NDArray[np.int32], given_starts: NDArray[np.int64], named: NDArray[np.bool_]
-) -> None:
+def _fill_named(choices: Numbers, given: Numbers, given_starts: Starts, named: Mask) -> None:
     for row in range(len(choices)):
         for column in range(choices.shape[1]):
             if choices[row, column] != MISSING:
@@ -107,7 +114,7 @@ def _fill_named(
                     named[row, column] |= given[i] == choices[row, column]
 
 
-def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
+def _words_of_keys(vocabulary: Vocabulary) -> tuple[Numbers, Starts, list[str]]:
     """The words of the comparable texts that can be similar to a word of another text."""
     worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
     tokens = worded.numbers[: worded.starts[n_keys]]
@@ -125,50 +132,31 @@ def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[n
     return numbers[tokens], worded.starts[: n_keys + 1], words
 
 
-def _scores(words: list[str]) -> WordScores:
-    """Scores of the words, and of one additional word with similarity 0 to all, even itself."""
-    scores = word_scores(words, WUP_THRESHOLD)
-    return scores._replace(
-        near_starts=np.append(scores.near_starts, scores.near_starts[-1]),
-        near_masks=np.append(scores.near_masks, np.uint64(0)),
-    )
-
-
 @reading
-def _fill_similar(
-    targets: NDArray[np.int32],
-    others: NDArray[np.int32],
-    tokens: NDArray[np.int32],
-    token_starts: NDArray[np.int64],
+def _compare(
+    targets: Numbers,
+    others: Numbers,
+    tokens: Numbers,
+    token_starts: Starts,
     scores: WordScores,
-    similar: NDArray[np.bool_],
+    relations: Relations,
+    similar: Mask,
+    general: Mask,
 ) -> None:
+    """Set ``similar`` unless two texts exclude one another, and ``general``."""
     for pair in range(len(targets)):
         start, end = token_starts[targets[pair]], token_starts[targets[pair] + 1]
         other, other_end = token_starts[others[pair]], token_starts[others[pair] + 1]
         if targets[pair] == others[pair]:
             similar[pair] = True
-        elif end > start and other_end > other:
+            continue
+        general[pair] = related(targets[pair], others[pair], relations)
+        if end > start and other_end > other and not exclusive(targets[pair], others[pair], relations):
             end, other_end = min(end, start + MOST_WORDS), min(other_end, other + MOST_WORDS)
             similar[pair] = phrase_score(tokens, start, end, other, other_end, scores) >= WUP_THRESHOLD
 
 
-@reading
-def _compare(
-    targets: NDArray[np.int32],
-    others: NDArray[np.int32],
-    relations: Relations,
-    similar: NDArray[np.bool_],
-    general: NDArray[np.bool_],
-) -> None:
-    """Set ``general`` for related pairs, and unset ``similar`` for those that exclude one another."""
-    for pair in range(len(targets)):
-        if targets[pair] != others[pair]:
-            general[pair] = related(targets[pair], others[pair], relations)
-            similar[pair] &= not exclusive(targets[pair], others[pair], relations)
-
-
-def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[Numbers, Vectors]:
     """Row of each word in the table of known vectors, MISSING if unknown; and the table."""
     has, parts = [np.zeros(0, np.bool_)], [np.zeros((0, vectors.dim), np.float32)]
     for first in range(0, len(words), _AT_A_TIME):
@@ -180,13 +168,7 @@ def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.in
 
 
 @njit(cache=True)
-def _near(
-    targets: NDArray[np.int32],
-    others: NDArray[np.int32],
-    tokens: NDArray[np.int32],
-    token_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-) -> NDArray[np.bool_]:
+def _near(targets: Numbers, others: Numbers, tokens: Numbers, token_starts: Starts, vectors: Vectors) -> Mask:
     near = np.zeros(len(targets), np.bool_)
     target, other, length = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1]), 0.0
     for pair in range(len(targets)):
@@ -199,13 +181,7 @@ def _near(
 
 
 @njit(cache=True)
-def _add_up(
-    key: int,
-    tokens: NDArray[np.int32],
-    token_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-    total: NDArray[np.float64],
-) -> float:
+def _add_up(key: int, tokens: Numbers, token_starts: Starts, vectors: Vectors, total: NDArray[np.float64]) -> float:
     """Write the sum of a text's word vectors to `total`; return its norm, 0 if no word has a vector."""
     total[:] = 0.0
     for i in range(token_starts[key], token_starts[key + 1]):

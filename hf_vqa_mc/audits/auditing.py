@@ -12,8 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
-from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, exact_sets
-from hf_vqa_mc.audits.combined import combined, mean_probabilities
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_sets, mean_probabilities
 from hf_vqa_mc.audits.comparison import certificate
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
@@ -21,7 +20,7 @@ from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, ProbeInputs, Shortcut
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
@@ -53,7 +52,7 @@ class Audit:
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
-    exact: dict[Sees, ExactSets] = field(default_factory=dict)
+    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)
     """the closed sets by inputs with which every strategy has exactly the accuracy of chance"""
     settings: ProbeSettings = field(default_factory=ProbeSettings)
     word_vectors_sha256: str | None = None
@@ -64,7 +63,7 @@ class Audit:
 
         The target is in column 0. NaN in rows that were not evaluated.
         """
-        return mean_probabilities([gain.shortcut for gain in self.gains], Sees.QUESTION)
+        return mean_probabilities([gain.shortcut for gain in self.gains], ProbeInputs.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
@@ -78,8 +77,7 @@ class Audit:
         White and brown, or three and four, have vectors as similar as those of synonyms.
         """
         masks = [decoys for reason, decoys in self.ambiguous.items() if reason != VECTORS]
-        found: NDArray[np.bool_] = np.logical_or.reduce(masks)
-        return found
+        return np.logical_or.reduce(masks)  # type: ignore[no-any-return]
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
         """Row to the index of the choice that the probes with question and choices pick, for evaluated rows."""
@@ -144,16 +142,15 @@ class Audit:
         """What closed sets guarantee, and the strongest trained probe with these inputs."""
         for sees, sets in self.exact.items():
             trained = [one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained]
-            measured = [one for one in trained if not one.shortcut.name.startswith(ASSIGNED)][:1]
-            probes = [
+            measured = "".join(
                 f"{', but their order reveals the target' if one.alarm else ''} "
                 f"(measured: {100 * one.estimate.accuracy:.1f}%, {one.shortcut.name})"
-                for one in measured
-            ]
-            checked = f"exact by construction, {counted(sets.number, 'set')} checked"
+                for one in [one for one in trained if not one.shortcut.name.startswith(ASSIGNED)][:1]
+            )
             yield (
-                f"{sees.label.capitalize()}: {checked}: every rule that sees these inputs, but not the order of the "
-                f"choices or of the rows, is correct in {100 * chance:.1f}%{''.join(probes)}."
+                f"{sees.label.capitalize()}: exact by construction, {counted(sets.number, 'set')} checked: every rule "
+                "that sees these inputs, but not the order of the choices or of the rows, is correct in "
+                f"{100 * chance:.1f}%{measured}."
             )
 
     def _caveat(self) -> str:
@@ -181,7 +178,7 @@ class Audit:
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs."""
         types = self.benchmark.test.rows["question_type"].combine_chunks().dictionary_encode()
-        best: dict[Sees, Shortcut] = {}
+        best: dict[ProbeInputs, Shortcut] = {}
         for gain in self.gains:
             if gain.shortcut.sees.is_shortcut:
                 best.setdefault(gain.shortcut.sees, gain.shortcut)

@@ -1,6 +1,7 @@
 """Closed answer sets of the audited rows: what they guarantee, by counting, and the attack on sets as a whole."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import LARGEST_SET
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Sees, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, ProbeInputs, Shortcut, picked
 from hf_vqa_mc.decoys.rng import text_hashes
 
 MOST_ROWS = 20
@@ -32,7 +33,7 @@ class ExactSets(NamedTuple):
 
 def exact_sets(
     rows: Rows, images: NDArray[np.integer] | None, sets: Sequence[str] | None = None
-) -> dict[Sees, ExactSets]:
+) -> dict[ProbeInputs, ExactSets]:
     """The inputs for which every strategy has exactly the accuracy of chance, with the closed sets.
 
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
@@ -45,26 +46,22 @@ def exact_sets(
         images: (rows,): image number of each row; None if rows have no image.
         sets: see `folds.sets_of`.
     """
-    of_inputs: dict[Sees, NDArray[np.generic]] = {Sees.CHOICES: np.zeros(len(rows)), Sees.QUESTION: rows.questions}
-    if images is not None:
-        of_inputs[Sees.IMAGE] = images
-    groups = {sees: _closed(rows, group) for sees, group in of_inputs.items()}
-    named = len(set(sets)) if sets and all(sets) else None
-    return {
-        sees: ExactSets(named or round(float((1 / rows.sizes).sum())), group)
-        for sees, group in groups.items()
-        if group is not None
-    }
+    inputs = (
+        (ProbeInputs.CHOICES, np.zeros(len(rows))),
+        (ProbeInputs.QUESTION, rows.questions),
+        (ProbeInputs.IMAGE, images),
+    )
+    groups = {sees: _closed(rows, group) for sees, group in inputs if group is not None}
+    named = len(set(sets)) if sets and all(sets) else round(float((1 / rows.sizes).sum()))
+    return {sees: ExactSets(named, group) for sees, group in groups.items() if group is not None}
 
 
 def _closed(rows: Rows, group: NDArray[np.generic]) -> NDArray[np.int64] | None:
     """(rows,): number of the rows with the same group and choices; None unless each has closed sets only."""
     if rows.sizes.min() < 2:
         return None
-    _, choices = np.unique(rows.text_sets, return_inverse=True)
-    _, number = np.unique(
-        np.unique(group, return_inverse=True)[1] * (choices.max() + 1) + choices, return_inverse=True
-    )
+    groups, choices = (np.unique(one, return_inverse=True)[1] for one in (group, rows.text_sets))
+    number = np.unique(groups * (choices.max() + 1) + choices, return_inverse=True)[1]
     sizes, n_rows = np.zeros(number.max() + 1, np.int64), np.bincount(number)
     sizes[number] = rows.sizes
     targets, counts = np.unique(number * len(rows.vocabulary.choices) + rows.texts[:, 0], return_counts=True)
@@ -113,8 +110,8 @@ def best_assignment(
     return Shortcut(
         scores,
         folds=folds,
-        name=f"{ASSIGNED}: {Sees.QUESTION.label}",
-        sees=Sees.QUESTION,
+        name=f"{ASSIGNED}: {ProbeInputs.QUESTION.label}",
+        sees=ProbeInputs.QUESTION,
         sentence=f"sees all rows {'with the same choices' if sets is None else 'of a closed answer set'} but no image "
         "and assigns each choice to equally many of them",
         clusters=np.unique(groups, return_inverse=True)[1],
@@ -134,3 +131,82 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
     assigned = linear_sum_assignment(np.tile(likelihood, copies) + ties, maximize=True)[1] % len(distinct)
     scores: NDArray[np.float64] = (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
     return scores
+
+
+def combined(
+    rows: Rows,
+    found: Sequence[Shortcut],
+    rows_folds: NDArray[np.integer],
+    fitted_folds: int,
+    seed: int,
+    sets: Sequence[str] | None = None,
+) -> list[Shortcut]:
+    """The strategies that use the mean predictions of trained probes.
+
+    Args:
+        rows: the audited rows.
+        found: shortcuts, of which those with probabilities are used.
+        rows_folds: (rows,): fold of each row, from 0.
+        fitted_folds: number of folds of the audited rows that the probes were fitted on; 0 with a training split,
+            which `usual_rank` needs.
+        seed: random seed; ties are broken at random.
+        sets: see `folds.sets_of`.
+    """
+    made: list[Shortcut | None] = []
+    for sees in ProbeInputs:
+        probabilities = mean_probabilities(found, sees)
+        if probabilities is None or not sees.is_shortcut:
+            continue
+        if sees is ProbeInputs.QUESTION:
+            made.append(best_assignment(rows, probabilities, fitted_folds, seed, sets))
+        if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
+            made.append(usual_rank(rows, probabilities, rows_folds, sees, seed))
+    return [replace(one, fitted=True, trained=True) for one in made if one is not None]
+
+
+def mean_probabilities(shortcuts: Sequence[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:
+    """Mean P(target) of the shortcuts with these inputs, (rows, choices); None if none has probabilities."""
+    found = [one.probabilities for one in shortcuts if one.sees is sees and one.probabilities is not None]
+    return np.mean(found, axis=0) if found else None
+
+
+def usual_rank(
+    rows: Rows, probabilities: NDArray[np.float64], folds: NDArray[np.integer], sees: ProbeInputs, seed: int = 0
+) -> Shortcut | None:
+    """Pick the choice with the rank that targets usually have in other folds, such as the least probable choice.
+
+    Removing the rows that a model answers correctly, or splitting a dataset so that answers change (VQA-CP), turns a
+    shortcut around instead of removing it: what the model finds improbable is often correct.
+
+    Args:
+        rows: the audited rows.
+        probabilities: (rows, choices): P(target), the target in column 0, NaN in rows that were not evaluated.
+        folds: (rows,): fold of each row; ranks are counted in the other folds, among rows with as many choices.
+        sees: inputs of the probes.
+        seed: random seed; ties are broken by random preferences for texts, the same in all rows.
+
+    Returns:
+        The strategy; None if the most probable choice is the usual target everywhere, so that it adds nothing.
+    """
+    evaluated = np.flatnonzero(np.isfinite(probabilities[:, 0]))
+    sizes, of_fold = rows.sizes[evaluated], folds[evaluated]
+    values = np.where(rows.valid, probabilities, -np.inf)[evaluated]
+    preference = np.random.default_rng(seed).random(len(rows.vocabulary.key_texts))[rows.keys[evaluated]]
+    order = np.lexsort((preference, -values), axis=1)
+    rank = (order == 0).argmax(axis=1)  # of the target, 0 for the most probable choice
+    usual = np.zeros(len(evaluated), np.int64)
+    for size, fold in np.unique(np.stack([sizes, of_fold]), axis=1).T:
+        others = (sizes == size) & (of_fold != fold)
+        usual[(sizes == size) & (of_fold == fold)] = np.bincount(rank[others], minlength=1).argmax()
+    if not usual.any():
+        return None
+    scores = np.full(len(rows), np.nan)
+    scores[evaluated] = rank == usual
+    return Shortcut(
+        scores,
+        folds=FOLDS,
+        name=f"rank of the prediction: {sees.label}",
+        sees=sees,
+        sentence=f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
+        "rank that is most often correct in other rows (for example the second)",
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.audits.ambiguity import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import TIED, Sees
+from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
@@ -45,6 +45,11 @@ class Check:
     """None if the first audit lacks it"""
     now: Any
 
+    @classmethod
+    def of(cls, what: str, is_same: bool, before: object, now: object) -> "Check":
+        """A figure that was compared."""
+        return cls(what, Status.SAME if is_same else Status.CHANGED, before, now)
+
     @property
     def line(self) -> str:
         """The check in a line."""
@@ -55,12 +60,10 @@ class Check:
 def certificate(done: "Audit") -> dict[str, Any]:
     """What is needed to recompute an audit, JSON-serializable, without folders of the user."""
     given = {name: public_name(str(value)) for name in FILES if (value := getattr(done.settings, name)) is not None}
+    read_with = done.benchmark.read_with.items()
     return {
         "revision": done.benchmark.revision,
-        "read_with": {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in done.benchmark.read_with.items()
-        },
+        "read_with": {name: list(value) if isinstance(value, tuple) else value for name, value in read_with},
         "splits": split_hashes(done.benchmark),
         "settings": asdict(done.settings) | given,
         "word_vectors_sha256": done.word_vectors_sha256,
@@ -105,17 +108,19 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     checks = [Check("settings", Status.SAME if given[0] == given[1] else Status.NOT_COMPARED, *given)]
     checks += compare_rows(*splits)
     for what, before, now in _pairs(_counts(old), _counts(new)):
-        checks.append(Check(what, _status(_close(before, now)), before, now))
+        checks.append(Check.of(what, _close(before, now), before, now))
     for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)):
         gains = [one and f"gain {points(one['gain'])} points" for one in (before, now)]
         lacking = [audit for audit, one in ((old, before), (new, now)) if one is None]
         if not _comparable(before or now, old, new, lacking):
             checks.append(Check(what, Status.NOT_COMPARED, *gains))
             continue
-        same = bool(before and now) and _within(before, now) and _within(now, before)
+        same = bool(before and now) and all(
+            other["low"] - TIED <= one["gain"] <= other["high"] + TIED for one, other in ((before, now), (now, before))
+        )
         if same and splits[0] == splits[1] and not now["trained"]:
             same = all(_close(before[name], now[name]) for name in FIGURES)
-        checks.append(Check(what, _status(same), *gains))
+        checks.append(Check.of(what, same, *gains))
     return checks
 
 
@@ -127,7 +132,7 @@ def compare_rows(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
             one and f"{one['rows']:,} rows, content {one['content'][:12]}, order {one['order'][:12]}"
             for one in (before, now)
         ]
-        checks.append(Check(f"rows of {name}", _status(before == now), *shown))
+        checks.append(Check.of(f"rows of {name}", before == now, *shown))
     return checks
 
 
@@ -136,7 +141,7 @@ def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> 
     return [
         what
         for what, before, now in _pairs(_shortcuts(old), _shortcuts(new))
-        if before and now and _comparable(now, old, new) and now["inputs"] != Sees.EVERYTHING and now["alarm"]
+        if before and now and _comparable(now, old, new) and now["inputs"] != ProbeInputs.EVERYTHING and now["alarm"]
         if now["low"] - before["high"] > most
     ]
 
@@ -146,21 +151,11 @@ def _pairs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str
     return ((key, old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new]))
 
 
-def _status(same: bool) -> Status:
-    return Status.SAME if same else Status.CHANGED
-
-
 def _close(one: object, other: object) -> bool:
     """Whether values are equal; the order of summation changes the last digits of fractions."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, abs_tol=TIED)
     return one == other
-
-
-def _within(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether the gain of a shortcut is within the interval of the other."""
-    inside: bool = other["low"] - TIED <= one["gain"] <= other["high"] + TIED
-    return inside
 
 
 def _comparable(

@@ -1,6 +1,6 @@
 """The data that figures read: the rows of a benchmark, or of an open-ended dataset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -118,7 +118,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     choices = Lists.of(rows["choices"])
     labels, kinds = rows["label"].to_numpy(), rows["choice_kinds"]
     columns = {
-        "split": pa.chunked_array(_named(split.name, split.rows.num_rows) for split in splits),
+        "split": pa.chunked_array(pa.repeat(split.name, split.rows.num_rows) for split in splits),
         "answer_type": pa.chunked_array(_texts(split.original, "answer_type") for split in splits),
         **{name: rows[name] for name in ("question", "image_id", "question_type")},
     }
@@ -142,27 +142,21 @@ def _open_ended(options: BenchmarkOptions) -> Data:
         if options.split not in tables:
             raise unknown_name(f"split of {opened.name}", options.split, tables)
         tables = {options.split: tables[options.split]}
-    halves = {name: _halves(table) for name, table in tables.items()}
-    parts = [(name, part) for name, of_split in halves.items() for part in of_split if part.num_rows]
+    parts = [(name, part) for name, table in tables.items() for part in _halves(table) if part.num_rows]
     if not parts:
         raise InputError(f"{opened.name}: no rows")
     columns = {
-        name: pa.chunked_array(_named(split, part.num_rows) if name == "split" else _texts(part, name)
-                               for split, part in parts)
-        for name in COLUMNS
-    }  # fmt: skip
+        "split": pa.chunked_array(pa.repeat(split, part.num_rows) for split, part in parts),
+        **{name: pa.chunked_array(_texts(part, name) for _, part in parts) for name in COLUMNS[1:]},
+    }
     nested = {name: pa.chunked_array(_texts(part, *path) for _, part in parts) for name, path in NESTED.items()}
+    confidences = np.concatenate([_confidences(part) for _, part in parts])
     programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
+    answers = pa.chunked_array(human_answers(part) for _, part in parts)
     return replace(
-        _data(
-            opened.name,
-            opened.config,
-            options.split,
-            columns,
-            pa.chunked_array(human_answers(part) for _, part in parts),
-        ),
+        _data(opened.name, opened.config, options.split, columns, answers),
         other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
-        confidences=_confidences([part for _, part in parts]),
+        confidences=None if np.isnan(confidences).all() else confidences,
         steps=np.concatenate([pc.list_value_length(one).to_numpy() for one in programs]) if programs else None,
         notes=("open-ended questions: figures of choices do not apply",),
     )
@@ -182,10 +176,6 @@ def _data(
     split, question, answer, image, kind, answer_type = (Column.of(columns.get(each, missing)) for each in COLUMNS)
     several = (pc.max(pc.list_value_length(answers)).as_py() or 0) > 1
     return Data(*names, split, question, answer, image, kind, answer_type, Lists.of(answers) if several else None)
-
-
-def _named(name: str, rows: int) -> pa.Array:
-    return pa.repeat(pa.scalar(name, pa.string()), rows)
 
 
 def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:
@@ -214,22 +204,16 @@ def _halves(table: pa.Table) -> list[pa.Table]:
     return [both.take(np.sort(np.unique(numbers, return_index=True)[1]))]
 
 
-def _confidences(parts: Sequence[pa.Table]) -> NDArray[np.float64] | None:
-    """The mean confidence of each row, from records of answers such as VQA's; None if there are no such records."""
-    found = []
-    for part in parts:
-        means = np.full(part.num_rows, np.nan)
-        for name in named(part.column_names, ANSWERS):
-            kind = part.schema.field(name).type
-            if is_list(kind) and pa.types.is_struct(kind.value_type) and CONFIDENCE in kind.value_type.names:
-                records, lengths = as_lists(part[name])
-                given = pc.index_in(pc.struct_field(records, CONFIDENCE), pa.array(CONFIDENCES))
-                valid = as_mask(given.is_valid())
-                rows = np.repeat(np.arange(part.num_rows), lengths)[valid]
-                values = given.drop_null().to_numpy() / (len(CONFIDENCES) - 1)
-                counts = np.bincount(rows, minlength=part.num_rows)
-                sums = np.bincount(rows, values, part.num_rows)
-                means = np.divide(sums, counts, out=means, where=counts > 0)
-        found.append(means)
-    means = np.concatenate(found)
-    return None if np.isnan(means).all() else means
+def _confidences(part: pa.Table) -> NDArray[np.float64]:
+    """The mean confidence of each row, from records of answers such as VQA's; NaN without such records."""
+    means = np.full(part.num_rows, np.nan)
+    for name in named(part.column_names, ANSWERS):
+        kind = part.schema.field(name).type
+        if is_list(kind) and pa.types.is_struct(kind.value_type) and CONFIDENCE in kind.value_type.names:
+            records, lengths = as_lists(part[name])
+            given = pc.index_in(pc.struct_field(records, CONFIDENCE), pa.array(CONFIDENCES))
+            rows = np.repeat(np.arange(part.num_rows), lengths)[as_mask(given.is_valid())]
+            counts = np.bincount(rows, minlength=part.num_rows)
+            sums = np.bincount(rows, given.drop_null().to_numpy() / (len(CONFIDENCES) - 1), part.num_rows)
+            np.divide(sums, counts, out=means, where=counts > 0)
+    return means

@@ -87,7 +87,7 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
     where = np.flatnonzero(named[:, 0])
     of_decoys = int(named[:, 1:].sum()), int(rows.valid[:, 1:].sum())
     template = "In {} of the rows the question contains all words of the target, compared with {} of the decoys."
-    overlaps = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary.key_texts)))
+    overlaps = np.flatnonzero(containing(rows.keys, Letters.of(rows.vocabulary.key_texts)))
     found = [
         Finding("target in the question", template, ((len(where), len(rows)), of_decoys), where, compares=True),
         _repeating(rows),
@@ -102,7 +102,6 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
 
 
 def _of_rows(name: str, template: str, where: NDArray[np.int64], rows: Rows) -> Finding:
-    """A finding about rows."""
     return Finding(name, template, ((len(where), len(rows)),), where)
 
 
@@ -121,8 +120,7 @@ def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
     correct = np.zeros(len(audited.vocabulary.key_texts), np.bool_)
     for rows in splits.values():
         correct[rows.keys[:, 0]] = True
-    decoys = audited.valid.copy()
-    decoys[:, 0] = False
+    decoys = audited.valid & (np.arange(audited.valid.shape[1]) > 0)
     never = decoys & ~correct[audited.keys]
     return Finding(
         "decoys that are never correct",
@@ -137,22 +135,21 @@ def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
 def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     """Duplicate rows, and the same question and choices (in any order) on several images."""
     (images,) = _images(split)
-    texts = _inverse(_questions_and_choices(rows))
-    both = _inverse(pairs(texts, images))
+    texts = np.unique(_questions_and_choices(rows), return_inverse=True)[1]
+    both = np.unique(pairs(texts, images), return_inverse=True)[1]
     with_image = np.flatnonzero(images != MISSING)
     first = with_image[np.unique(both[with_image], return_index=True)[1]]  # a row for each text and image
     several = np.bincount(texts[first], minlength=len(texts)) > 1
     where = with_image[several[texts[with_image]]]
     targets = np.unique(pairs(texts[where], rows.keys[where, 0]), return_index=True)[1]
     one_target = np.bincount(texts[where][targets], minlength=len(texts)) == 1
-    always = int(one_target[texts[where]].sum()), len(where)
     later = np.delete(np.arange(len(both)), np.unique(both, return_index=True)[1])
     repeated = "{} of the rows have image, question and choices of an earlier row."
+    shares = (len(where), len(rows)), (int(one_target[texts[where]].sum()), len(where))
     template = (
         "In {} of the rows another image has the same question and choices; in {} of these the target is the same for "
         "all images."
     )
-    shares = (len(where), len(rows)), always
     return [
         _of_rows("duplicate rows", repeated, later, rows),
         Finding("same question on several images", template, shares, where),
@@ -185,11 +182,6 @@ def _images(*splits: Split) -> list[NDArray[np.int64]]:
     numbers = names.indices.to_numpy().astype(np.int64)
     numbers[numbers == pc.index(names.dictionary, "").as_py()] = MISSING
     return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
-
-
-def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
-    numbers: NDArray[np.int64] = np.unique(values, return_inverse=True)[1]
-    return numbers
 
 
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
@@ -279,10 +271,7 @@ def _variance_by_image(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """For each name, the variance of its sum with rows clustered by image, and its number of images."""
     of_image = scipy.sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
-    sums, rows = (
-        scipy.sparse.csr_matrix(of_image @ beyond),
-        scipy.sparse.csr_matrix(of_image @ (share > 0).astype(np.float64)),
-    )
+    sums, rows = (scipy.sparse.csr_matrix(of_image @ one) for one in (beyond, (share > 0).astype(np.float64)))
     n_rows = rows.sum(axis=0).A1
     mean = sums.sum(axis=0).A1 / np.maximum(n_rows, 1)
     squares = sums.multiply(sums).sum(axis=0).A1 - 2 * mean * sums.multiply(rows).sum(axis=0).A1

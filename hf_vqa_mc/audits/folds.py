@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -76,8 +75,7 @@ def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: i
     return np.arange(n_images)
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+class Part(NamedTuple):
     """Training and test rows of one fit; they share no image, or no closed answer set."""
 
     counted: NDArray[np.int64]
@@ -89,7 +87,7 @@ class Part:
     test: NDArray[np.int64]
     """rows that the model is evaluated on"""
 
-    @cached_property
+    @property
     def train(self) -> NDArray[np.int64]:
         """Rows that a model is fitted on."""
         return self.counted[self.chosen]
@@ -111,13 +109,10 @@ def parts_of(
         rng: draws the samples.
         evaluated: size of the random sample of audited rows that models are evaluated on; None for all rows.
     """
-    every = np.arange(len(folds))
+    every, parts, wanted = np.arange(len(folds)), list[Part](), len(folds) if evaluated is None else evaluated
+    sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
     if train_folds is not None:
         sides = [(np.arange(len(train_folds)) + len(folds), train_folds, every)]
-    else:
-        sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
-    parts: list[Part] = []
-    wanted = len(folds) if evaluated is None else evaluated
     for known, inner, test in sides:
         left = wanted - sum(len(part.test) for part in parts)
         if not len(known) or (len(folds) > wanted and left <= (1 - ENOUGH) * wanted):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.shortcut import TIED, Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs, Shortcut
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
 from hf_vqa_mc.scoring.table import points
 from hf_vqa_mc.text.counted import counted
@@ -139,7 +139,7 @@ def gains(
     chance: NDArray[np.float64],
     clusters: NDArray[np.integer],
     cross_fitted: Sequence[Shortcut] = (),
-    exact: Mapping[Sees, NDArray[np.integer]] | None = None,
+    exact: Mapping[ProbeInputs, NDArray[np.integer]] | None = None,
 ) -> list[Gain]:
     """Estimate the gains of all shortcuts of an audit, largest first.
 
@@ -192,7 +192,7 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0) -> str:
         f"above chance ({100 * chance:.1f}%); for a benchmark without shortcuts, at most one of 40 audits would find "
         "any."
     ]
-    for sees in Sees:
+    for sees in ProbeInputs:
         for best in [one for one in alarms if one.shortcut.sees is sees][:1]:
             sentences.append(
                 f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of {_rows(best)} are answered "

@@ -23,12 +23,10 @@ SIDE, LEVELS = 8, 4
 DIMENSIONS = 3 * SIDE**2 + LEVELS**3
 AT_ONCE = 256
 
-Vectors = NDArray[np.float32]
-
 
 def image_vectors(
     splits: Sequence[tuple[Split, NDArray[np.integer]]], features: Path | None, progress: Progress = silent
-) -> tuple[Vectors | None, list[NotRun]]:
+) -> tuple[NDArray[np.float32] | None, list[NotRun]]:
     """Image vectors of some rows of splits, and the missing images with the reasons.
 
     Args:
@@ -57,11 +55,12 @@ def image_vectors(
         found = image_descriptors(split, progress, of_rows=rows)
         if found is None or not found.images:
             reason = (
-                split.images_missing or f"no column of {split.location} is recognised as images; name it with --image"
+                f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken or "
+                "too large"
+                if found
+                else split.images_missing
+                or f"no column of {split.location} is recognised as images; name it with --image"
             )
-            if found is not None:
-                what = f"none of the {found.broken:,} images of {split.location}"
-                reason = f"{what} can be read; they are missing, broken or too large"
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:
@@ -74,7 +73,7 @@ def image_vectors(
 class Described(NamedTuple):
     """Descriptors of a split's images."""
 
-    vectors: Vectors
+    vectors: NDArray[np.float32]
     """(rows, DIMENSIONS): the descriptor of the row's image, or the mean of all if that was not read"""
     images: int
     """number of images read"""
@@ -101,30 +100,25 @@ def image_descriptors(
     ids = split.rows["image_id"].take(pa.array(rows)).to_pylist()
     order = np.argsort(text_hashes(ids), kind="stable")
     chosen = np.sort(order[:most])
-    found = np.full((len(rows), DIMENSIONS), np.nan, np.float32)
-    images = split.images
+    found, images = np.full((len(rows), DIMENSIONS), np.nan, np.float32), split.images
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for first in range(0, len(chosen), AT_ONCE):
             block = chosen[first : first + AT_ONCE]
-            described = pool.map(lambda row: _described(images, int(row)), rows[block])
-            for number, vector in zip(block, described, strict=True):
-                if vector is not None:
-                    found[number] = vector
+            found[block] = list(pool.map(lambda row: _described(images, int(row)), rows[block]))
             progress("images", min(first + AT_ONCE, len(chosen)), len(chosen))
     read = ~np.isnan(found[:, 0])
     found[~read] = found[read].mean(axis=0) if read.any() else 0.0
-    broken = chosen[~read[chosen]]
-    first_broken = ids[broken[0]] if len(broken) else ""
-    return Described(found[image], int(read.sum()), len(broken), len(rows) - len(chosen), first_broken)
+    broken = [ids[one] for one in chosen[~read[chosen]]]
+    return Described(found[image], int(read.sum()), len(broken), len(rows) - len(chosen), *broken[:1])
 
 
-def _described(images: Images, row: int) -> NDArray[np.float32] | None:
-    """Descriptor of a row's image, of several their mean; None if one is missing or unreadable."""
+def _described(images: Images, row: int) -> NDArray[np.float32]:
+    """Descriptor of a row's image, of several their mean; NaN if one is missing or unreadable."""
     try:
         found = [_descriptor(content) for content in images.read(row)]
     except (BrokenImage, InputError, OSError):
-        return None
-    return np.mean(found, axis=0) if len(found) > 1 else next(iter(found), None)
+        found = []
+    return np.mean(found, axis=0) if found else np.full(DIMENSIONS, np.nan, np.float32)
 
 
 def _descriptor(content: bytes) -> NDArray[np.float32]:

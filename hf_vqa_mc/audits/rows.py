@@ -1,6 +1,6 @@
 """The rows of any multiple-choice dataset with texts as integers, for fast counting."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -14,8 +14,9 @@ from hf_vqa_mc.audits.texts import Tree, Words
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.schema import checked_rows
+from hf_vqa_mc.text.comparison import differ_in_case
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
-from hf_vqa_mc.text.operators import comparable_keys, differ_in_case
+from hf_vqa_mc.text.operators import comparable_keys
 
 PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
@@ -114,9 +115,8 @@ class Rows:
         So do letters of another case, see `differ_in_case`.
         """
         signed, tuples = (table[self.texts] for table in (self.vocabulary.signed, self.vocabulary.tuples))
-        different: NDArray[np.bool_] = (self.keys != self.keys[:, :1]) & (
-            signed | signed[:, :1] | (tuples & tuples[:, :1])
-        )
+        both = signed | signed[:, :1] | (tuples & tuples[:, :1])
+        different: NDArray[np.bool_] = (self.keys != self.keys[:, :1]) & both
         return different
 
     @cached_property
@@ -141,9 +141,7 @@ class Rows:
 
     def take(self, rows: "NDArray[np.integer] | NDArray[np.bool_] | slice") -> Self:
         """A selection of the rows, with the same vocabulary."""
-        arrays = [one.name for one in fields(self) if one.name != "vocabulary"]
-        taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in arrays}
-        return replace(self, **taken)
+        return self._mapped(lambda name: getattr(self, name)[rows])
 
     def followed_by(self, other: Self) -> Self:
         """These rows followed by others with the same vocabulary."""
@@ -155,8 +153,11 @@ class Rows:
                 parts = [np.pad(p, ((0, 0), (0, choices - p.shape[1])), constant_values=MISSING) for p in parts]
             return np.concatenate(parts)
 
-        arrays: dict[str, Any] = {one.name: joined(one.name) for one in fields(self) if one.name != "vocabulary"}
-        return replace(self, **arrays)
+        return self._mapped(joined)
+
+    def _mapped(self, array: Callable[[str], Any]) -> Self:
+        """Rows with other arrays, from their names."""
+        return replace(self, **{one.name: array(one.name) for one in fields(self) if one.name != "vocabulary"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ TIED = 1e-9
 """Scores that differ by less are ties: the order of summation changes the last digits."""
 
 
-class Sees(StrEnum):
+class ProbeInputs(StrEnum):
     """The inputs of a probe, in the order of reports; a probe with all inputs is not a shortcut."""
 
     label: str
@@ -37,7 +37,7 @@ class Sees(StrEnum):
     IMAGE = ("image", "image and choices", "without the question", "sees image and choices but no question", "#2d66b1")
     EVERYTHING = ("everything", "image, question and choices", "", "sees image, question and choices", "#6b7480")
 
-    def __new__(cls, value: str, label: str, without: str, sentence: str, colour: str) -> "Sees":
+    def __new__(cls, value: str, label: str, without: str, sentence: str, colour: str) -> "ProbeInputs":
         """Create a member: its value and its attributes."""
         member = str.__new__(cls, value)
         member._value_ = value
@@ -47,17 +47,17 @@ class Sees(StrEnum):
     @property
     def question(self) -> bool:
         """Whether the probe sees the question."""
-        return self in (Sees.QUESTION, Sees.EVERYTHING)
+        return self in (ProbeInputs.QUESTION, ProbeInputs.EVERYTHING)
 
     @property
     def image(self) -> bool:
         """Whether the probe sees the image."""
-        return self in (Sees.IMAGE, Sees.EVERYTHING)
+        return self in (ProbeInputs.IMAGE, ProbeInputs.EVERYTHING)
 
     @property
     def is_shortcut(self) -> bool:
         """Whether an input is missing, so that a gain over chance is a shortcut."""
-        return self is not Sees.EVERYTHING
+        return self is not ProbeInputs.EVERYTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Shortcut(Prediction):
 
     name: str
     """unique name, such as ``longest choice``"""
-    sees: Sees
+    sees: ProbeInputs
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
     trained: bool = False

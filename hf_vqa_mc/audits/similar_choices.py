@@ -21,11 +21,13 @@ IDENTICAL = 1_000_000
 
 _SPACE, _HYPHEN, _APOSTROPHES = 32, 45, (39, 0x2019)
 
+Codes = NDArray[np.unsignedinteger]
+
 
 class Letters(NamedTuple):
     """Texts as code points, concatenated."""
 
-    codes: NDArray[np.unsignedinteger]
+    codes: Codes
     starts: NDArray[np.int64]
     """(texts + 1,)"""
 
@@ -42,16 +44,6 @@ class Letters(NamedTuple):
         return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))))
 
 
-def trigram_similarity(rows: Rows, letters: Letters) -> NDArray[np.float64]:
-    """Similarity of each choice to the other choices of its row: Jaccard index of their character trigrams.
-
-    Returns:
-        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL; 0 in rows with
-        more than MOST_CHOICES.
-    """
-    return _trigram_similarity(rows.keys, letters)
-
-
 def trigram_codes(letters: Letters) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """The character trigrams of all texts and the index of the text of each; a text is surrounded by spaces."""
     codes = letters.codes.astype(np.uint64)
@@ -64,22 +56,18 @@ def trigram_codes(letters: Letters) -> tuple[NDArray[np.uint64], NDArray[np.int6
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
     """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
-    worded = rows.vocabulary.worded
-    questions = rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
+    worded, questions = rows.vocabulary.worded, rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
     return _shares(rows.keys, questions, worded.numbers, worded.starts)
 
 
-def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
-    """Whether a choice of a row contains another, bool (rows,).
-
-    Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
-    tail", "ponytail"). Choices with the same comparable text, or after the first MOST_CHOICES of a row, do not count.
-    """
-    return _containing(rows.keys, letters)
-
-
 @njit(cache=True)
-def _trigram_similarity(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.float64]:
+def trigram_similarity(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.float64]:
+    """Similarity of each choice to the other choices of its row: Jaccard index of their character trigrams.
+
+    Returns:
+        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL; 0 in rows with
+        more than MOST_CHOICES.
+    """
     sums, counts = np.zeros(keys.shape), np.zeros(keys.shape[1], np.int64)
     trigrams = np.empty((keys.shape[1], MOST_LETTERS), np.uint64)
     for row in range(len(keys)):
@@ -166,7 +154,12 @@ def _shares(
 
 
 @njit(cache=True)
-def _containing(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.bool_]:
+def containing(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.bool_]:
+    """Whether a choice of a row contains another, bool (rows,).
+
+    Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
+    tail", "ponytail"). Choices with the same comparable text, or after the first MOST_CHOICES of a row, do not count.
+    """
     found = np.zeros(len(keys), np.bool_)
     for row in range(len(keys)):
         for one in range(min(keys.shape[1], MOST_CHOICES)):
@@ -182,7 +175,7 @@ def _containing(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.bool_]:
 
 
 @njit(cache=True)
-def _has_words_of(text: NDArray[np.unsignedinteger], part: NDArray[np.unsignedinteger]) -> bool:
+def _has_words_of(text: Codes, part: Codes) -> bool:
     """Whether the part occurs in the text as whole words."""
     for start in range(len(text) - len(part) + 1 if len(part) else 0):
         if start and text[start - 1] != _SPACE:
@@ -199,7 +192,7 @@ def _has_words_of(text: NDArray[np.unsignedinteger], part: NDArray[np.unsignedin
 
 
 @njit(cache=True)
-def _same_but_for_joints(one: NDArray[np.unsignedinteger], other: NDArray[np.unsignedinteger]) -> bool:
+def _same_but_for_joints(one: Codes, other: Codes) -> bool:
     """Whether two texts are equal except for spaces, hyphens and apostrophes."""
     i, j, n = 0, 0, 0
     while True:

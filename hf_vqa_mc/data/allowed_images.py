@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from hf_vqa_mc.data.stored_images import PROTOCOL, hub_repository, known_here, stored_images
+from hf_vqa_mc.data.stored_images import PROTOCOL, address_parts, hub_repository, known_here, read_address
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
 
@@ -45,7 +44,7 @@ class AllowedImages:
     def refuses(self, name: str) -> bool:
         """Whether a name is not allowed, whatever is there."""
         if "://" in name:
-            folder, _ = _address_parts(name)
+            folder, _ = address_parts(name)
             return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self._allows_folder(folder))
         return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
 
@@ -63,8 +62,7 @@ class AllowedImages:
             raise RefusedImage(f"the image {shortened(name)} is {where} and is not read; {remedy}")
         try:
             if "://" in name:
-                folder, image_id = _address_parts(name)
-                return stored_images(folder).read(image_id)
+                return read_address(name)
             path = self._inside.path(name)
             if path is None or not os.path.isfile(path):  # noqa: PTH113  false for names that are too long
                 base = self.folders[0] if self.folders else "the dataset"
@@ -105,11 +103,6 @@ def refusal(name: str) -> tuple[str, str]:
 def shortened(name: str) -> str:
     """A path or id for messages."""
     return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
-
-
-def _address_parts(address: str) -> tuple[str, str]:
-    folder, _, image_id = address.removeprefix(f"{PROTOCOL}://").partition("/")
-    return unquote(folder), unquote(image_id)
 
 
 def allowed_images(

@@ -1,28 +1,41 @@
-"""Publishers' annotation files, recognised by content: VQA, TDIUC and GQA."""
+"""Annotations of VQA, TDIUC and GQA: publishers' files, recognised by content, and rows of open-ended configs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.records import Records, read_records
+from hf_vqa_mc.scoring.inputs import PAIRS
 from hf_vqa_mc.scoring.official import PACKED
-from hf_vqa_mc.scoring.prediction_files import FIRST_FIELD, HEADER_FIELDS
+from hf_vqa_mc.scoring.predictions import FIRST_FIELD, HEADER_FIELDS
 from hf_vqa_mc.scoring.scheme import GQA, TDIUC, VQA, Annotations
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
-from hf_vqa_mc.sources.source import generated_by
+from hf_vqa_mc.sources.source import OpenEnded, Source, generated_by
+from hf_vqa_mc.sources.table import ROWS
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a benchmark that vqa-mc audit reads, or an annotation file: VQA or TDIUC "
     'annotations ({"annotations": [...]} or the list), GQA questions ({id: record}, or a folder with several of them)'
 )
+PAIR_COLUMNS = ("question_id", "image_id", "answer", "answers", "answer_type")
+"""Columns of each of a pair's two questions; the second's are prefixed."""
+PAIR_PREFIXES = ("", "complementary_")
 
 _HEAD = 1 << 16
-_BALANCED_FIELDS = ("answer", "isBalanced", "imageId", "question", "types", "groups", "semantic", "entailed")
 _UNBALANCED_FIELDS = ("answer", "isBalanced")
+_ROW_FIELDS = ("question", "types", "groups", "semantic", "entailed")
+"""Columns of GQA's open-ended config with the names of GQA's own fields."""
+_BALANCED_FIELDS = (*_UNBALANCED_FIELDS, "imageId", *_ROW_FIELDS)
+_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
+"""Fields of a row's annotations to GQA's names."""
 _VQA_TEXTS = ("question_type", "answer_type", "multiple_choice_answer")
 _ABOUT = ("data_type", "data_subtype", "task_type")
 
@@ -38,10 +51,18 @@ def read_annotation_files(path: Path, grounding: bool) -> Annotations:
     parts = json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part) for part in parts}
     if layouts == {"gqa"}:
-        return _gqa(parts, str(path), grounding)
+        return _gqa_files(parts, str(path), grounding)
     if len(parts) > 1:
         raise InputError(f"{path}: expected a folder with GQA questions only, found other files; give one file")
-    return _annotations(parts[0], "annotations" if "object" in layouts else None)
+    header: dict[str, Any] = {}
+    batches = read_records(parts[0], "annotations" if "object" in layouts else None, header)
+    first = next(batches)
+    if not isinstance(first.rows[0], dict):
+        raise InputError(f"{first.location(0)}: expected a JSON object, found {shown(first.rows[0])}")
+    kind = first.rows[0].get("question_type")
+    if "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES):
+        return _tdiuc_records(chain([first], batches), str(parts[0]))
+    return _vqa_records(chain([first], batches), str(parts[0]), header)
 
 
 def json_files(folder: Path) -> list[Path]:
@@ -50,33 +71,21 @@ def json_files(folder: Path) -> list[Path]:
     return [path for path in files if [one for one in path.suffixes if one not in PACKED][-1:] == [".json"]]
 
 
-def _layout(path: Path) -> Literal["list", "object", "gqa"]:
+def _layout(path: Path) -> str:
+    """``list``, ``object`` (with a header) or ``gqa``."""
     with unpacked(path) as stream:
-        head = stream.read(_HEAD).decode("utf-8-sig", errors="replace")
+        head = stream.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
     first = FIRST_FIELD.match(head)
-    if head.lstrip().startswith("["):
+    if head.startswith("["):
         return "list"
     if first is not None and first[1] in HEADER_FIELDS:
         return "object"
     if first is not None and first[2] == "{":
         return "gqa"
-    found = repr(head.lstrip()[:40]) if head.strip() else "an empty file"
-    raise InputError(f"{path}: expected {ACCEPTED}; found {found}")
+    raise InputError(f"{path}: expected {ACCEPTED}; found {repr(head[:40]) if head else 'an empty file'}")
 
 
-def _annotations(path: Path, key: str | None) -> Annotations:
-    header: dict[str, Any] = {}
-    batches = read_records(path, key, header)
-    first = next(batches)
-    if not isinstance(first.rows[0], dict):
-        raise InputError(f"{first.location(0)}: expected a JSON object, found {shown(first.rows[0])}")
-    kind = first.rows[0].get("question_type")
-    if "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES):
-        return _tdiuc(chain([first], batches), str(path))
-    return vqa_annotations(chain([first], batches), str(path), header)
-
-
-def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[str, Any] | None = None) -> Annotations:
+def _vqa_records(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
     """VQA annotations; an optional column is read only if the first record has it."""
     ids: list[str | int] = []
     texts: dict[str, list[str]] | None = None
@@ -92,7 +101,7 @@ def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[s
         image_ids += records.ids("image_id") if with_images else []
         for name, column in texts.items():
             column += (same.setdefault(text, text) for text in records.texts(name))
-        answers += _answers(records, same)
+        answers += _vqa_answers(records, same)
     found = texts or {}
     return Annotations(
         VQA,
@@ -103,11 +112,11 @@ def vqa_annotations(batches: Iterable[Records], location: str, header: Mapping[s
         answer_types=found.get("answer_type"),
         gold=found.get("multiple_choice_answer"),
         answers=answers,
-        about={name: text for name, text in (header or {}).items() if name in _ABOUT and isinstance(text, str)},
+        about={name: text for name, text in header.items() if name in _ABOUT and isinstance(text, str)},
     )
 
 
-def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
+def _vqa_answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
     """The answers of each annotation: text if every record has a distinct answer_id, else the records."""
     nested = records.nested("answers")
     texts = iter([same.setdefault(text, text) for text in nested.texts("answer")])
@@ -120,7 +129,7 @@ def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
         yield of_one if distinct else answers
 
 
-def _tdiuc(batches: Iterable[Records], location: str) -> Annotations:
+def _tdiuc_records(batches: Iterable[Records], location: str) -> Annotations:
     ids: list[str | int] = []
     image_ids, types, gold = list[str](), list[str](), list[str]()
     for records in batches:
@@ -132,26 +141,110 @@ def _tdiuc(batches: Iterable[Records], location: str) -> Annotations:
     return Annotations(TDIUC, location, ids, image_ids=image_ids, question_types=types, gold=gold)
 
 
-def _gqa(parts: Sequence[Path], location: str, grounding: bool) -> Annotations:
+def _gqa_files(parts: Sequence[Path], location: str, grounding: bool) -> Annotations:
     balanced_fields = _BALANCED_FIELDS + (("annotations",) if grounding else ())
     kept: dict[str, dict[str, Any]] = {}
     for part in parts:
-        for batch in object_items(part):
-            for name, record in batch:
-                if not isinstance(record, dict):
-                    raise InputError(f"{part}, {name!r}: expected a question's record, found {shown(record)}")
-                if name in kept:
-                    raise InputError(f"{part}: question {name!r} occurs twice; expected each id once")
-                _check_gqa(record, f"{part}, {name!r}")
-                fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
-                kept[name] = {field: record[field] for field in fields if field in record}
+        for name, record in chain.from_iterable(object_items(part)):
+            where = f"{part}, {name!r}"
+            if not isinstance(record, dict):
+                raise InputError(f"{where}: expected a question's record, found {shown(record)}")
+            if name in kept:
+                raise InputError(f"{part}: question {name!r} occurs twice; expected each id once")
+            for field, kind, expected in (("isBalanced", bool, "true or false"), ("answer", str, "text")):
+                if type(record.get(field)) is not kind:
+                    lacking = "none (the test splits are published without)"
+                    found = shown(record[field]) if field in record else lacking
+                    raise InputError(f"{where}, field {field!r}: expected {expected}, found {found}")
+            fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
+            kept[name] = {field: record[field] for field in fields if field in record}
     if not kept:
         raise InputError(f"{location}: found no questions")
     return Annotations(GQA, location, list(kept), records=kept)
 
 
-def _check_gqa(record: dict[str, Any], where: str) -> None:
-    for field, kind, expected in (("isBalanced", bool, "true or false"), ("answer", str, "text")):
-        if type(record.get(field)) is not kind:
-            found = shown(record[field]) if field in record else "none (the test splits are published without)"
-            raise InputError(f"{where}, field {field!r}: expected {expected}, found {found}")
+def open_ended_annotations(
+    rows: pa.Table, source: Source, open_ended: OpenEnded, location: str, grounding: bool
+) -> Annotations:
+    """The rows of an open-ended config of vqa-mc build."""
+    if open_ended.scored_as not in OPEN_ENDED:
+        raise InputError(
+            f"{location}: an open-ended config without choices and without a metric; score against the "
+            f"publisher's annotation file, or against {source.name}_{PREFERRED}"
+        )
+    return OPEN_ENDED[open_ended.scored_as](rows, location, grounding)
+
+
+def _columns(table: pa.Table, names: Sequence[str], location: str) -> list[list[Any]]:
+    for name in names:
+        if table[name].null_count:
+            row = table[name].is_null().to_pylist().index(True)
+            raise InputError(f"{location}, row {row}: {name} is null")
+    return [table[name].to_pylist() for name in names]
+
+
+def _tdiuc_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
+    names = ("question_id", "image_id", "question_type", "question", "answer")
+    ids, images, types, questions, gold = _columns(rows, names, location)
+    return Annotations(TDIUC, location, ids, images, question_types=types, questions=questions, gold=gold)
+
+
+def _gqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
+    """GQA's records by id; unbalanced ones have only the required fields."""
+    names = ["question_id", "answer", "is_balanced", "image_id", *_ROW_FIELDS, *(["annotations"] if grounding else [])]
+    records: dict[str, dict[str, Any]] = {}
+    for name, *values in zip(*_columns(rows, names, location), strict=True):
+        fields = zip((*_BALANCED_FIELDS, "annotations"), values, strict=False)
+        record = dict(fields) if values[1] else dict(zip(_UNBALANCED_FIELDS, values, strict=False))
+        if "annotations" in record:
+            links = record["annotations"]
+            record["annotations"] = {
+                gqa_name: {link["span"]: link["object_id"] for link in links[field]}
+                for field, gqa_name in _LINKS.items()
+            }
+        records[name] = record
+    if len(records) < rows.num_rows:
+        raise InputError(f"{location}: a question_id occurs twice; expected each once")
+    return Annotations(GQA, location, list(records), records=records)
+
+
+def _vqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
+    """The rows as records of the annotation file; raises InputError for a question without answers."""
+    empty = pc.index(pc.fill_null(pc.list_value_length(rows["answers"]), 0), 0).as_py()
+    if empty >= 0:
+        raise InputError(
+            f"{location}: question {rows['question_id'][empty].as_py()!r} has no answers, as those of VQA's test "
+            "questions are not published; score the validation split (--split validation, in Python "
+            'split="validation")'
+        )
+    names = ["question_id", "image_id", "question_type", "answer_type", "answers", "answer"]
+    table = rows.select(names).rename_columns([*names[:-1], "multiple_choice_answer"])
+    batches = (Records(batch.to_pylist(), lambda row: f"{location}, row {row}") for batch in table.to_batches(ROWS))
+    return _vqa_records(batches, location, {})
+
+
+def _pair_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
+    """The questions of all pairs, each once, and the pairs."""
+    texts, types = _columns(rows, ("question", "question_type"), location)
+    sides = [_columns(rows, [prefix + name for name in PAIR_COLUMNS], location) for prefix in PAIR_PREFIXES]
+    questions: dict[str, tuple[Any, ...]] = {}
+    for pair in zip(*(zip(texts, types, *side, strict=True) for side in sides), strict=True):
+        for text, kind, name, *others in pair:
+            questions.setdefault(name, (text, kind, *others))
+    text, kinds, images, gold, answers, answer_types = map(list, zip(*questions.values(), strict=True))
+    return Annotations(
+        VQA,
+        location,
+        list(questions),
+        image_ids=images,
+        question_types=kinds,
+        answer_types=answer_types,
+        questions=text,
+        gold=gold,
+        answers=answers,
+        inputs={PAIRS.name: list(map(list, zip(*(side[0] for side in sides), strict=True)))},
+    )
+
+
+OPEN_ENDED = {"tdiuc": _tdiuc_rows, "gqa": _gqa_rows, "vqa": _vqa_rows, "vqa_pairs": _pair_rows}
+"""Readers of the rows of open-ended configs, by ``OpenEnded.scored_as``."""

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.annotated_rows import about_split, open_ended_annotations
-from hf_vqa_mc.data.annotation_files import ACCEPTED, json_files, read_annotation_files
+from hf_vqa_mc.data.annotation_files import ACCEPTED, json_files, open_ended_annotations, read_annotation_files
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.files import file_form
 from hf_vqa_mc.data.label_interpretation import AmbiguousLabels
+from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.data.names import QUESTION, named
 from hf_vqa_mc.data.opening import open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
@@ -25,7 +25,8 @@ from hf_vqa_mc.scoring.official import FORMATS, PACKED
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import member_names
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.open_ended import open_ended_source
+from hf_vqa_mc.sources.source import Source, source_of
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
@@ -68,18 +69,16 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
     """The rows of an open-ended config of vqa-mc build, unless columns are named, or else of a benchmark."""
     open_ended = not options.given_columns
     opened = open_tables(options.dataset, options.config, open_ended=open_ended, expected=ACCEPTED)
-    if open_ended and (found := open_ended_annotations(opened, options.split, grounding)):
-        return found
-    tables = {name: _with_questions(table) for name, table in opened.tables.items()}
+    columns = next(iter(opened.tables.values())).column_names
+    if open_ended and (source := open_ended_source(columns, opened.config)):
+        chosen = chosen_split(list(opened.tables), options.split, opened.name)
+        found = open_ended_annotations(opened.tables[chosen], *source, opened.locations[chosen], grounding)
+        return replace(found, about=_about_split(opened.name, opened.config, chosen))
+    tables = dict(opened.tables)
+    for name, table in tables.items():  # scores need no questions
+        if {"question_id", "choices", "label"} <= set(table.column_names) and not named(table.column_names, QUESTION):
+            tables[name] = table.append_column("question", pa.repeat("", table.num_rows))
     return benchmark_annotations(read_opened(replace(opened, tables=tables), options, progress, evaluated_only=True))
-
-
-def _with_questions(table: pa.Table) -> pa.Table:
-    """The table, with empty questions if it has ids, choices and labels only: scores need no questions."""
-    names = table.column_names
-    if not {"question_id", "choices", "label"} <= set(names) or named(names, QUESTION):
-        return table
-    return table.append_column("question", pa.repeat("", table.num_rows))
 
 
 def benchmark_annotations(benchmark: Benchmark) -> Annotations:
@@ -107,12 +106,19 @@ def benchmark_annotations(benchmark: Benchmark) -> Annotations:
         set_kinds=others.get("set_kind"),
         label_from=benchmark.spec.index_from,
         unread=split.unread,
-        about=about_split(benchmark.dataset, benchmark.config, split.name),
+        about=_about_split(benchmark.dataset, benchmark.config, split.name),
     )
 
 
 def _filled(texts: list[str] | None) -> list[str] | None:
     return texts if texts and any(texts) else None
+
+
+def _about_split(dataset: str, config: str | None, split: str) -> dict[str, str]:
+    """``Annotations.about``."""
+    subsets = SOURCES[name].official_subsets if (name := source_of(config or "")) else {}
+    found = {"dataset": dataset, "config": config, "split": split, "subset": subsets.get(split)}
+    return {name: text for name, text in found.items() if text}
 
 
 def _read(path: Path, options: BenchmarkOptions, grounding: bool, progress: Progress) -> Annotations:

@@ -1,7 +1,5 @@
 """The images of a dataset's questions: ids and file contents."""
 
-from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from hf_vqa_mc.data.allowed_images import AllowedImages, allowed_images
-from hf_vqa_mc.data.image_files import candidate_files, listed_files
+from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.loading import load_splits
 from hf_vqa_mc.data.stored_images import StoredImages, images_folder
-from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.vqa2 import OTHER
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ def find_images(
     """
     location, splits, image_ids = dataset_image_ids(dataset, config, rows)
     if directory is not None:
-        return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
+        return DatasetImages(str(directory), find_by_id(directory, image_ids), image_ids)
     first = next(iter(splits.values()))
     base = Path(dataset).absolute() if Path(dataset).is_dir() else None
     allowed = allowed_images(first, base, None if base else dataset)
@@ -93,42 +91,6 @@ def dataset_image_ids(
     return location, splits, image_ids
 
 
-class FolderImages:
-    """Image files in a folder, searched recursively for ids; raises InputError if several match an id.
-
-    The image id is the file's name (with or without suffix), or the number at its end, as in
-    ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere in a folder ``train``.
-    """
-
-    def __init__(self, directory: Path, image_ids: list[str]) -> None:
-        by_name, by_number = listed_files(directory)
-        by_stem: dict[str, list[Path]] = defaultdict(list)
-        for paths in by_name.values():
-            for path in paths:
-                by_stem[path.stem].append(path)
-        self._paths: dict[str, Path] = {}
-        twice = []
-        for image_id in image_ids:
-            found = candidate_files(image_id, image_id, directory, by_name, by_number)
-            found = found or by_stem.get(image_id, []) or _in_folder(image_id, directory, by_stem)
-            if len(found) > 1:
-                twice.append(f"{image_id!r}: {found[0]} and {found[1]}")
-            elif found:
-                self._paths[image_id] = found[0]
-        if twice:
-            raise InputError(
-                f"images {directory}: {len(twice)} of {len(image_ids)} have several files: "
-                f"{listed(twice, separator='; ')}; remove all but one of each"
-            )
-
-    def __contains__(self, image_id: str) -> bool:
-        return image_id in self._paths
-
-    def read(self, image_id: str) -> bytes:
-        """The content of the image file."""
-        return self._paths[image_id].read_bytes()
-
-
 class RowImages:
     """Images embedded in the rows, in columns ``image_id`` and ``image``, as by ``vqa-mc build --embed-images``."""
 
@@ -152,13 +114,6 @@ class RowImages:
         split, row = self._rows[image_id]
         stored = self._splits[split][row]["image"]
         return self._allowed.read(stored["path"] or "") if stored["bytes"] is None else bytes(stored["bytes"])
-
-
-def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]) -> list[Path]:
-    folder, dash, number = image_id.rpartition("-")
-    if not dash or not number.isdecimal():
-        return []
-    return [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
 
 
 def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:  # noqa: ANN401  a Dataset

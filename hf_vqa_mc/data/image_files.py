@@ -1,11 +1,12 @@
 """The image files of a dataset: all found and readable before any work, each written once."""
 
+import itertools
 import os
 import re
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,14 +23,27 @@ _LAST_NUMBER = re.compile(r"(\d+)$")
 _STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
 
 
-@dataclass(frozen=True)
 class ImageFiles:
-    """The file of each image, in the order of the dataset."""
+    """The file of each image, in the order of the dataset.
 
-    paths: dict[str, Path]
-    """image_id to file"""
-    sizes: dict[str, int]
-    """image_id to bytes"""
+    Args:
+        paths: image_id to file.
+    """
+
+    def __init__(self, paths: dict[str, Path]) -> None:
+        self.paths = paths
+
+    def __contains__(self, image_id: str) -> bool:
+        return image_id in self.paths
+
+    def read(self, image_id: str) -> bytes:
+        """The content of the image file."""
+        return self.paths[image_id].read_bytes()
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """image_id to bytes."""
+        return {image_id: path.stat().st_size for image_id, path in self.paths.items()}
 
     def stored(self, image_ids: Sequence[str]) -> pa.StructArray:
         """Bytes and names of files, as ``datasets.Image`` stores them."""
@@ -51,11 +65,9 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     Raises:
         InputError: images are missing, unreadable or ambiguous; names the first few and their number.
     """
-    by_name, by_number = listed_files(directory)
+    listing = _FolderListing(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
-    found = {
-        image_id: candidate_files(image_id, name, directory, by_name, by_number) for image_id, name in names.items()
-    }
+    found = {image_id: listing.candidates(image_id, name) for image_id, name in names.items()}
     called = {image_id: f"{name or 'a file'} (image_id {image_id!r})" for image_id, name in names.items()}
     missing = [called[i] for i, files in found.items() if not files]
     _refuse("missing", directory, missing, len(found))
@@ -63,39 +75,67 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     _refuse("found twice", directory, twice, len(found))
     paths = {image_id: files[0] for image_id, files in found.items()}
     _refuse("unreadable", directory, _unreadable(list(paths.values()), progress), len(found))
-    return ImageFiles(paths, {image_id: path.stat().st_size for image_id, path in paths.items()})
+    return ImageFiles(paths)
 
 
-def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:
+def find_by_id(directory: Path, image_ids: Sequence[str]) -> ImageFiles:
+    """The files of those of the images that are in a folder or below it; raises InputError if an id has several.
+
+    The image id is the file's name (with or without suffix), or the number at its end, as in
+    ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere in a folder ``train``.
+    """
+    listing = _FolderListing(directory)
+    by_stem: dict[str, list[Path]] = defaultdict(list)
+    for path in itertools.chain.from_iterable(listing.by_name.values()):
+        by_stem[path.stem].append(path)
+    paths: dict[str, Path] = {}
+    twice = []
+    for image_id in image_ids:
+        found = listing.candidates(image_id, image_id) or by_stem.get(image_id, [])
+        folder, dash, number = image_id.rpartition("-")
+        if not found and dash and number.isdecimal():
+            found = [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
+        if len(found) > 1:
+            twice.append(f"{image_id!r}: {found[0]} and {found[1]}")
+        elif found:
+            paths[image_id] = found[0]
+    if twice:
+        raise InputError(
+            f"images {directory}: {len(twice)} of {len(image_ids)} have several files: "
+            f"{listed(twice, separator='; ')}; remove all but one of each"
+        )
+    return ImageFiles(paths)
+
+
+class _FolderListing:
     """The image files below a folder by name, and by the number at the end of the name; links are followed."""
-    by_name, by_number, seen = defaultdict(list), defaultdict(list), set()
-    for folder, folders, files in os.walk(directory, followlinks=True):
-        real = os.path.realpath(folder)
-        if real in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        folders.sort()
-        for path in (Path(folder, name) for name in sorted(files)):
-            if path.suffix.lower() in IMAGE_SUFFIXES:
-                by_name[path.name].append(path)
-                if number := _LAST_NUMBER.search(path.stem):
-                    by_number[int(number[1])].append(path)
-    return by_name, by_number
 
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.by_name: dict[str, list[Path]] = defaultdict(list)
+        self._by_number: dict[int, list[Path]] = defaultdict(list)
+        seen: set[str] = set()
+        for folder, folders, files in os.walk(directory, followlinks=True):
+            real = os.path.realpath(folder)
+            if real in seen:
+                folders.clear()
+                continue
+            seen.add(real)
+            folders.sort()
+            for path in (Path(folder, name) for name in sorted(files)):
+                if path.suffix.lower() in IMAGE_SUFFIXES:
+                    self.by_name[path.name].append(path)
+                    if number := _LAST_NUMBER.search(path.stem):
+                        self._by_number[int(number[1])].append(path)
 
-def candidate_files(
-    image_id: str, name: str, directory: Path, by_name: dict[str, list[Path]], by_number: dict[int, list[Path]]
-) -> list[Path]:
-    """Files that match an image; more than one is ambiguous."""
-    parts = Path(name).parts
-    named = [path for path in by_name.get(Path(name).name, []) if path.parts[-len(parts) :] == parts]
-    if directory / name in named:
-        return [directory / name]
-    if named:
-        return named
-    # Ids that are not plain numbers (easy-VQA's train-5) do not match by number: test-5 would find the same file.
-    return by_number.get(int(image_id), []) if image_id.isdecimal() else []
+    def candidates(self, image_id: str, name: str) -> list[Path]:
+        """Files that match an image; more than one is ambiguous."""
+        parts = Path(name).parts
+        named = [path for path in self.by_name.get(Path(name).name, []) if path.parts[-len(parts) :] == parts]
+        if self._directory / name in named:
+            return [self._directory / name]
+        # Ids that are not plain numbers (easy-VQA's train-5) do not match by number: test-5 would find the same file.
+        return named or (self._by_number.get(int(image_id), []) if image_id.isdecimal() else [])
 
 
 def _unreadable(paths: list[Path], progress: Progress) -> list[str]:

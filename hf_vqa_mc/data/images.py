@@ -73,11 +73,12 @@ class Images:
         values = self._values(row)
         image_id = self.ids[row] if self.ids and len(values) < 2 else ""
         if image_id and self.stored is not None:
-            if image_id in self.stored:
-                return (self._stored(self.stored, image_id),)
+            if (content := self._stored_content(image_id)) is not None:
+                return (content,)
             if not values:
                 raise InputError(f"{self.stored_in}: no image {image_id!r}")
-        if any(_is_named(value) and not self._is_stored(value) and self.allowed.refuses(value) for value in values):
+        names = [value for value in values if _is_named(value)]
+        if any(self.allowed.refuses(name) for name in names if self.stored is None or name not in self.stored):
             return ()
         return tuple(self._content(value, row) for value in values)
 
@@ -153,12 +154,12 @@ class Images:
                 values.append(value)
         return values
 
-    def _is_stored(self, name: str) -> bool:
-        return self.stored is not None and name in self.stored
-
-    def _stored(self, source: ImageSource, name: str) -> bytes:
+    def _stored_content(self, name: str) -> bytes | None:
+        """The content of an image of ``stored``; None if it is not there."""
+        if self.stored is None or name not in self.stored:
+            return None
         try:
-            return source.read(name)
+            return self.stored.read(name)
         except OSError as error:
             reason = error.strerror or error
             raise InputError(f"{self.stored_in}: image {shortened(name)} cannot be read ({reason})") from error
@@ -172,8 +173,8 @@ class Images:
                 return _decoded(value)
             except ValueError as error:
                 raise InputError(f"{where}: the image is not base64 text ({error}): {shown(value)}") from error
-        if self.stored is not None and value in self.stored:
-            return self._stored(self.stored, value)
+        if (content := self._stored_content(value)) is not None:
+            return content
         try:
             return self.allowed.read(value)
         except InputError as error:

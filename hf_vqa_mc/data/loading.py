@@ -16,7 +16,6 @@ from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from datasets import Dataset, DatasetBuilder, DatasetDict
 
 BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
@@ -43,17 +42,6 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
             builder = load_dataset_builder(dataset, config, cache_dir=_cache_of(builder))
         builder.download_and_prepare()
         return config, builder.as_dataset()
-
-
-def load_tables(dataset: str, config: str | None, expected: str = BUILT) -> "tuple[str, dict[str, pa.Table]]":
-    """As `load_splits`, with the splits as tables; images undecoded."""
-    config, splits = load_splits(dataset, config, expected)
-    return config, {str(name): table_of(rows) for name, rows in splits.items()}
-
-
-def table_of(rows: "Dataset") -> "pa.Table":
-    """The rows as a table, without a copy unless they are a selection; images undecoded."""
-    return rows.data.table if rows._indices is None else rows.with_format("arrow")[:]
 
 
 def config_names(dataset: str, expected: str = BUILT) -> list[str]:

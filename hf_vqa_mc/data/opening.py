@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +29,22 @@ class Opened:
     """split name to its location, for messages"""
     path: Path | None = None
     """the file or folder; None on the Hub or in memory"""
-    rows: "Dataset | None" = None
-    """the first split; None for a file or a data frame"""
+    splits: "Mapping[str, Dataset]" = field(default_factory=dict)
+    """split name to its rows; empty for a file or a data frame"""
     location: str | None = None
     """argument of ``load_dataset``; None for files and objects in memory"""
     revision: str | None = None
     """commit of a dataset on the Hub"""
+
+    @property
+    def first(self) -> "Dataset | None":
+        """The first split; None for a file or a data frame."""
+        return next(iter(self.splits.values()), None)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, which has no configs."""
+        return self.path is not None and self.path.is_file()
 
     @property
     def base(self) -> Path | None:
@@ -106,7 +116,7 @@ def _opened(
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
         tables[str(split)] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
     locations = {split: f"{prefix}, {split}" for split in tables}
-    return Opened(name, config, tables, locations, rows=next(iter(splits.values())), **more)
+    return Opened(name, config, tables, locations, splits={str(split): rows for split, rows in splits.items()}, **more)
 
 
 def check_text(table: pa.Table, location: str) -> None:

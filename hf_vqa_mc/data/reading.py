@@ -61,7 +61,7 @@ def read_opened(
     """Read a benchmark, or its evaluated split only, from its tables; result and errors as `read_benchmark`."""
     notes: tuple[str, ...] = ()
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
-    allowed = allowed_images(opened.rows, opened.base, hub, options.images)
+    allowed = allowed_images(opened.first, opened.base, hub, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
@@ -72,7 +72,7 @@ def read_opened(
     evaluated, spec = _spec(opened, tables, options, left_out)
     if evaluated_only:
         tables = {evaluated: tables[evaluated]}
-        opened = replace(opened, tables=tables, rows=None)  # images are not read, only their ids
+        opened = replace(opened, tables=tables, splits={})  # images are not read, only their ids
     pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
     notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}

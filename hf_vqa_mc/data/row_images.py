@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.allowed_images import NAME_FOLDER, AllowedImages, shortened
 from hf_vqa_mc.data.cells import as_text, is_list, is_text
-from hf_vqa_mc.data.dataset_images import FolderImages, ImageSource
+from hf_vqa_mc.data.dataset_images import ImageSource
+from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import LOOKED_AT, MOST_NAME, Images, image_cells, may_hold_images
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
 from hf_vqa_mc.data.opening import Opened
@@ -77,14 +78,15 @@ def find_pictures(
     sources = [pictures.source for pictures in found.values()]
     if images is not None and not all(one is not None and all(one.found()) for one in sources):
         return _in_folder(found, images)
-    if found and not any(sources) and opened.rows is not None:
+    if found and not any(sources) and opened.first is not None:
         return _in_images_config(found, opened, allowed)
     return found
 
 
 def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
     """The images of one split; None without images."""
-    paths = [name for name in named(table.column_names, IMAGE_PATH) if _is_path(table.schema.field(name).type)][:1]
+    kinds = {name: table.schema.field(name).type for name in named(table.column_names, IMAGE_PATH)}
+    paths = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)][:1]
     paths = [] if columns.image == "" else paths
     cells = {
         tuple(some): Images(
@@ -94,7 +96,9 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         if some
     }
     id_column = _id_column(table, columns)
-    id_column = id_column or (None if cells else _video_column(table))
+    if not id_column and not cells:
+        kinds = {name: table.schema.field(name).type for name in named(table.column_names, VIDEO)}
+        id_column = next((name for name, kind in kinds.items() if is_text(kind) or pa.types.is_integer(kind)), None)
     if id_column is None and not cells:
         return None
     present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
@@ -129,16 +133,6 @@ def _frequent(ids: pa.Array) -> str | None:
     return first["values"] if len(ids) >= ENOUGH and 2 * first["counts"] > len(ids) else None
 
 
-def _video_column(table: pa.Table) -> str | None:
-    """The column of videos, or None."""
-    kinds = {name: table.schema.field(name).type for name in named(table.column_names, VIDEO)}
-    return next((name for name, kind in kinds.items() if is_text(kind) or pa.types.is_integer(kind)), None)
-
-
-def _is_path(kind: pa.DataType) -> bool:
-    return is_text(kind.value_type if is_list(kind) else kind)
-
-
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
     """The columns of images: one, or image_1, image_2 and so on; raises InputError if ``--image`` is not one."""
     if columns.image == "":
@@ -148,11 +142,9 @@ def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
             kind = table.schema.field(columns.image).type
             raise InputError(f"--image {columns.image}: holds {kind}, expected images, base64 text or paths")
         return [columns.image]
-    run = [name for name in picture_columns(table.column_names) if may_hold_images(table.schema.field(name).type)]
-    return (
-        run
-        or [name for name in named(table.column_names, IMAGE) if may_hold_images(table.schema.field(name).type)][:1]
-    )
+    held = {name for name in table.column_names if may_hold_images(table.schema.field(name).type)}
+    run = [name for name in picture_columns(table.column_names) if name in held]
+    return run or [name for name in named(table.column_names, IMAGE) if name in held][:1]
 
 
 def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
@@ -171,9 +163,8 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     """Row by the name that may be in a cell instead of an image: a row's index, as in VLMEvalKit's tables."""
     if not all(is_text(table.schema.field(name).type) for name in names):
         return {}
-    if not any(
-        pc.any(pc.greater(pc.utf8_length(table[name].cast(pa.large_string())), MOST_NAME)).as_py() for name in names
-    ):
+    lengths = (pc.utf8_length(table[name].cast(pa.large_string())) for name in names)
+    if not any(pc.any(pc.greater(some, MOST_NAME)).as_py() for some in lengths):
         return {}  # no cell holds an image
     for name in named(table.column_names, _INDEX_FIRST):
         kind = table.schema.field(name).type
@@ -202,7 +193,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
     ids = _all_ids(found)
     several = (one.cells for one in found.values() if one.cells is not None and one.cells.has_several)
     names = [name for cells in several for name in cells.names()]
-    folder = FolderImages(images, list(dict.fromkeys([*ids, *names])))
+    folder = find_by_id(images, list(dict.fromkeys([*ids, *names])))
     if not any(name in folder for name in (*ids, *names)) and not any(one.source for one in found.values()):
         some = f"such as {(names or ids)[0]!r}" if names or ids else "and the rows name none"
         raise InputError(
@@ -214,7 +205,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
 def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> dict[str, Pictures]:
     """Images in the config ``<source>_images`` of the same folder, if there is one."""
     try:
-        folder = images_folder(opened.rows, opened.location)
+        folder = images_folder(opened.first, opened.location)
     except InputError:
         return found
     try:

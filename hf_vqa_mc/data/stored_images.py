@@ -42,6 +42,12 @@ def image_address(folder: str, image_id: str) -> str:
     return f"{PROTOCOL}://{quote(folder, safe='')}/{quote(image_id, safe='')}"
 
 
+def address_parts(address: str) -> tuple[str, str]:
+    """The folder and the image id of an address, as `image_address` was called."""
+    folder, _, image_id = address.removeprefix(f"{PROTOCOL}://").partition("/")
+    return unquote(folder), unquote(image_id)
+
+
 class StoredImages:
     """The parquet files of an images config, with an index in memory.
 
@@ -128,15 +134,16 @@ class StoredImageFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401  fsspec's signature
         """An image as a file."""
-        return {"name": self._strip_protocol(path), "size": len(_read(path)), "type": "file"}
+        return {"name": self._strip_protocol(path), "size": len(read_address(path)), "type": "file"}
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> io.BytesIO:  # noqa: ANN401  fsspec's signature
-        return io.BytesIO(_read(path))
+        return io.BytesIO(read_address(path))
 
 
-def _read(path: str) -> bytes:
-    folder, _, image_id = path.removeprefix(f"{PROTOCOL}://").partition("/")
-    return stored_images(unquote(folder)).read(unquote(image_id))
+def read_address(address: str) -> bytes:
+    """The content of the image at an address."""
+    folder, image_id = address_parts(address)
+    return stored_images(folder).read(image_id)
 
 
 fsspec.register_implementation(PROTOCOL, StoredImageFileSystem, clobber=True)
@@ -209,8 +216,6 @@ def images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  a
 
 def _images_config(config: str, where: str) -> str:
     """The longest matching images config, such as ``vqa_minus_images`` for ``vqa_minus_iou_qou``."""
-    import fsspec
-
     file_system, root = fsspec.url_to_fs(where)
     names = [Path(path).name for path in (file_system.ls(root, detail=False) if file_system.isdir(root) else [])]
     found = sorted((name for name in names if name.endswith(IMAGES_SUFFIX)), key=len)

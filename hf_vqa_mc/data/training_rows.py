@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hf_vqa_mc.data.benchmark import Benchmark, Split
-from hf_vqa_mc.data.loading import NoChoices, load_splits, table_of
+from hf_vqa_mc.data.loading import BUILT, NoChoices
 from hf_vqa_mc.data.names import picture_columns
-from hf_vqa_mc.data.reading import read_benchmark
+from hf_vqa_mc.data.opening import Opened, open_tables
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.reading import read_opened
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -30,12 +33,12 @@ def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]
         config: "" for the only one.
 
     Raises:
-        InputError: as `load_splits` or `read_benchmark`.
+        InputError: as `open_tables` or `read_opened`.
     """
-    config, found = _found(dataset, config, NEEDED)
-    if isinstance(found, Benchmark):
-        return config, {name: _table(split) for name, split in found.splits.items()}
-    return config, {str(name): table_of(rows) for name, rows in found.items()}
+    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    benchmark = _benchmark(opened, NEEDED)
+    tables = opened.tables if benchmark is None else {name: _table(split) for name, split in benchmark.splits.items()}
+    return opened.config or Path(dataset).stem, tables
 
 
 def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
@@ -44,36 +47,35 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
     Raises:
         InputError: also if a row has several images.
     """
-    config, found = _found(dataset, config, {"image_id"})
-    if isinstance(found, Benchmark):
-        from datasets import Dataset, DatasetDict
-        from datasets.table import InMemoryTable
+    from datasets import Dataset, DatasetDict
 
-        for split in found.splits.values():
-            if split.images is not None and split.images.has_several:
-                raise InputError(f"{split.location}: {SEVERAL}")
-        tables = {name: InMemoryTable(_table(split)) for name, split in found.splits.items()}
-        return config, DatasetDict({name: Dataset(table) for name, table in tables.items()})
-    if len(picture_columns(next(iter(found.values())).column_names)) > 1:
-        raise InputError(f"{dataset}, {config}: {SEVERAL}")
-    return config, found
+    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    benchmark = _benchmark(opened, {"image_id"})
+    name = opened.config or Path(dataset).stem
+    if benchmark is None:
+        if len(picture_columns(next(iter(opened.tables.values())).column_names)) > 1:
+            raise InputError(f"{dataset}, {name}: {SEVERAL}")
+        return name, DatasetDict(opened.splits)
+    from datasets.table import InMemoryTable
+
+    for split in benchmark.splits.values():
+        if split.images is not None and split.images.has_several:
+            raise InputError(f"{split.location}: {SEVERAL}")
+    tables = {split: InMemoryTable(_table(rows)) for split, rows in benchmark.splits.items()}
+    return name, DatasetDict({split: Dataset(table) for split, table in tables.items()})
 
 
-def _found(dataset: str, config: str, needed: Set[str]) -> "tuple[str, DatasetDict | Benchmark]":
-    """The splits as they are if they have the needed columns or open-ended rows, else the benchmark."""
-    splits = None
-    if not Path(dataset).is_file():
-        config, splits = load_splits(dataset, config or None)
-        columns = next(iter(splits.values())).column_names
-        if needed <= set(columns) or open_ended_source(columns, config) is not None:
-            return config, splits
+def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:
+    """The benchmark; None if the tables have the needed columns or open-ended rows, and are read as they are."""
+    columns = next(iter(opened.tables.values())).column_names
+    if not opened.is_file and (needed <= set(columns) or open_ended_source(columns, opened.config) is not None):
+        return None
     try:
-        benchmark = read_benchmark(dataset, config or None)
+        return read_opened(opened, BenchmarkOptions(opened.name, opened.config), silent)
     except NoChoices:
-        if splits is None:
+        if opened.is_file:
             raise
-        return config, splits
-    return benchmark.config or Path(dataset).stem, benchmark
+        return None
 
 
 def _table(split: Split) -> pa.Table:

@@ -20,18 +20,13 @@ def check_generated_folder(output: Path, engine: str, overwrite: bool = False) -
 
 @contextlib.contextmanager
 def generated_folder(output: Path, engine: str, overwrite: bool = False) -> Iterator[Path]:
-    """A hidden folder next to the output, which replaces it when the block ends without an error.
+    """A hidden folder next to the output, which replaces it atomically when the block ends without an error.
 
-    The block must write ``statistics.json`` with ``"engine": engine`` and ``"version"``. The replacement is atomic.
-
-    Args:
-        output: the folder.
-        engine: its name in ``vqa-mc generate``, such as ``gqa``.
-        overwrite: replace changed files, and keep files that no command wrote.
+    The block must write ``statistics.json`` with ``"engine": engine``, such as ``gqa``, and ``"version"``.
+    ``overwrite``: replace changed files, and keep files that no command wrote.
 
     Raises:
         InputError: as ``check_generated_folder``.
-        OSError: the disk is full or not writable; the output is unchanged.
     """
     with new_folder(output, FolderKind(f"vqa-mc generate {engine}"), overwrite) as new:
         yield new.tree

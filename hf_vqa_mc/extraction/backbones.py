@@ -4,15 +4,16 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.regions import Regions
 from hf_vqa_mc.io.hub_folder import file_name
 
 Precision = Literal["float32", "bfloat16"]
@@ -27,6 +28,12 @@ Box = tuple[float, float, float, float]
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 IMPORTED = "imported"
 """Revision of imported features, whose files are not hashed as a whole."""
+
+FEWEST, MOST, THRESHOLD = 10, 100, 0.2
+"""Limits of the regions per image, and the minimum score of those beyond the fewest: Anderson et al. 2018 (section 3)
+take all regions above a threshold; the numbers are those of their program, tools/generate_tsv.py."""
+UNKNOWN = -1.0
+"""Score and label of regions whose publisher reports none."""
 
 IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")
 """A model's input: pooled features, features of grid cells, or features of regions."""
@@ -98,6 +105,16 @@ class FeatureKind:
         return cls(**{**fields, "regions": regions})
 
 
+class Regions(NamedTuple):
+    """The regions of an image."""
+
+    features: NDArray[np.float32]
+    """(regions, dim)"""
+    boxes: NDArray[np.float32]
+    """(regions, 6): left, top, right and bottom edge in widths and heights of the image, score, and index of the
+    label; the last two may be `UNKNOWN`"""
+
+
 class Backbone(ABC):
     """Computes image features; the features of an image do not depend on the rest of its batch."""
 
@@ -165,6 +182,26 @@ class Pixels(Backbone):
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """The output of ``prepare``."""
         return prepared
+
+
+def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regions]) -> dict[str, Tensor]:
+    """The features of images as a model takes them; regions are padded with 0.
+
+    Returns:
+        ``image_features`` or ``image_grid``, float32 (images, *kind.shape); or ``image_regions`` float32 (images,
+        regions, dim), ``region_mask`` bool (images, regions), and ``region_boxes`` float32 (images, regions, 4): left,
+        top, right and bottom edge in widths and heights of the image.
+    """
+    regions = [one for one in images if isinstance(one, Regions)]
+    if kind.regions is None:
+        stacked = np.stack([*images]) if len(images) else np.empty((0, *kind.shape), np.float32)
+        return {kind.input_name: torch.from_numpy(stacked)}
+    counts = torch.tensor([len(one.features) for one in regions])
+    return {
+        "image_regions": pad_sequence([torch.from_numpy(one.features) for one in regions], batch_first=True),
+        "region_mask": torch.arange(int(counts.max())) < counts[:, None],
+        "region_boxes": pad_sequence([torch.from_numpy(one.boxes[:, :4]) for one in regions], batch_first=True),
+    }
 
 
 def device_and_precision(device: str | None, precision: Precision | None) -> tuple[torch.device, Precision]:

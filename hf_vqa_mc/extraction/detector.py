@@ -9,9 +9,8 @@ from PIL import Image
 from torch import Tensor
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Precision, RegionKind, device_and_precision
-from hf_vqa_mc.extraction.model_files import check_weights, model_files
-from hf_vqa_mc.extraction.regions import Regions
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Precision, RegionKind, Regions, device_and_precision
+from hf_vqa_mc.extraction.model_files import ModelFiles, check_weights
 
 PROBE_SIZE = (96, 64)
 """Width and height of an image that is encoded to learn the size of the features."""
@@ -37,7 +36,7 @@ class Detector(Backbone):
 
         self._device, precision = device_and_precision(device, precision)
         self._autocast, self._limits = precision == "bfloat16", limits
-        files = model_files("--detector", name, "an object detector")
+        files = ModelFiles("--detector", name, "an object detector")
         with files.as_input_errors():
             self._processor, self._model, missing = files.load(AutoModelForObjectDetection, self._device)
             check_weights(missing)

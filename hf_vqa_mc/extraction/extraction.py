@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hf_vqa_mc.data.dataset_images import DatasetImages, find_images
+from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_image_ids, find_images
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.backbones import WHOLE, Backbone, Box, FeatureKind, RegionKind
+from hf_vqa_mc.extraction.backbones import (
+    FEWEST,
+    IMPORTED,
+    MOST,
+    THRESHOLD,
+    WHOLE,
+    Backbone,
+    Box,
+    FeatureKind,
+    RegionKind,
+    Regions,
+)
 from hf_vqa_mc.extraction.pictures import decoded
-from hf_vqa_mc.extraction.regions import FEWEST, MOST, THRESHOLD, Regions
+from hf_vqa_mc.extraction.region_files import stored_regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.hub_folder import file_name
@@ -88,12 +99,6 @@ class FeaturesResult(Result):
         rows += [(image_id, "", why) for image_id, why in skipped.items()]
         return frame_of(rows, columns=["image_id", "sha256", "skipped"])
 
-    def count_regions(self, store: FeatureStore) -> None:
-        """Measure `region_counts`."""
-        counts = store.region_counts([store.locations[image_hash] for image_hash in set(self.images.values())])
-        if counts:
-            self.region_counts = min(counts), max(counts)
-
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy these features to another folder, which ``output`` of `features` could be."""
         return ImageFeatures(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
@@ -118,7 +123,7 @@ def extract_features(
 
     Computed features are kept if a run fails or is killed. ``rows`` are the splits of the config if they were read
     already; ``share`` is the number of a share and the number of shares, to encode only these images and write no
-    index. Other arguments and errors are those of ``hf_vqa_mc.extraction``.
+    index. Other arguments and errors are those of `features`.
     """
     check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
     found = find_images(dataset, config, images, rows)
@@ -126,30 +131,95 @@ def extract_features(
     if share:
         found = replace(found, image_ids=found.image_ids[share[0] :: share[1]])
     elif found.missing and not skip_missing:
-        raise unusable(found.location, len(found.image_ids), found.missing, {})
-    model = _model(backbone, grid, detector)
+        raise _unusable(found.location, len(found.image_ids), found.missing, {})
+    if detector is not None:
+        model = find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
+    else:
+        model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
-    where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
-    done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
+    done = FeaturesResult(_index_folder(store, dataset, config), model.kind, missing=found.missing)
     _encode(found, model, store, done, workers or os.cpu_count() or 1, progress)
     if share:
         return done
     if done.broken and not skip_missing:
-        raise unusable(found.location, len(found.image_ids), [], done.broken)
+        raise _unusable(found.location, len(found.image_ids), [], done.broken)
+    views = {name: box for name, box in done.views.items() if box != WHOLE}
+    return _indexed(done, store, dataset, config, found.location, {"labels": list(model.labels), "views": views})
+
+
+def import_regions(
+    dataset: str,
+    config: str,
+    path: Path,
+    *,
+    output: Path = Path("vqa_mc_features"),
+    skip_missing: bool = False,
+    progress: Progress = silent,
+    rows: "DatasetDict | None" = None,
+) -> FeaturesResult:
+    """Copy the region features of a dataset's images from published files to the store, and write their index.
+
+    The features are named after the file or folder: files of one extraction, such as those of training and test
+    images, belong in one folder. ``rows`` are the splits of the config if they were read already. Other arguments and
+    errors are those of `features`.
+    """
+    check_outside(output, "--output", [dataset, path])
+    _, _, image_ids = dataset_image_ids(dataset, config, rows)
+    progress("reading the dataset", 1, 1)
+    records = stored_regions(path, image_ids)
+    missing = [image_id for image_id in image_ids if image_id not in records]
+    if not records or (missing and not skip_missing):
+        raise _unusable(str(path), len(image_ids), missing, {})
+    first = next(iter(records.values()))
+    limits = RegionKind(1, first.most, 0.0)
+    kind = FeatureKind(path.resolve().stem, IMPORTED, None, first.read().features.shape[1], "float32", limits)
+    store = FeatureStore(output / kind.folder_name, kind)
+    done = FeaturesResult(_index_folder(store, dataset, config), kind, missing=missing)
+    try:
+        for number, (image_id, record) in enumerate(records.items(), 1):
+            try:
+                found = record.read()
+            except InputError as error:
+                if not skip_missing:
+                    raise
+                done.broken[image_id] = str(error)
+                continue
+            if found.features.shape[1] != kind.dim:
+                raise InputError(
+                    f"{record.location} has {found.features.shape[1]} dimensions, the first image has {kind.dim}; "
+                    "expected features of one network"
+                )
+            identity = sha256(found.features.tobytes() + found.boxes.tobytes()).digest()
+            done.images[image_id] = identity
+            if identity not in store.locations:
+                store.add(identity, found)
+                done.computed += 1
+            progress("importing regions", number, len(records))
+    finally:
+        store.commit()
+    return _indexed(done, store, dataset, config, str(path), {})
+
+
+def _dataset_name(dataset: str) -> str:
+    return Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
+
+
+def _index_folder(store: FeatureStore, dataset: str, config: str) -> Path:
+    return store.folder / file_name(f"{_dataset_name(dataset)}-{config}")
+
+
+def _indexed(
+    done: FeaturesResult, store: FeatureStore, dataset: str, config: str, location: str, about: dict[str, Any]
+) -> FeaturesResult:
+    """Write the index and count the regions; raises InputError if no image has features."""
     if not done.images:
-        raise unusable(found.location, len(found.image_ids), done.missing, done.broken)
-    about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
-    about |= {"labels": list(model.labels), "views": {name: box for name, box in done.views.items() if box != WHOLE}}
-    write_index(done.folder, model.kind, done.images, about)
-    done.count_regions(store)
+        raise _unusable(location, len(done.missing) + len(done.broken), done.missing, done.broken)
+    of = {"dataset": _dataset_name(dataset), "config": config, "missing": done.missing, "broken": done.broken}
+    write_index(done.folder, done.kind, done.images, of | about)
+    if counts := store.region_counts(set(done.images.values())):
+        done.region_counts = min(counts), max(counts)
     return done
-
-
-def _model(backbone: str | Backbone, grid: int | None, detector: str | None) -> Backbone:
-    if detector is not None:
-        return find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
-    return find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
 
 
 class _Image(NamedTuple):
@@ -221,7 +291,7 @@ def _add_features(backbone: Backbone, batch: list[_Image], store: FeatureStore) 
         store.add(one.image_hash, found)
 
 
-def unusable(location: str, total: int, missing: list[str], broken: dict[str, str]) -> InputError:
+def _unusable(location: str, total: int, missing: list[str], broken: dict[str, str]) -> InputError:
     """The error for images that are missing or broken, of so many in all."""
     reasons = []
     if missing:

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -18,20 +18,39 @@ _NOT_LEARNT = ("position_ids", "num_batches_tracked")
 """Tensors that older checkpoints lack and that need no weights."""
 
 
-class ModelFiles(NamedTuple):
-    """A model's files."""
+class ModelFiles:
+    """The files of a model: a folder, or a name on the Hub.
 
-    option: str
-    """such as ``--backbone``, for messages"""
-    given: str
-    """the name or folder as given"""
-    what: str
-    """such as "a vision model", for messages"""
-    folder: Path
-    name: str
-    """a name on the Hub, or that of the folder"""
-    revision: str
-    """commit on the Hub, or checksum of the folder"""
+    Args:
+        option: such as ``--backbone``, for messages.
+        given: the folder or name.
+        what: description of such models, for messages: "a vision model".
+        built_in: other names that the option accepts, for messages.
+
+    Raises:
+        InputError: there is no such model, or files are missing.
+        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
+    """
+
+    def __init__(self, option: str, given: str, what: str, built_in: Sequence[str] = ()) -> None:
+        self._called, self._what = f"{option} {given}", what
+        local = Path(given).expanduser()
+        if local.is_dir():
+            self.folder = local.resolve()
+            self.name, self.revision = self.folder.name, folder_version(self.folder)
+        else:
+            near = get_close_matches(given, built_in, n=1, cutoff=0.7)
+            known = "".join(f"{one}, " for one in built_in) + "a folder, or a name on the Hub"
+            expected = f"did you mean {near[0]}?" if near else f"expected {known}"
+            self.folder = hub_folder(option, given, FILES, expected)
+            self.name, self.revision = given, self.folder.name  # that of a cached snapshot is its commit
+        for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
+            other = "processor_config.json" if needed.startswith("pre") else needed
+            if not any(self.folder.glob(needed)) and not any(self.folder.glob(other)):
+                raise InputError(
+                    f"{self._called} has no {needed}; expected {what} written by save_pretrained, with its image "
+                    "processor and safetensors weights (pickled weights are never loaded)"
+                )
 
     def load(self, model_class: Any, device: torch.device) -> tuple[Any, Any, list[str]]:  # noqa: ANN401  untyped
         """Image processor, model for inference, and the names of the weights that the files lack.
@@ -54,50 +73,17 @@ class ModelFiles(NamedTuple):
             yield
         except InputError as error:
             message = str(error)
-            named = message if message.startswith("--") else f"{self.option} {self.given}: {message}"
+            named = message if message.startswith("--") else f"{self._called}: {message}"
             raise InputError(named) from error
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except ImportError as error:  # such as timm, with the line to install it
-            raise InputError(f"{self.option} {self.given}: {' '.join(str(error).split())}") from error
+            raise InputError(f"{self._called}: {' '.join(str(error).split())}") from error
         except Exception as error:
             raise InputError(
-                f"{self.option} {self.given} cannot be used to encode images: {first_line(error)}; expected "
-                f"{self.what} of transformers"
+                f"{self._called} cannot be used to encode images: {first_line(error)}; expected "
+                f"{self._what} of transformers"
             ) from error
-
-
-def model_files(option: str, name: str, what: str, built_in: Sequence[str] = ()) -> ModelFiles:
-    """The files of a model: a folder, or a name on the Hub.
-
-    Args:
-        option: for messages.
-        name: the folder or name.
-        what: description of such models, for messages: "a vision model".
-        built_in: other names that the option accepts, for messages.
-
-    Raises:
-        InputError: there is no such model, or files are missing.
-        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
-    """
-    local = Path(name).expanduser()
-    if local.is_dir():
-        folder = local.resolve()
-    else:
-        near = get_close_matches(name, built_in, n=1, cutoff=0.7)
-        known = "".join(f"{one}, " for one in built_in) + "a folder, or a name on the Hub"
-        expected = f"did you mean {near[0]}?" if near else f"expected {known}"
-        folder = hub_folder(option, name, FILES, expected)
-    for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
-        other = "processor_config.json" if needed.startswith("pre") else needed
-        if not any(folder.glob(needed)) and not any(folder.glob(other)):
-            raise InputError(
-                f"{option} {name} has no {needed}; expected {what} written by save_pretrained, with its image "
-                "processor and safetensors weights (pickled weights are never loaded)"
-            )
-    if local.is_dir():
-        return ModelFiles(option, name, what, folder, folder.name, folder_version(folder))
-    return ModelFiles(option, name, what, folder, name, folder.name)  # that of a cached snapshot is its commit
 
 
 def check_weights(missing: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ A file in one of these layouts, or a folder with several ``.tsv`` files of one e
 import base64
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ import numpy as np
 
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.extraction.regions import MOST, UNKNOWN, Regions
+from hf_vqa_mc.extraction.backbones import MOST, UNKNOWN, Regions
 from hf_vqa_mc.extraction.scene_graphs import MOST as MOST_OF_GRAPH
 from hf_vqa_mc.extraction.scene_graphs import graph_regions
 from hf_vqa_mc.io.hub_folder import first_line
@@ -73,27 +73,25 @@ class StoredRegions:
             raise InputError(f"{self.location} is damaged ({first_line(error)}); download the file again") from error
         is_float = features.dtype.kind == "f" and boxes.dtype.kind in "fiu"
         if not is_float or features.ndim != 2 or not features.shape[1] or boxes.shape != (len(features), 4):
-            raise self._wrong(
-                f"has features {features.dtype} {features.shape} and boxes {boxes.dtype} {boxes.shape}",
-                "numbers (regions, dim) and (regions, 4)",
-            )
+            wrong = f"has features {features.dtype} {features.shape} and boxes {boxes.dtype} {boxes.shape}"
+            raise InputError(f"{self.location} {wrong}; expected numbers (regions, dim) and (regions, 4)")
         if not 1 <= len(features) <= self.most:
-            raise self._wrong(f"has {len(features)} regions", f"1 to {self.most}")
+            raise InputError(f"{self.location} has {len(features)} regions; expected 1 to {self.most}")
         if not (sides > 0).all() or not np.isfinite(sides).all():
-            raise self._wrong(f"has an image of {found.width} x {found.height}", "sides above 0")
+            size = f"{found.width} x {found.height}"
+            raise InputError(f"{self.location} has an image of {size}; expected sides above 0")
         edges = boxes / sides
         if not np.isfinite(features).all() or not np.isfinite(edges).all():
-            raise self._wrong("has values that are NaN or infinite", "finite numbers")
+            raise InputError(f"{self.location} has values that are NaN or infinite; expected finite numbers")
         ordered = (edges[:, :2] <= edges[:, 2:]).all(1)
         inside = ((edges >= -OUTSIDE) & (edges <= 1 + OUTSIDE)).all(1)
         for row in np.flatnonzero(~(ordered & inside))[:1]:
-            size = f"the image of {found.width:g} x {found.height:g}"
-            raise self._wrong(f"has the box {boxes[row].tolist()}", f"left, top, right, bottom inside of {size}")
+            raise InputError(
+                f"{self.location} has the box {boxes[row].tolist()}; expected left, top, right, bottom inside of the "
+                f"image of {found.width:g} x {found.height:g}"
+            )
         columns = np.concatenate([edges.clip(0, 1), np.full((len(edges), 2), UNKNOWN)], 1)
         return Regions(features.astype(np.float32), columns.astype(np.float32))
-
-    def _wrong(self, found: str, expected: str) -> InputError:
-        return InputError(f"{self.location} {found}; expected {expected}")
 
 
 def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegions]:
@@ -129,10 +127,10 @@ def _records(path: Path) -> dict[str, StoredRegions]:
     if (path / _GQA_INFO).is_file():
         return _gqa(path)
     if path.is_dir() and (files := sorted(path.rglob("*.npz"))):
-        return _joined(
-            ({str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))}, file)
+        return {
+            str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))
             for file in files
-        )
+        }
     files = [path]
     if path.is_dir():  # of GQA's JSON files only the scene graphs
         files = [file for file in sorted(path.iterdir()) if _layout(file) != ".json" or _GRAPHS in file.name]
@@ -142,21 +140,18 @@ def _records(path: Path) -> dict[str, StoredRegions]:
             f"--regions {path}: expected region features: .tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene "
             "graphs (.json)"
         )
-    return _joined((_READERS[_layout(file)](file), file) for file in files)
+    found: dict[str, StoredRegions] = {}
+    for file in files:
+        records = _READERS[_layout(file)](file)
+        for name in records.keys() & found.keys():
+            raise InputError(f"{file}: image {name!r} is also in {found[name].location}; use one of them")
+        found |= records
+    return found
 
 
 def _layout(file: Path) -> str:
     """The file's suffix without that of its packing."""
     return (file.with_suffix("") if file.suffix in _PACKED else file).suffix
-
-
-def _joined(parts: Iterable[tuple[Mapping[str, StoredRegions], Path]]) -> dict[str, StoredRegions]:
-    found: dict[str, StoredRegions] = {}
-    for records, path in parts:
-        for name in records.keys() & found.keys():
-            raise InputError(f"{path}: image {name!r} is also in {found[name].location}; use one of them")
-        found |= records
-    return found
 
 
 def _tsv(path: Path) -> dict[str, StoredRegions]:
@@ -210,11 +205,11 @@ def _gqa(path: Path) -> dict[str, StoredRegions]:
         location = f"{h5}, image {name!r}"
         if not 0 <= index < min(len(features), len(boxes)):
             raise InputError(f"{location}: {_GQA_INFO} says index {index}; the file has {len(features)} images")
-        found[name] = StoredRegions(location, partial(_of_gqa, features, boxes, index, of))
+        found[name] = StoredRegions(location, partial(_gqa_image, features, boxes, index, of))
     return found
 
 
-def _of_gqa(features: Any, boxes: Any, index: int, of: Mapping[str, Any]) -> _Stored:  # noqa: ANN401  of h5py
+def _gqa_image(features: Any, boxes: Any, index: int, of: Mapping[str, Any]) -> _Stored:  # noqa: ANN401  of h5py
     count = int(of["objectsNum"])
     return _Stored(features[index, :count], boxes[index, :count], float(of["width"]), float(of["height"]))
 
@@ -248,22 +243,20 @@ def _npz(path: Path) -> _Stored:
 
 
 def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
-    def load(graph: RawGraph, location: str) -> _Stored:
-        for name, of in graph.objects.items():
-            width, height = of.box[2:]
-            if min(width, height) < 0:
-                size = f"{width} x {height}"
-                raise InputError(f"{location}, object {name!r} ({of.name}) has the size {size}; expected 0 or more")
-        return _Stored(*graph_regions(graph), graph.width, graph.height)
-
     found = {}
     for graph in read_gqa_graphs(PublishedFile(path.name, path)):
         location = f"{path}, image {graph.image_id!r}"
-        found[graph.image_id] = StoredRegions(location, partial(load, graph, location), MOST_OF_GRAPH)
+        found[graph.image_id] = StoredRegions(location, partial(_graph, graph, location), MOST_OF_GRAPH)
     return found
 
 
-_READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {
-    ".tsv": _tsv,
-    ".json": _scene_graphs,
-}
+def _graph(graph: RawGraph, location: str) -> _Stored:
+    for name, of in graph.objects.items():
+        width, height = of.box[2:]
+        if min(width, height) < 0:
+            size = f"{width} x {height}"
+            raise InputError(f"{location}, object {name!r} ({of.name}) has the size {size}; expected 0 or more")
+    return _Stored(*graph_regions(graph), graph.width, graph.height)
+
+
+_READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {".tsv": _tsv, ".json": _scene_graphs}

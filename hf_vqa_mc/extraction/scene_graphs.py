@@ -9,30 +9,19 @@ embedding of a few hundred names.
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph
 
 NAME_SIZE = 128
-"""Dimensions of the vector of a name."""
-PARTS = 5
-"""Object, its attributes, relation, other object, its attributes."""
+"""Dimensions of the vector of a name; a region has five: object, its attributes, relation, other object, its
+attributes."""
 MOST = 1000
 """Maximum number of objects and relations of an image."""
 SCENE = "scene"
 """Name of the region whose attributes are weather and location."""
-
-
-class GraphRegions(NamedTuple):
-    """The nodes and edges of a scene graph."""
-
-    features: NDArray[np.float32]
-    """(nodes and edges, `PARTS` x `NAME_SIZE`): objects, relations, and the scene if it has attributes"""
-    boxes: NDArray[np.float64]
-    """(nodes and edges, 4): left, top, right and bottom edge in pixels; of a relation, of both objects together"""
 
 
 @cache
@@ -42,9 +31,19 @@ def name_vector(name: str) -> NDArray[np.float32]:
     return np.asarray((2 * signs.astype(np.float32) - 1) / np.float32(NAME_SIZE**0.5))
 
 
-def graph_regions(graph: RawGraph) -> GraphRegions:
-    """The objects and relations of a scene graph; relations to objects that it lacks are left out."""
-    objects = {name: (_embedded(of.name, of.attributes), _edges(of, graph)) for name, of in graph.objects.items()}
+def graph_regions(graph: RawGraph) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """The objects and relations of a scene graph; relations to objects that it lacks are left out.
+
+    Returns:
+        Features float32 (nodes and edges, 5 x `NAME_SIZE`) of objects, relations, and the scene if it has attributes;
+        boxes (nodes and edges, 4): left, top, right and bottom edge in pixels, of a relation those of both objects.
+    """
+    limits = np.array([graph.width, graph.height])
+    objects = {}
+    for name, of in graph.objects.items():
+        x, y, width, height = of.box
+        edges = np.clip([[x, y], [x + width, y + height]], 0, limits).ravel()
+        objects[name] = _embedded(of.name, of.attributes), edges.tolist()
     nothing = np.zeros(NAME_SIZE, np.float32)
     none = np.concatenate([nothing, nothing])
     features = [np.concatenate([vector, nothing, none]) for vector, _ in objects.values()]
@@ -58,17 +57,10 @@ def graph_regions(graph: RawGraph) -> GraphRegions:
     if graph.scene or not features:
         features.append(np.concatenate([_embedded(SCENE, sorted(graph.scene.values())), nothing, none]))
         boxes.append([0, 0, graph.width, graph.height])
-    return GraphRegions(np.stack(features), np.array(boxes, np.float64))
+    return np.stack(features), np.array(boxes, np.float64)
 
 
 def _embedded(name: str, attributes: Sequence[str]) -> NDArray[np.float32]:
     """The vector of a name, and the sum of those of its attributes."""
     total = sum((name_vector(one) for one in attributes), np.zeros(NAME_SIZE, np.float32))
     return np.concatenate([name_vector(name), total])
-
-
-def _edges(of: RawObject, graph: RawGraph) -> list[float]:
-    """Left, top, right and bottom edge of an object inside of the image."""
-    x, y, width, height = of.box
-    limits = (graph.width, graph.height) * 2
-    return [min(max(edge, 0), most) for edge, most in zip((x, y, x + width, y + height), limits, strict=True)]

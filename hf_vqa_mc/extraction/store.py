@@ -12,7 +12,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -25,8 +25,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import WHOLE, FeatureKind
-from hf_vqa_mc.extraction.regions import Regions, region_tensors
+from hf_vqa_mc.extraction.backbones import WHOLE, FeatureKind, Regions, image_tensors
 from hf_vqa_mc.io.atomic import locked, write_bytes
 from hf_vqa_mc.io.json_stream import read_json
 
@@ -92,12 +91,11 @@ class FeatureStore:
                 found.append(Regions(features[part].float().numpy(), boxes[part].numpy()))
         return found
 
-    def region_counts(self, locations: Sequence[Location]) -> list[int]:
-        """The number of regions of the images at these locations, of a kind with regions."""
-        files = list(self._files.values())
-        return [
-            int(starts[row + 1] - starts[row]) for at, row in locations if (starts := files[at].starts) is not None
-        ]
+    def region_counts(self, image_hashes: Iterable[bytes]) -> list[int]:
+        """The number of regions of each of these images, of a kind with regions; reads no features."""
+        starts = [file.starts for file in self._files.values()]
+        located = [(starts[number], row) for number, row in (self.locations[one] for one in image_hashes)]
+        return [int(of[row + 1] - of[row]) for of, row in located if of is not None]
 
     def add(self, image_hash: bytes, features: NDArray[np.float32] | Regions) -> None:
         """Add an image's features, float32 (*kind.shape), or its regions, to the next file."""
@@ -141,7 +139,13 @@ class ImageFeatures:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser()
-        index = _read_index(self.folder)
+        try:
+            index = read_json(self.folder / INDEX)
+        except (FileNotFoundError, NotADirectoryError):
+            found = [path.parent for depth in ("*", "*/*") for path in self.folder.glob(f"{depth}/{INDEX}")]
+            near = " or ".join(sorted(map(str, found)))
+            hint = f"did you mean {near}?" if near else "create one with vqa-mc features"
+            raise InputError(f"{self.folder} is not a folder of image features; {hint}") from None
         self.kind = FeatureKind.from_json(index["kind"])
         self.missing, self.broken = list(index["missing"]), dict(index["broken"])
         self.labels = [str(label) for label in index.get("labels", [])]
@@ -172,9 +176,9 @@ class ImageFeatures:
         return self._store.regions(self._locations(image_ids))
 
     def tensors(self, image_ids: Sequence[str]) -> dict[str, torch.Tensor]:
-        """The model inputs of images: float32 (images, *kind.shape), or `region_tensors`; raises as `take`."""
+        """The model inputs of images, see `image_tensors`; raises as `take`."""
         if self.kind.regions is not None:
-            return region_tensors(self.regions(image_ids))
+            return image_tensors(self.kind, self.regions(image_ids))
         return {self.kind.input_name: torch.from_numpy(self.take(image_ids))}
 
     def views(self, image_ids: Sequence[str]) -> NDArray[np.float64] | None:
@@ -186,7 +190,15 @@ class ImageFeatures:
             return [self._store.locations[self.hashes[image_id]] for image_id in image_ids]
         except KeyError:
             unknown = next(one for one in image_ids if self.hashes.get(one, b"") not in self._store.locations)
-            raise self._unknown(unknown) from None
+            if unknown in self.missing:
+                reason = f": the image with image_id {unknown!r} was missing and skipped"
+            elif unknown in self.broken:
+                reason = f": the image with image_id {unknown!r} was skipped: {self.broken[unknown]}"
+            else:
+                near = get_close_matches(unknown, self.hashes, n=1) if len(self) < 1000 else []
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                reason = f" has no features of an image with image_id {unknown!r}{hint}; run vqa-mc features for it"
+            raise InputError(f"{self.folder}{reason}") from None
 
     def copy_to(self, folder: Path) -> list[Path]:
         """Copy these features to a folder inside the folder of another store of the same kind; return the files."""
@@ -200,27 +212,6 @@ class ImageFeatures:
         write_index(folder, self.kind, self.hashes, about)
         return [folder / INDEX, *sorted(folder.parent.glob("features-*.safetensors"))]
 
-    def _unknown(self, image_id: object) -> InputError:
-        if image_id in self.missing:
-            return InputError(f"{self.folder}: the image with image_id {image_id!r} was missing and skipped")
-        if image_id in self.broken:
-            reason = self.broken[str(image_id)]
-            return InputError(f"{self.folder}: the image with image_id {image_id!r} was skipped: {reason}")
-        near = get_close_matches(str(image_id), self.hashes, n=1) if len(self) < 1000 else []
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        return InputError(
-            f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; run vqa-mc features for "
-            "this dataset"
-        )
-
-
-def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regions]) -> dict[str, torch.Tensor]:
-    """The model inputs of encoded images: float32 (images, *kind.shape), or `region_tensors`."""
-    if kind.regions is not None:
-        return region_tensors([one for one in images if isinstance(one, Regions)])
-    stacked = np.stack([*images]) if images else np.empty((0, *kind.shape), np.float32)
-    return {kind.input_name: torch.from_numpy(stacked)}
-
 
 def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
     """Write the index (image_id to sha256) atomically; ``about`` has at least ``missing`` and ``broken``."""
@@ -228,17 +219,6 @@ def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], ab
     text = json.dumps({"kind": kind.as_json(), **about, "images": hashes}, indent=0)
     with _locked(folder.parent):
         write_bytes(folder / INDEX, text.encode())
-
-
-def _read_index(folder: Path) -> dict[str, Any]:
-    path = folder / INDEX
-    try:
-        index: dict[str, Any] = read_json(path)
-    except (FileNotFoundError, NotADirectoryError):
-        inside = sorted(str(found.parent) for found in [*folder.glob(f"*/{INDEX}"), *folder.glob(f"*/*/{INDEX}")])
-        near = f"; did you mean {' or '.join(inside)}?" if inside else "; create one with vqa-mc features"
-        raise InputError(f"{folder} is not a folder of image features{near}") from None
-    return index
 
 
 def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:

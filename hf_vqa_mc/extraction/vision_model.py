@@ -26,7 +26,7 @@ from hf_vqa_mc.extraction.backbones import (
 from hf_vqa_mc.extraction.detector import Detector
 from hf_vqa_mc.extraction.efficientnet_lite import NAME as EFFICIENTNET_LITE1
 from hf_vqa_mc.extraction.efficientnet_lite import EfficientNetLite1
-from hf_vqa_mc.extraction.model_files import check_weights, model_files
+from hf_vqa_mc.extraction.model_files import ModelFiles, check_weights
 
 WARPED_FROM = 384
 """Input side from which transformers' ConvNeXT processor, also used for ResNet, resizes an image to a square instead
@@ -79,7 +79,7 @@ class VisionModel(Backbone):
         from transformers import AutoModel
 
         self._device, precision = device_and_precision(device, precision)
-        files = model_files("--backbone", name, "a vision model", [PIXELS, EFFICIENTNET_LITE1])
+        files = ModelFiles("--backbone", name, "a vision model", [PIXELS, EFFICIENTNET_LITE1])
         with files.as_input_errors():
             self._processor, model, missing = files.load(AutoModel, self._device)
             self._model = getattr(model, "vision_model", model)  # of CLIP, SigLIP

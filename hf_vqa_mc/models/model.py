@@ -70,7 +70,7 @@ class Model:
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
     """inputs of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`, and of `IMAGE_INPUTS`, any one of which it
-    takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `region_tensors`"""
+    takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `image_tensors`"""
     preset: Mapping[str, Any] = field(default_factory=dict)
     """config arguments that define this model"""
     settings: Mapping[str, Any] = field(default_factory=dict)

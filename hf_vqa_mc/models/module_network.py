@@ -112,7 +112,7 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
 
         Arguments are those of `AttendingModel.forward`, with question_layouts: int64 (batch, nodes, 5), see
         `Layouts.tensor`. A model that sees positions takes a square image_grid, or regions with region_boxes: float32
-        (batch, regions, 4), see `region_tensors`.
+        (batch, regions, 4), see `image_tensors`.
 
         Returns:
             As `AttendingModel`; ``attentions`` has one, that of the last module that attends.
@@ -206,7 +206,7 @@ def with_edges(positions: Tensor, image_regions: Tensor | None, region_boxes: Te
 
 
 def cell_boxes(image_grid: Tensor) -> Tensor:
-    """The boxes of a square grid's cells as those of `region_tensors`, (batch, cells, 4).
+    """The boxes of a square grid's cells as those of `image_tensors`, (batch, cells, 4).
 
     Raises InputError if the grid is not square.
     """

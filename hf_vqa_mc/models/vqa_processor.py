@@ -13,10 +13,8 @@ from torch import Tensor
 from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Regions, image_tensors
 from hf_vqa_mc.extraction.pictures import RawImage, open_image
-from hf_vqa_mc.extraction.regions import Regions
-from hf_vqa_mc.extraction.store import image_tensors
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.combined import mean_probabilities
+from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.gains import Estimate, estimate
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
@@ -74,7 +74,7 @@ def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Est
     found, _ = run_probes(context, blind)
     chance, clusters = context.rows.chance, context.split.clusters
     gains = [estimate(one.scores, chance, clusters, one.inflation) for one in found]
-    probabilities = mean_probabilities(found, Sees.QUESTION)
+    probabilities = mean_probabilities(found, ProbeInputs.QUESTION)
     if probabilities is None:
         location = context.split.location
         raise InputError(f"{location}: no probe can be fitted, since all rows are connected by images or choices")

@@ -20,9 +20,9 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
 
     ``shown`` are PreviewSettings. Raises InputError if a file or the dataset cannot be used, or lacks a question.
     """
-    from hf_vqa_mc.training.answered_questions import read_answered
+    from hf_vqa_mc.training.questions import read_questions
 
-    read, location = read_answered(dataset, config), f"{dataset}, {config}"
+    read, location = read_questions(dataset, config, open_ended=True), f"{dataset}, {config}"
     name = chosen_split(list(read.splits), shown.split, location)
     questions = read.splits[name]
     drawn = drawn_rows(len(questions.question_ids), shown.rows, shown.seed)

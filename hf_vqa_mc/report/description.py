@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.audits.figures.describing import Described, Description
-from hf_vqa_mc.audits.figures.figure import Found, Number, number_text
+from hf_vqa_mc.audits.figures.figure import Described, Description, Found, Number, number_text
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
 from hf_vqa_mc.report.drawings import svg
@@ -58,7 +57,7 @@ def description_html(done: Description) -> str:
 def _section(one: Described, names: list[str]) -> dict[str, Any]:
     from markupsafe import Markup
 
-    drawing = one.figure.draw(one.sides(names))
+    drawing = one.drawing(names)
     title = one.figure.title
     numbers = dict.fromkeys(name for found in one.found if found for name in found.numbers)
     return {
@@ -106,7 +105,7 @@ def _staged(folder: Path, done: Description, overwrite: bool = False) -> Iterato
         path = f"{FOLDER}/{one.figure.name}"
         if table := _csv(one, done.names):
             contents[f"{path}.csv"] = table
-        drawing = one.figure.draw(one.sides(done.names))
+        drawing = one.drawing(done.names)
         if drawing is not None:
             contents[f"{path}.svg"] = svg(drawing, one.figure.title, file=True).encode()
     with new_folder(folder, DESCRIBED, overwrite) as new:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.report.plain_text import plain
 
 SHOWN_SHORTCUTS = 12
@@ -40,17 +40,17 @@ def matched(sides: Sides, section: str, key: str = "name") -> dict[str, dict[str
     return {name: {side: rows.get(name) for side, rows in by_side.items()} for name in names}
 
 
-def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: Sees | None = None) -> Mapping[str, Any] | None:
+def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:
     """The shortcut with the largest gain, of those with these inputs or of all; None if there is none."""
-    rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != Sees.EVERYTHING)]
+    rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != ProbeInputs.EVERYTHING)]
     return max(rows, key=lambda row: row["gain"], default=None)
 
 
-def tiles(sides: Sides) -> dict[Sees, dict[str, Mapping[str, Any]]]:
+def tiles(sides: Sides) -> dict[ProbeInputs, dict[str, Mapping[str, Any]]]:
     """The strongest shortcut of each set of inputs and side."""
     found = {
         sees: {side: best for side, audit in sides.items() if (best := strongest(audit.get("shortcuts") or (), sees))}
-        for sees in Sees
+        for sees in ProbeInputs
     }
     return {sees: rows for sees, rows in found.items() if rows}
 
@@ -70,8 +70,8 @@ def chart(sides: Sides) -> dict[str, Any] | None:
             {
                 "name": plain(name, 120),
                 "row": first,
-                "inputs": Sees[first["inputs"].upper()].label,
-                "everything": first["inputs"] == Sees.EVERYTHING,
+                "inputs": ProbeInputs[first["inputs"].upper()].label,
+                "everything": first["inputs"] == ProbeInputs.EVERYTHING,
                 "bars": bars,
                 "title": " ".join(plain(sentence, 500) for sentence in sentences),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
@@ -94,7 +94,7 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
     rows = [row for of_type in types.values() for row in of_type.values() if row]
     given = {name for row in rows for name in row["shortcuts"]}
     ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
-    ranked = [row for row in ranked if row["name"] in given and row["inputs"] != Sees.EVERYTHING]
+    ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
     firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
     ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
     columns = ([row["name"] for row in ranked] or sorted(given))[:TYPE_SHORTCUTS]
@@ -246,7 +246,7 @@ def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
     if row is None:
         return None
     start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
-    everything = row.get("inputs") == Sees.EVERYTHING  # no shortcut, so no alarm either
+    everything = row.get("inputs") == ProbeInputs.EVERYTHING  # no shortcut, so no alarm either
     return {
         "x": start,
         "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.figures import (
@@ -95,9 +95,9 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     best = strongest(found.get("shortcuts") or ())
     if best is None:
         return None
-    without, chance = Sees[best["inputs"].upper()].without, found["chance"]
+    without, chance = ProbeInputs[best["inputs"].upper()].without, found["chance"]
     if found["images"] == 0:
-        without = "without the question" if best["inputs"] == Sees.CHOICES else "by a shortcut"
+        without = "without the question" if best["inputs"] == ProbeInputs.CHOICES else "by a shortcut"
     rows = best.get("rows", found.get("rows"))
     return {
         "row": best,

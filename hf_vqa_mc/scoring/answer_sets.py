@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ from hf_vqa_mc.scoring.multiple_choice import picks
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Line, Table, line
+from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.text.counted import counted
 
 TIE = 1e-9
@@ -69,6 +68,13 @@ class Measure:
     """factor of a row with k choices in the probability that its unit is right by chance"""
 
 
+def _assigned_by_chance(k: Floats) -> Floats:
+    from scipy.special import gammaln
+
+    chance: Floats = np.exp(-gammaln(k + 1) / k)
+    return chance
+
+
 MEASURES = (
     Measure("row_accuracy", "rows", lambda sets: np.arange(len(sets.rows))),
     Measure("set_accuracy", "sets, all rows right", lambda sets: sets.set_of),
@@ -80,7 +86,7 @@ MEASURES = (
         "sets, best assignment all right",
         lambda sets: sets.set_of,
         assigned=True,
-        chance=lambda k: np.exp(-_log_factorials(k) / k),
+        chance=_assigned_by_chance,
     ),
 )
 
@@ -225,27 +231,13 @@ def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
 
 def _scores(columns: Questions, rows: list[int], k: int) -> Floats:
     """The scores of rows with k choices, float64 (rows, k); raises InputError if they are not k finite numbers."""
-    expected = f"{k} finite numbers, one for each choice"
-    given = [columns["scores"][row] for row in rows]
-    for row, values in zip(rows, given, strict=True):
-        if not isinstance(values, list | tuple) or len(values) != k:
-            raise columns.wrong(row, "scores", expected)
-    if not set(map(type, chain.from_iterable(given))) <= {int, float}:
-        for row, values in zip(rows, given, strict=True):
-            if not set(map(type, values)) <= {int, float}:
-                raise columns.wrong(row, "scores", expected)
-    largest = float(np.finfo(np.float32).max)
-    scores = np.array(given, np.float64)
-    for at in np.flatnonzero(~(np.abs(scores) <= largest).all(axis=1))[:1]:
-        raise columns.wrong(rows[at], "scores", expected)
+    given, numbers = [columns["scores"][row] for row in rows], {int, float}
+    fit = [isinstance(one, list | tuple) and len(one) == k and {*map(type, one)} <= numbers for one in given]
+    scores = np.array([one if is_fit else [np.nan] * k for one, is_fit in zip(given, fit, strict=True)], np.float64)
+    valid = np.array(fit) & (np.abs(scores) <= np.finfo(np.float32).max).all(axis=1)
+    for at in np.flatnonzero(~valid)[:1]:
+        raise columns.wrong(rows[at], "scores", f"{k} finite numbers, one for each choice")
     return scores
-
-
-def _log_factorials(k: Floats) -> Floats:
-    from scipy.special import gammaln
-
-    logs: Floats = gammaln(k + 1)
-    return logs
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:
@@ -255,28 +247,27 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
-    groups = [Group("", _lines(result))]
-    if len(result["per_kind"]) > 1:
-        groups += [
-            Group(f"{kind}: {counted(one['sets'], 'set')}", _lines(one)) for kind, one in result["per_kind"].items()
-        ]
-    else:
-        groups = [Group(next(iter(result["per_kind"])), groups[0].lines)]
+    kinds = result["per_kind"]
+    lines = _lines(result, "" if len(kinds) > 1 else next(iter(kinds)))
     if result["rows_without_set"]:
-        groups[0].lines.append(Line("rows in no set, not scored", questions=f"{result['rows_without_set']:,}"))
-    missing = {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
-    return Table(groups, "chance", missing=missing)
+        without = Line("rows in no set, not scored", questions=f"{result['rows_without_set']:,}")
+        lines.append(without._replace(group=lines[0].group))
+    for kind, figures in kinds.items() if len(kinds) > 1 else ():
+        lines += _lines(figures, f"{kind}: {counted(figures['sets'], 'set')}")
+    return Table(
+        lines, "chance", {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
+    )
 
 
-def _lines(figures: Mapping[str, Any]) -> list[Line]:
-    counts = {"row_accuracy": figures["rows"]}
+def _lines(figures: Mapping[str, Any], group: str) -> list[Line]:
     return [
         line(
             one.label,
             figures[one.name],
             figures["interval"][one.name],
             other=figures["chance"][one.name],
-            questions=counts.get(one.name),
+            questions=figures["rows"] if one.name == "row_accuracy" else None,
+            group=group,
         )
         for one in MEASURES
         if figures[one.name] is not None

@@ -12,7 +12,7 @@ from hf_vqa_mc.scoring.inputs import PAIRS, QUESTIONS
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Table, line
+from hf_vqa_mc.scoring.table import Table, line
 from hf_vqa_mc.scoring.vqa_normalisation import tidied
 
 NUMBER = "number"
@@ -108,16 +108,13 @@ def vqa_pair_accuracy(
 
 
 def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  # noqa: ANN401  whatever users give
-    if (
-        not isinstance(pair, list | tuple)
-        or len(pair) != 2
-        or not all(isinstance(name, str) or is_whole(name) for name in pair)
-    ):
+    names = pair if isinstance(pair, list | tuple) and len(pair) == 2 else [None]
+    if not all(isinstance(name, str) or is_whole(name) for name in names):
         raise InputError(f"pair {index}: pairs has {pair!r}, expected two question ids")
-    for name in pair:
+    for name in names:
         if str(name) not in rows:
             raise InputError(f"pair {index}: pairs has question {name!r}, which is not among the question_ids")
-    one, other = (rows[str(name)] for name in pair)
+    one, other = (rows[str(name)] for name in names)
     if one == other:
         raise InputError(f"pair {index}: pairs has {pair!r}, expected two different questions")
     return one, other
@@ -146,9 +143,9 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     missing = {}
     if matched.annotations.answer_types is None:
         missing["pairs of answer type number"] = "answer_type in the annotations"
-    if matched.questions is None:
+    if matched.annotations.questions is None:
         missing['pairs of "how many" questions'] = QUESTIONS.flag
-    return Table([Group("", [one for one in lines if one.score])], missing=missing)
+    return Table([one for one in lines if one.score], missing=missing)
 
 
 SCHEME = Scheme(

@@ -57,9 +57,7 @@ def closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
     if not len(rows):
         raise InputError("set_ids is empty in all rows; expected the names of closed answer sets")
     names, set_of = numbered([ids[row] for row in rows])
-    first = rows[np.unique(set_of, return_index=True)[1]]
-    kinds = _kinds(columns, rows, set_of, first, names)
-    choices = _choices(columns, rows, set_of, first, names)
+    kinds, choices = _kinds_and_choices(columns, rows, set_of, names)
     sizes = np.array([len(texts) for texts in choices])
     target_ranks = np.array(
         [
@@ -74,49 +72,39 @@ def closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
     return ClosedSets(rows[order], names, kinds, sizes, set_of[order], questions[order], images[order])
 
 
-def _kinds(columns: Questions, rows: Ints, set_of: Ints, first: Ints, names: list[str]) -> list[str]:
-    """The kind of each set; raises InputError if its rows have several."""
-    if "set_kinds" not in columns:
-        return [""] * len(names)
-    texts = columns.texts("set_kinds")
+def _kinds_and_choices(
+    columns: Questions, rows: Ints, set_of: Ints, names: list[str]
+) -> tuple[list[str], list[list[str]]]:
+    """The kind and the sorted choices of each set; raises InputError unless all rows have them, choices once."""
+    given, first = columns["choices"], rows[np.unique(set_of, return_index=True)[1]].tolist()
+    texts = columns.texts("set_kinds") if "set_kinds" in columns else [""] * columns.count
+    kinds, choices = [texts[row] for row in first], [sorted(given[row]) for row in first]
     for row, number in zip(rows.tolist(), set_of.tolist(), strict=True):
-        if texts[row] != texts[first[number]]:
-            raise InputError(
-                f"set {names[number]!r}: set_kind is {texts[row]!r} in {columns.where(row)} and "
-                f"{texts[first[number]]!r} in {columns.where(first[number])}; expected one kind"
-            )
-    return [texts[row] for row in first]
-
-
-def _choices(columns: Questions, rows: Ints, set_of: Ints, first: Ints, names: list[str]) -> list[list[str]]:
-    """The choices of each set, sorted; raises InputError unless its rows have the same, each once."""
-    given = columns["choices"]
-    choices = [sorted(given[row]) for row in first]
-    for number, texts in enumerate(choices):
-        if len(set(texts)) < len(texts):
-            raise InputError(
-                f"set {names[number]!r}: {columns.where(first[number])} has a choice twice, {given[first[number]]}; "
-                "expected distinct choices"
-            )
-    for row, number in zip(rows.tolist(), set_of.tolist(), strict=True):
-        if sorted(given[row]) != choices[number]:
-            raise InputError(
-                f"set {names[number]!r}: {columns.where(row)} has the choices {given[row]}, "
-                f"{columns.where(first[number])} {given[first[number]]}; expected the same in all rows of a set"
-            )
-    return choices
+        is_same = texts[row] == kinds[number] and sorted(given[row]) == choices[number]
+        if is_same and len(set(given[row])) == len(given[row]):
+            continue
+        start, where = first[number], f"set {names[number]!r}: {columns.where(row)} has"
+        if len(set(given[row])) < len(given[row]):
+            raise InputError(f"{where} a choice twice, {given[row]}; expected distinct choices")
+        what, one, other = "choices", given[row], given[start]
+        if texts[row] != kinds[number]:
+            what, one, other = "set_kind", repr(texts[row]), repr(kinds[number])
+        raise InputError(
+            f"{where} the {what} {one}, {columns.where(start)} {other}; expected the same in all rows of a set"
+        )
+    return kinds, choices
 
 
 def _check_targets(choices: list[list[str]], set_of: Ints, target_ranks: Ints, times: Ints, names: list[str]) -> None:
     """Raise InputError unless each choice of a set is the target of ``times`` rows."""
-    sizes, counts = np.array([len(texts) for texts in choices]), np.bincount(set_of)
-    for number in np.flatnonzero(counts != sizes * times)[:1]:
-        raise InputError(
-            f"set {names[number]!r} has {counts[number]} rows and {sizes[number]} choices; expected "
-            f"{sizes[number] * times[number]} rows (keep all rows of a set, or make their set_id empty)"
-        )
-    width = int(sizes.max())
-    found = np.bincount(set_of * width + target_ranks, minlength=len(sizes) * width).reshape(-1, width)
+    for number, (texts, count, each) in enumerate(zip(choices, np.bincount(set_of), times.tolist(), strict=True)):
+        if count != len(texts) * each:
+            raise InputError(
+                f"set {names[number]!r} has {count} rows and {len(texts)} choices; expected {len(texts) * each} rows "
+                "(keep all rows of a set, or make their set_id empty)"
+            )
+    width = max(map(len, choices))
+    found = np.bincount(set_of * width + target_ranks, minlength=len(choices) * width).reshape(-1, width)
     for number in np.flatnonzero((found > times[:, None]).any(axis=1))[:1]:
         raise InputError(
             f"set {names[number]!r}: {choices[number][found[number].argmax()]!r} is the target of "

@@ -16,7 +16,7 @@ from hf_vqa_mc.scoring.official import vqa_files
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Table, by_type, line
+from hf_vqa_mc.scoring.table import Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
 ENOUGH = 3
@@ -102,7 +102,11 @@ def vqa_accuracy(
         answer_types=answer_types,
         image_ids=image_ids,
     )
-    _check_choices(columns)
+    if "choices" in columns:
+        listed = columns.lists("choices", "text")
+        for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), listed, strict=True)):
+            if prediction and prediction not in texts:
+                raise columns.wrong(row, "predictions", f"one of its choices {texts}")
     scores = consensus(columns, protocol)
     return {
         "accuracy": float(scores.mean()),
@@ -137,10 +141,7 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
 
 def _answer_texts(columns: Questions) -> list[str]:
     """The answers of all questions one after another, without the other fields of records."""
-    questions = columns["references"]
-    for row, listed in enumerate(questions):
-        if not isinstance(listed, list | tuple) or not listed:
-            raise columns.wrong(row, "references", "a list of answers, at least one")
+    questions = columns.lists("references", "answers", of_text=False)
     try:
         if isinstance(questions[0][0], dict):
             answers = [record["answer"] for records in questions for record in records]
@@ -149,18 +150,13 @@ def _answer_texts(columns: Questions) -> list[str]:
     except (KeyError, TypeError):  # a record without answer, or text among records
         answers = []
     if set(map(type, answers)) != {str}:
-        answers = [text for row in range(columns.count) for text in _texts_of_any_kind(columns, row)]
+        answers = []
+        for row, listed in enumerate(questions):
+            of_one = [one.get("answer") for one in listed] if all(isinstance(one, dict) for one in listed) else listed
+            if not all(isinstance(text, str) for text in of_one):
+                raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
+            answers += of_one
     return answers
-
-
-def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
-    """A question's answers as text; raises InputError if one is invalid."""
-    answers = columns["references"][row]
-    if all(isinstance(answer, dict) for answer in answers):
-        answers = [answer.get("answer") for answer in answers]
-    if not all(isinstance(text, str) for text in answers):
-        raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
-    return list(answers)
 
 
 def _numbered(
@@ -199,17 +195,6 @@ def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
         return False
 
 
-def _check_choices(columns: Questions) -> None:
-    """Raise InputError unless each prediction is one of its question's choices, where there are any."""
-    if "choices" not in columns:
-        return
-    for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), columns["choices"], strict=True)):
-        if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
-            raise columns.wrong(row, "choices", "a list of text, at least one")
-        if prediction and prediction not in texts:
-            raise columns.wrong(row, "predictions", f"one of its choices {texts}")
-
-
 def _run(matched: Matched) -> Mapping[str, Any]:
     result = SCHEME.call(matched)
     _warn_of_case(matched, result["per_question"])
@@ -219,7 +204,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
     """Warn of predictions that would score higher in lower case, if the questions have no choices."""
     rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
-    if matched.choices is not None or not rows:
+    if matched.annotations.choices is not None or not rows:
         return
     answers, texts = matched.annotations.answers or [], matched.texts
     lowered = [str(texts[row]).lower() for row in rows]
@@ -235,10 +220,10 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
 
 def _chance(matched: Matched) -> float | None:
     """The consensus accuracy of random guessing: the mean over a question's choices, then over questions."""
-    if matched.choices is None:
+    if matched.annotations.choices is None:
         return None
-    sizes = np.array([len(texts) for texts in matched.choices])
-    scores = choice_consensus(matched.choices, matched.annotations.answers or [], matched.protocol)
+    sizes = np.array([len(texts) for texts in matched.annotations.choices])
+    scores = choice_consensus(matched.annotations.choices, matched.annotations.answers or [], matched.protocol)
     return float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)
 
 
@@ -265,12 +250,9 @@ def _scores(predictions: list[str], references: list[Any], protocol: str) -> NDA
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     annotations, chance = matched.annotations, result.get("chance")
     overall = line("accuracy", result["accuracy"], result["interval"], other=chance, questions=len(annotations))
-    groups = [
-        Group("", [overall]),
-        by_type("by answer type", result["per_answer_type"], annotations.answer_types),
-        by_type("by question type", result["per_question_type"], annotations.question_types),
-    ]
-    return Table(groups, "chance" if chance is not None else "")
+    by_answer_type = by_type("by answer type", result["per_answer_type"], annotations.answer_types)
+    by_question_type = by_type("by question type", result["per_question_type"], annotations.question_types)
+    return Table([overall, *by_answer_type, *by_question_type], "chance" if chance is not None else "")
 
 
 SCHEME = Scheme(

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
-from hf_vqa_mc.scoring.gqa_records import RECORD, ById, Consistency, by_question_id, consistency_score
+from hf_vqa_mc.scoring.gqa_records import RECORD, ById, by_question_id, consistency_score
 from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import IN_JSON, Group, Line, Table, by_type, line
+from hf_vqa_mc.scoring.table import IN_JSON, Line, Table, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
 TYPES = ("structural", "semantic", "detailed")
@@ -107,9 +107,9 @@ def gqa_score(
     scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
     types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
     halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
-    consistent = Consistency(None, 0)
+    consistent, missing = None, 0
     if consistency is not False:
-        consistent = consistency_score(columns, scores.tolist(), records, answers, bool(consistency), form)
+        consistent, missing = consistency_score(columns, scores.tolist(), records, answers, bool(consistency), form)
     validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, form)
     return {
         "accuracy": float(scores.mean()),
@@ -122,8 +122,8 @@ def gqa_score(
         "per_detailed_type": mean_by(scores, types["detailed"]) or {},
         "per_steps": _mean_by_number(scores, _steps(columns)),
         "per_length": _mean_by_number(scores, [len(text.split()) for text in columns.texts("question")]),
-        "consistency": consistent.score,
-        "entailed_missing": consistent.missing,
+        "consistency": consistent,
+        "entailed_missing": missing,
         "validity": validity,
         "plausibility": plausibility,
         "distribution": _chi_square(columns, golds, predicted) / 100,
@@ -304,13 +304,9 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         missing["grounding"] = f"{ATTENTIONS.flag} and {SCENE_GRAPHS.flag}"
     else:
         lines.append(Line("grounding", f"{result['grounding']:.2f}"))
-    groups = [
-        Group("", lines),
-        by_type("by structural type", result["per_structural_type"], structural),
-        by_type("by semantic type", result["per_semantic_type"], semantic),
-        Group("", [Line(f"detailed types, steps, lengths {IN_JSON}")]),
-    ]
-    return Table(groups, missing=missing)
+    lines += by_type("by structural type", result["per_structural_type"], structural)
+    lines += by_type("by semantic type", result["per_semantic_type"], semantic)
+    return Table([*lines, Line(f"detailed types, steps, lengths {IN_JSON}")], missing=missing)
 
 
 SCHEME = Scheme(

@@ -1,7 +1,7 @@
 """Values of GQA's files by question id, and the consistency of answers to questions that entail others."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Questions, is_whole
@@ -74,15 +74,6 @@ def _id(where: str, value: object) -> str:
     return found
 
 
-class Consistency(NamedTuple):
-    """The consistency of answers."""
-
-    score: float | None
-    """fraction; None if entailed questions are missing, or no question counts"""
-    missing: int
-    """number of entailed questions that cannot be scored: they have no record, no prediction or no text in them"""
-
-
 def consistency_score(
     columns: Questions,
     right: Sequence[float],
@@ -90,12 +81,16 @@ def consistency_score(
     answers: Mapping[str, Any],
     demanded: bool,
     form: Callable[[str], str] | None = None,
-) -> Consistency:
+) -> tuple[float | None, int]:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
     Entailed questions need not be balanced, and one that is listed twice counts twice. ``right`` is 1 for correct
     answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. Answers are compared in
-    a ``form``. An entailed question that cannot be scored is an error if ``demanded``; otherwise it is counted.
+    a ``form``. An entailed question that cannot be scored, since it has no record, no prediction or no text in them,
+    is an error if ``demanded``; otherwise it is counted.
+
+    Returns:
+        A fraction, None if some cannot be scored or no question counts; and the number of those that cannot be scored.
     """
     known = dict(zip(columns["question_ids"], right, strict=True))
     known |= _others(known, records, answers, form)
@@ -120,7 +115,7 @@ def consistency_score(
             found = [known[other] for other in others]
         if found and right[row]:
             means.append(sum(found) / len(found))
-    return Consistency(sum(means) / len(means) if means and not missing else None, len(missing))
+    return sum(means) / len(means) if means and not missing else None, len(missing)
 
 
 def _others(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.io.records import read_records
+from hf_vqa_mc.io.records import check_texts, read_records
 
 if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations
@@ -23,7 +23,6 @@ class Input:
 
     name: str
     """name of the function's argument, and on the command line"""
-    help: str
     read: Callable[[Path, "Annotations"], Any]
     what: str = ""
     """content of the file, for messages"""
@@ -40,35 +39,26 @@ class Input:
         return f"--input {self.name}"
 
 
-class QuestionTexts(NamedTuple):
-    """Texts, and choices of the multiple-choice task, in the order of the annotations."""
+def read_questions(path: Path, annotations: "Annotations") -> tuple[list[str], list[list[str]] | None]:
+    """The texts, and choices of the multiple-choice task, from a VQA or TDIUC questions file, as the annotations.
 
-    texts: list[str]
-    choices: list[list[str]] | None
-
-
-def read_questions(path: Path, annotations: "Annotations") -> QuestionTexts:
-    """Read a VQA or TDIUC questions file without questions that have no annotation; InputError if one is missing."""
+    Questions that have no annotation are ignored; raises InputError if one is missing.
+    """
     names, wanted = annotations.names, set(annotations.names)
     texts: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
     for records in read_records(path, None if first_character(path) == "[" else "questions"):
         ids = records.ids("question_id")
-        has_choices = "multiple_choices" in records.rows[0]
-        listed = records.lists("multiple_choices") if has_choices else [None] * len(ids)
-        for row, (name, text, of_one) in enumerate(zip(ids, records.texts("question"), listed, strict=True)):
-            if name not in wanted:
-                continue
-            texts[name] = text
-            if of_one is not None:
-                if not of_one or not all(isinstance(choice, str) for choice in of_one):
-                    raise records.unexpected(row, "multiple_choices", "a list of text", of_one)
-                choices[name] = of_one
+        texts |= {name: text for name, text in zip(ids, records.texts("question"), strict=True) if name in wanted}
+        if "multiple_choices" in records.rows[0]:
+            listed = records.text_lists("multiple_choices")
+            records.checked("multiple_choices", bool, "a list of text")
+            choices |= {name: of_one for name, of_one in zip(ids, listed, strict=True) if name in wanted}
     for found, what in ((texts, "question"), (choices or texts, "multiple_choices of question")):
         missing = [name for name in names if name not in found]
         if missing:
             raise InputError(f"{path}: no {what} {missing[0]!r} ({len(missing):,} of {len(names):,} are missing)")
-    return QuestionTexts([texts[name] for name in names], [choices[name] for name in names] if choices else None)
+    return [texts[name] for name in names], [choices[name] for name in names] if choices else None
 
 
 def read_pairs(path: Path, annotations: "Annotations | None" = None) -> list[list[int | str]]:
@@ -86,16 +76,14 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
     """Read a model's answers: csv of ``answer,index`` as TDIUC's answer key, or a json list of text."""
     if first_character(path) == "[":
         answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
-        for number, answer in enumerate(answers):
-            if not isinstance(answer, str):
-                raise InputError(f"{path}, record {number}: expected text, found {shown(answer)}")
+        check_texts(answers, lambda number: f"{path}, record {number}")
         return answers
     with unpacked(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as lines:
         try:
             rows = [row for row in csv.reader(lines, strict=True) if row]
         except (csv.Error, UnicodeDecodeError) as error:
             raise InputError(f"{path}: not CSV in UTF-8 ({error}); expected answer,index or a JSON list") from None
-    if rows and rows[0][:1] == ["answer"] and not (rows[0][1:] and rows[0][1].isdigit()):
+    if rows and rows[0][0] == "answer" and not (rows[0][1:] and rows[0][1].isdigit()):
         rows = rows[1:]
     for number, row in enumerate(rows, 1):
         if len(row) != 2 or not row[1].strip().isdigit():
@@ -150,33 +138,14 @@ def _listed(path: Path) -> Iterator[tuple[str, Any]]:
         yield from zip(records.ids(name), records.column("attention"), strict=True)
 
 
-QUESTIONS = Input(
-    "questions",
-    "VQA questions file, for the choices of the multiple-choice task and for pairs; TDIUC questions file, for "
-    "questions that are absurd for other images.",
-    read_questions,
-    kinds=("vqa", "tdiuc"),
-)
-PAIRS = Input(
-    "pairs",
-    "VQA2 complementary pairs file, for vqa_pair_accuracy; not needed with the rows of vqa2_pairs.",
-    read_pairs,
-    "the list of balanced pairs",
-    required=True,
-)
-ANSWER_VOCABULARY = Input(
-    "answer_vocabulary",
-    "TDIUC: answers that the model can give, as CSV (answer,index) or a JSON list.",
-    read_vocabulary,
-)
-CHOICES = Input("choices", "GQA choices file, for validity and plausibility.", read_choices)
-ATTENTIONS = Input(
-    "attentions",
-    "GQA: the model's attention maps, for grounding.",
-    read_attentions,
-    "grounding",
-    complement="scene_graphs",
-)
-SCENE_GRAPHS = Input(
-    "scene_graphs", "GQA scene graphs file, for grounding.", read_scene_graphs, "grounding", complement="attentions"
-)
+QUESTIONS = Input("questions", read_questions, kinds=("vqa", "tdiuc"))
+"""VQA: choices of the multiple-choice task, and questions for pairs; TDIUC: questions absurd for other images."""
+PAIRS = Input("pairs", read_pairs, "the list of balanced pairs", required=True)
+"""VQA2; not needed with the rows of vqa2_pairs, which hold them."""
+ANSWER_VOCABULARY = Input("answer_vocabulary", read_vocabulary)
+"""TDIUC: answers that the model can give."""
+CHOICES = Input("choices", read_choices)
+"""GQA, for validity and plausibility."""
+ATTENTIONS = Input("attentions", read_attentions, "grounding", complement="scene_graphs")
+SCENE_GRAPHS = Input("scene_graphs", read_scene_graphs, "grounding", complement="attentions")
+"""GQA, both for grounding."""

@@ -10,7 +10,7 @@ from typing import Any
 from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.consensus import FORMS
-from hf_vqa_mc.scoring.inputs import Input
+from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS, Input
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.scoring.predictions import Predictions
 from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, MULTIPLE_CHOICE, Annotations, Answer, Matched, Scheme
@@ -24,12 +24,13 @@ class PredictionsIgnored(UserWarning):
 
 def checked_inputs(inputs: Mapping[str, Path]) -> Mapping[str, Path]:
     """The input files by name; raises InputError if no scheme has such an input, or there is no such file."""
-    for given, path in inputs.items():
-        if given not in (declared := _declared()):
-            raise InputError(f"no metric has an input {given!r}; expected {', '.join(declared)}")
+    declared = _declared()
+    for name, path in inputs.items():
+        if name not in declared:
+            raise InputError(f"no metric has an input {name!r}; expected {', '.join(declared)}")
         if not path.is_file():
             found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
-            raise InputError(f"{declared[given].flag}={path}: {found}")
+            raise InputError(f"{declared[name].flag}={path}: {found}")
     return inputs
 
 
@@ -55,45 +56,51 @@ def match(
 ) -> Matched:
     """Match predictions with annotations by question id, and check them for the schemes that will score them.
 
-    With ``free_text`` they become the choices that they name, "" where they name none.
+    With ``free_text`` they become the choices that they name, "" where they name none. Questions and choices of a
+    questions file replace those of the annotations.
 
     Raises InputError if a question has no prediction, or a prediction no question or an invalid answer.
     """
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
     content = {**annotations.inputs, **(inputs or {})}
+    if QUESTIONS.name in content:
+        questions, choices = content[QUESTIONS.name]
+        annotations = replace(annotations, questions=questions, choices=choices)
+    if free_text:
+        answers = _named_choices(annotations, answers)
+    elif annotations.kind is MULTIPLE_CHOICE:
+        answers = _picked(annotations, answers)
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if free_text:
-        return replace(matched, answers=_named_choices(matched))
-    if annotations.kind is MULTIPLE_CHOICE:
-        matched = replace(matched, answers=_picked(matched))
-    if predictions.from_csv and matched.choices is not None:
-        for question, answer, choices in zip(annotations.names, matched.answers, matched.choices, strict=True):
-            if isinstance(answer, str) and answer.isdigit() and answer not in choices:
+        return matched
+    if predictions.from_csv and annotations.choices is not None:
+        for question, answer, listed_choices in zip(annotations.names, answers, annotations.choices, strict=True):
+            if isinstance(answer, str) and answer.isdigit() and answer not in listed_choices:
                 raise InputError(
-                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {choices}; name the "
-                    "column 'label' if it holds indices"
+                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {listed_choices}; "
+                    "name the column 'label' if it holds indices"
                 )
     _check_choices(matched, schemes, predictions.location)
     return matched
 
 
-def _named_choices(matched: Matched) -> list[Answer | None]:
+def _named_choices(annotations: Annotations, answers: Sequence[Answer | None]) -> list[Answer | None]:
     """The text of the choice that each prediction names; indices as they are."""
-    if matched.choices is None:
-        raise InputError(f"--free-text: {matched.annotations.kind.description} have no choices; remove it")
+    if annotations.choices is None:
+        raise InputError(f"--free-text: {annotations.kind.description} have no choices; remove it")
     found: list[Answer | None] = []
-    for answer, choices in zip(matched.answers, matched.choices, strict=True):
+    for answer, choices in zip(answers, annotations.choices, strict=True):
         index = written_choice(answer, choices) if isinstance(answer, str) else answer
         found.append("" if index is None else choices[index] if 0 <= index < len(choices) else index)
     return found
 
 
-def _picked(matched: Matched) -> list[Answer | None]:
+def _picked(annotations: Annotations, answers: list[Answer | None]) -> list[Answer | None]:
     """The answers, with letters, and numbers as the labels' own, as indices if all that are no choices are such."""
-    first, found = matched.annotations.label_from, list(matched.answers)
+    first, found = annotations.label_from, list(answers)
     uses: set[str] = set()
-    for row, (answer, choices) in enumerate(zip(matched.answers, matched.choices or [], strict=True)):
+    for row, (answer, choices) in enumerate(zip(answers, annotations.choices or [], strict=True)):
         if not isinstance(answer, str) or not answer:
             continue
         text = answer.strip()
@@ -106,9 +113,9 @@ def _picked(matched: Matched) -> list[Answer | None]:
             index = int(text) - first
             uses.add("index")
         if not 0 <= index < len(choices):
-            return matched.answers
+            return answers
         found[row] = index
-    return matched.answers if len(uses) > 1 else found  # a number is an index in all rows or in none
+    return answers if len(uses) > 1 else found  # a number is an index in all rows or in none
 
 
 def with_predictions(annotations: Annotations, predictions: Predictions) -> Annotations:
@@ -134,10 +141,7 @@ def official_scheme(annotations: Annotations) -> Scheme:
 
 
 def choose_schemes(
-    annotations: Annotations,
-    metrics: Sequence[str],
-    inputs: Mapping[str, Path],
-    protocol: str,
+    annotations: Annotations, metrics: Sequence[str], inputs: Mapping[str, Path], protocol: str
 ) -> list[Scheme]:
     """The named schemes, or else those of the dataset.
 
@@ -145,13 +149,15 @@ def choose_schemes(
     """
     given = {*inputs, *annotations.inputs}
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
+    missing = {
+        scheme.name: [one for one in scheme.inputs if one.required and one.name not in given]
+        for scheme in SCHEMES.values()
+    }
     for name in metrics:
         if name not in SCHEMES:
             raise unknown_name("metric", name, [one.name for one in SCHEMES.values() if one.kinds])
     chosen = [SCHEMES[name] for name in dict.fromkeys(metrics)] or [
-        one
-        for one in fitting
-        if not one.misfit(annotations) and one.is_default(annotations) and not _missing(one, given)
+        one for one in fitting if not one.misfit(annotations) and one.is_default(annotations) and not missing[one.name]
     ]
     for scheme in chosen:
         if not scheme.kinds:
@@ -163,8 +169,8 @@ def choose_schemes(
             raise InputError(f"{scheme.name} does not fit {kind.description}; expected {expected}")
         if misfit := scheme.misfit(annotations):
             raise InputError(misfit)
-        for flag, what in _missing(scheme, given).items():
-            raise InputError(f"{scheme.name} needs {flag}=FILE{what and f', {what}'}")
+        for one in missing[scheme.name]:
+            raise InputError(f"{scheme.name} needs {one.flag}=FILE{one.what and f', {one.what}'}")
     _check_options(annotations, chosen, inputs, protocol)
     return chosen
 
@@ -187,45 +193,42 @@ def _check_options(
         raise InputError(f"--protocol applies to vqa_accuracy only, not to {names}")
 
 
-def _missing(scheme: Scheme, inputs: Collection[str]) -> dict[str, str]:
-    """Missing required inputs of a scheme: flag to content."""
-    return {one.flag: one.what for one in scheme.inputs if one.required and one.name not in inputs}
-
-
 def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -> None:
     """Raise InputError unless predictions are choices or in the vocabulary, where a scheme demands it."""
+    names, choices = matched.annotations.names, matched.annotations.choices
+    vocabulary = matched.inputs.get(ANSWER_VOCABULARY.name)
     picking = [scheme for scheme in schemes if "choices" in scheme.columns]
-    allowed: Sequence[Collection[str]] | None = matched.choices if picking else None
-    if matched.vocabulary is not None:
-        allowed = [frozenset(matched.vocabulary)] * len(matched.answers)
+    allowed: Sequence[Collection[str]] | None = choices if picking else None
+    if vocabulary is not None:
+        allowed = [frozenset(vocabulary)] * len(names)
     if allowed is None:
         return
     any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
     pairs = enumerate(zip(matched.answers, allowed, strict=True))
-    invalid = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
+    invalid = [row for row, (answer, among) in pairs if answer is not None and not _is_among(answer, among, any_case)]
     if not invalid:
         return
-    answer, texts = matched.answers[invalid[0]], allowed[invalid[0]]
-    what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
+    answer, among = matched.answers[invalid[0]], allowed[invalid[0]]
+    what = f"its choices {among}" if vocabulary is None else f"the {len(among):,} answers of the vocabulary"
     remedy = "predictions for another config or split? For text that a model wrote add --free-text"
     if isinstance(answer, int):
-        what, remedy = f"the indices of its {len(texts)} choices", "indices start at 0"
-    elif matched.vocabulary is not None:
+        what, remedy = f"the indices of its {len(among)} choices", "indices start at 0"
+    elif vocabulary is not None:
         remedy = "give the vocabulary of the model"
     elif answer is not None and answer.isdigit():
         remedy += "; indices must be numbers, not text"
-    elif answer is not None and _is_among(answer, texts, any_case=True):
+    elif answer is not None and _is_among(answer, among, any_case=True):
         remedy = "VQA's program is case-sensitive"
     raise InputError(
-        f"{location}: question {matched.annotations.names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
-        f"({len(invalid):,} of {len(matched.answers):,} predictions are invalid); {remedy}"
+        f"{location}: question {names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
+        f"({len(invalid):,} of {len(names):,} predictions are invalid); {remedy}"
     )
 
 
 def _is_among(answer: Answer, texts: Collection[str], any_case: bool) -> bool:
     if isinstance(answer, int):
         return 0 <= answer < len(texts)
-    return answer in texts or (any_case and answer.lower() in {text.lower() for text in texts})
+    return answer in texts or (any_case and answer.lower() in [text.lower() for text in texts])
 
 
 def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool) -> list[Answer | None]:
@@ -252,23 +255,15 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
             f"{annotations.location}: {_few(unknown)}; predict the same split, or remove them"
         )
     repeated = predictions.repeated
+    more = f"{location}: more than one prediction for {counted(len(repeated), 'question')}: {_few(repeated)}; "
     if repeated and one_each:
-        raise InputError(
-            f"{location}: more than one prediction for {counted(len(repeated), 'question')}: {_few(repeated)}; "
-            "expected one each"
-        )
-    for what, noun, ignored, consequence in (
-        ("more than one prediction", "question", repeated, "the last counts"),
-        (
-            "predictions",
-            "open or faulty row" if annotations.unread else "other question",
-            others,
-            "they are ignored",
-        ),
-    ):
-        if ignored:
-            text = f"{location}: {what} for {counted(len(ignored), noun)}: {_few(ignored)}; {consequence}"
-            warnings.warn(PredictionsIgnored(text), stacklevel=4)
+        raise InputError(f"{more}expected one each")
+    if repeated:
+        warnings.warn(PredictionsIgnored(f"{more}the last counts"), stacklevel=4)
+    if others:
+        rows = counted(len(others), "open or faulty row" if annotations.unread else "other question")
+        text = f"{location}: predictions for {rows}: {_few(others)}; they are ignored"
+        warnings.warn(PredictionsIgnored(text), stacklevel=4)
     return [answers.get(name) for name in names]
 
 

@@ -3,8 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Group, Table, by_type, line
+from hf_vqa_mc.scoring.table import Table, by_type, line
 
 
 class McAccuracy(TypedDict):
@@ -90,41 +89,28 @@ def mc_accuracy(
     }
 
 
-class Picks(NamedTuple):
-    """Targets and predictions of questions as indices of their choices."""
+def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.int64]]:
+    """Targets (``references``) and picked choices (``predictions``) as indices; InputError if one is not a choice.
 
-    sizes: NDArray[np.int64] | None
-    """number of choices of each question; None if unknown"""
-    targets: NDArray[np.int64]
-    """(questions,)"""
-    picked: NDArray[np.int64]
-    """(questions,); -1 where no choice is picked"""
-
-
-def picks(columns: Questions) -> Picks:
-    """The targets (``references``) and picked choices (``predictions``); InputError if one is not a choice."""
+    Returns:
+        The number of choices of each question, None if unknown; the targets; and the picked choices, -1 for none; each
+        int64 (questions,).
+    """
     sizes = _sizes(columns)
     targets = _indices(columns, "references", sizes)
     if not set(map(type, columns["predictions"])) <= {int}:
         picked = [_picked(columns, row, targets[row], sizes) for row in range(columns.count)]
-        return Picks(sizes, targets, np.array(picked))
-    return Picks(sizes, targets, _indices(columns, "predictions", sizes))
+        return sizes, targets, np.array(picked)
+    return sizes, targets, _indices(columns, "predictions", sizes)
 
 
 def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     """Number of choices of each question, int64 (questions,); None if unknown."""
     counted: dict[str, NDArray[np.int64]] = {}
-    for name, expected in (("choices", "a list of text"), ("choice_kinds", "a list of kinds")):
-        if name not in columns:
-            continue
-        for row, values in enumerate(columns[name]):
-            if not isinstance(values, (list, tuple)) or not values:
-                raise columns.wrong(row, name, f"{expected}, at least one")
-        if name == "choices" and not set(map(type, chain.from_iterable(columns[name]))) <= {str}:
-            for row, values in enumerate(columns[name]):
-                if not all(isinstance(value, str) for value in values):
-                    raise columns.wrong(row, name, expected)
-        counted[name] = np.fromiter(map(len, columns[name]), np.int64, columns.count)
+    for name, what in (("choices", "text"), ("choice_kinds", "kinds")):
+        if name in columns:
+            lists = columns.lists(name, what, of_text=name == "choices")
+            counted[name] = np.fromiter(map(len, lists), np.int64, columns.count)
     if len(counted) == 2:
         for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
             raise columns.wrong(int(row), "choice_kinds", f"one per choice, {counted['choices'][row]} in all")
@@ -223,21 +209,18 @@ def _with_circular(matched: Matched) -> Mapping[str, Any]:
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
     """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
-    metric, of_target = result.get("metric", "accuracy"), result.get("target_accuracy")
-    interval, of_both = result.get("interval"), [("picking the target", of_target)] if of_target else []
-    overall = [line(metric, result["accuracy"], interval, other=result["chance"], questions=questions)]
-    overall += [line(name, one["accuracy"], one.get("interval"), other=one["chance"]) for name, one in of_both]
+    interval, target = result.get("interval"), result.get("target_accuracy")
+    name, offered = result.get("metric", "accuracy"), result["offered_kinds"] or {}
+    lines = [line(name, result["accuracy"], interval, other=result["chance"], questions=questions)]
+    if target:
+        lines.append(line("picking the target", target["accuracy"], target.get("interval"), other=target["chance"]))
     if "circular_accuracy" in result:
-        overall.append(line("circular (right in all rotations)", result["circular_accuracy"]))
-    offered = result["offered_kinds"] or {}
-    picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
-    groups = [
-        Group("", overall),
-        by_type("by answer type", result.get("per_answer_type"), None),
-        Group("chosen, by kind of choice", picked),
-        by_type("by question type", result["per_question_type"], types),
-    ]
-    return Table(groups, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
+        lines.append(line("circular (right in all rotations)", result["circular_accuracy"]))
+    lines += by_type("by answer type", result.get("per_answer_type"), None)
+    for kind, share in (result["chosen_kinds"] or {}).items():
+        lines.append(line(kind, share, other=offered[kind], group="chosen, by kind of choice"))
+    lines += by_type("by question type", result["per_question_type"], types)
+    return Table(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
 
 SCHEME = Scheme(

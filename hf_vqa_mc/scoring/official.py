@@ -56,7 +56,8 @@ def prediction_file(matched: Matched, id_field: str, answer_field: str) -> dict[
 def vqa_files(matched: Matched, result: Mapping[str, Any] | None) -> dict[str, Any]:
     """The results file that VQA's program reads, and the four files of scores that it writes."""
     annotations, ids = matched.annotations, _ids(matched)
-    task = TASKS.get(annotations.about.get("task_type", "")) or ("MultipleChoice" if matched.choices else "OpenEnded")
+    by_choices = "MultipleChoice" if annotations.choices else "OpenEnded"
+    task = TASKS.get(annotations.about.get("task_type", ""), by_choices)
     stem = f"vqa_{task}_{_subset(annotations)}_{_in_file_name(matched.name)}"
     rows = [{"question_id": one, "answer": text} for one, text in zip(ids, matched.texts, strict=True)]
     files: dict[str, Any] = {"results": rows}

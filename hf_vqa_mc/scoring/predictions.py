@@ -1,40 +1,67 @@
-"""A model's predictions, one per question: json, json lines, csv, tsv, parquet or xlsx, or Python objects."""
+"""A model's predictions, one per question: json, json lines, csv, tsv, parquet or xlsx, or Python objects.
 
-from collections.abc import Callable, Mapping, Sequence
+Files of evaluation harnesses are read, too. Samples of lm-eval (``--log_samples``): ``doc``, and in ``filtered_resps``
+a log-likelihood per choice, or a text. Samples of lmms-eval: the same without ``doc``, so that only tasks of ``vqa-mc
+export``, whose figures hold it, have the question's id; others have the number of the row, ``doc_id``. Tables of
+VLMEvalKit: the dataset's columns (index, question, A, B, ..., answer) and ``prediction``.
+"""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
+from string import ascii_uppercase as LETTERS
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
+from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.io.xlsx import read_xlsx
 from hf_vqa_mc.scoring.gqa_records import EXACT
-from hf_vqa_mc.scoring.harness_predictions import ID_COLUMNS, OTHER_ID_COLUMNS, harness_reader
-from hf_vqa_mc.scoring.prediction_files import (
-    HEADER_FIELDS,
-    SWAPPED,
-    Form,
-    Rows,
-    in_batches,
-    mapped,
-    rows_of_file,
-)
+from hf_vqa_mc.scoring.official import FORMATS, PACKED
 from hf_vqa_mc.scoring.scheme import Answer
+from hf_vqa_mc.scoring.written_answers import written_choice
 
+ID_COLUMNS = ("question_id", "questionId", "qa_id")
+OTHER_ID_COLUMNS = ("index", "id")
+"""Read where there is none of `ID_COLUMNS`."""
 ANSWER_COLUMNS = ("answer", "prediction", "label")
 SCORES_COLUMN = "scores"
 """Optional column: the model's score of each choice, in their order."""
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
+HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
+"""Header fields of VQA's and TDIUC's annotation and questions files."""
+FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
+"""The name of the first field of a JSON object, and the first character of its value."""
+GUARD = "\N{NO-BREAK SPACE}"
+"""End of cells in files of ``vqa-mc export vlmevalkit`` that pandas would change otherwise."""
+LONGEST_CELL = 1 << 26
+"""Characters; files of VLMEvalKit hold images in cells."""
+
+_SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
 _KEY = "key of the object"
 """Column of the ids of an object id -> record."""
+_RESPONSES, _FILTER, _ROW_NUMBER = "filtered_resps", "filter", "doc_id"
+_BATCH = 10_000
+"""rows"""
+_HEAD = 1 << 16
+"""bytes"""
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
-_TYPES = {"answer": _TEXT, "label": _INDEX}
-"""Types of a column's answers; columns not listed have both."""
 _EXPECTED = {
     _TEXT: "text (an index of the choices goes under 'label' or 'prediction')",
     _INDEX: "the index of a choice, a whole number (text goes under 'answer' or 'prediction')",
     _TEXT | _INDEX: "text, or the index of a choice as a whole number",
 }
+
+_Rows = tuple[str, Iterator[Records]]
+"""The format (mapping: rows are of an object id -> answer; else a key of `_READERS`), and the rows in batches."""
+_Convert = Callable[[Records], Records]
 
 
 @dataclass(frozen=True)
@@ -62,103 +89,199 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     """Read a model's answers.
 
     The source is the path of a json (a list of records, or an object id -> answer), jsonl, csv, tsv, parquet or xlsx
-    file, plain, .gz, .xz or .zip, also as `harness_predictions`; or a mapping id -> answer, a list of records, a data
+    file, plain, .gz, .xz or .zip, also as harnesses write them; or a mapping id -> answer, a list of records, a data
     frame, a ``Dataset``. Columns are by default one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
     """
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    form, batches = _rows_of_objects(source) if path is None else rows_of_file(path)
+    form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
     answers: dict[str, Answer] = {}
     scores: dict[str, Any] = {}
     repeated: dict[str, None] = {}
     layout = None
+    from_csv = form in ("csv", "tsv", "xlsx")
     for batch in batches:
         if layout is None:
-            layout = _Layout.of(form, batch, id_column, answer_column)
-        records = layout.records(batch)
-        given = layout.answers(records, form == "csv")
-        for name, answer, record in zip(records.ids(layout.id), given, records.rows, strict=True):
+            layout = _layout(form, batch, id_column, answer_column)
+            from_csv = from_csv and not layout[-1]
+        convert, id_name, answer_name, types, _ = layout
+        records = _with_whole_ids(convert(batch), id_name)
+        found = _answers(records, answer_name, types, from_csv)
+        for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
             if name in answers:
                 repeated[name] = None
             answers[name] = answer
             if SCORES_COLUMN in record:
                 scores[name] = record[SCORES_COLUMN]
-    from_csv = form == "csv" and layout is not None and not layout.is_harness
-    found = Predictions(path, answers, tuple(repeated), from_csv, scores)
+    predictions = Predictions(path, answers, tuple(repeated), from_csv, scores)
     if not answers:
-        raise InputError(f"{found.location}: found no predictions")
-    return found
+        raise InputError(f"{predictions.location}: found no predictions")
+    return predictions
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How the rows of a source become records with columns of ids and answers."""
+def _layout(
+    form: str, first: Records, id_column: str | None, answer_column: str | None
+) -> tuple[_Convert, str, str, frozenset[type], bool]:
+    """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
+    convert: _Convert = lambda batch: batch  # noqa: E731
+    if form == "mapping":
+        value, names = first.rows[0]["answer"], {answer_column} if answer_column else set(ANSWER_COLUMNS)
+        is_record = isinstance(value, dict) and bool(names & value.keys())
+        if not is_record or (answer_column is None and PUBLISHED & value.keys()):
+            return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
+        convert, id_column = _records_by_id, id_column or _KEY
+    records = convert(first)
+    record = records.rows[0]
+    if not isinstance(record, dict):
+        raise InputError(f"{records.location(0)}: expected a record such as a JSON object, found {shown(record)}")
+    is_samples = record.keys() >= {_ROW_NUMBER, _RESPONSES}
+    if answer_column is None and (is_samples or record.keys() >= {"index", "prediction"}):
+        of_harness = _samples if is_samples else _vlmevalkit
+        return lambda batch: of_harness(convert(batch), id_column), "question_id", "prediction", _TEXT | _INDEX, True
+    name = _column(records, id_column, ID_COLUMNS, "question ids", "--id-column")
+    answer = _column(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
+    return convert, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
 
-    convert: Callable[[Records], Records]
-    id: str = "question_id"
-    answer: str = "answer"
-    types: frozenset[type] = _TEXT | _INDEX
-    """types of answers"""
-    is_harness: bool = False
 
-    @classmethod
-    def of(cls, form: Form, first: Records, id_column: str | None, answer_column: str | None) -> "_Layout":
-        """The layout by the first rows; raises InputError if ids or answers are not found."""
-        convert: Callable[[Records], Records] = lambda batch: batch  # noqa: E731
-        if form == "mapping":
-            value, names = first.rows[0]["answer"], {answer_column} if answer_column else set(ANSWER_COLUMNS)
-            is_record = isinstance(value, dict) and bool(names & value.keys())
-            if not is_record or (answer_column is None and PUBLISHED & value.keys()):
-                return cls(_checked_mapping)
-            convert, id_column = _records_by_id, id_column or _KEY
-        reader = harness_reader(convert(first).rows[0]) if answer_column is None else None
-        if reader is not None:
-            return cls(lambda batch: reader(convert(batch), id_column), answer="prediction", is_harness=True)
-        records = convert(first)
-        if not isinstance(records.rows[0], dict):
-            location = records.location(0)
-            raise InputError(f"{location}: expected a record such as a JSON object, found {shown(records.rows[0])}")
-        name = _named(records, id_column, ID_COLUMNS, "question ids", "--id-column")
-        answer = _named(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
-        return cls(convert, name, answer, _TYPES.get(answer, _TEXT | _INDEX))
+def _column(records: Records, given: str | None, known: Sequence[str], what: str, option: str) -> str:
+    """The column of ids or answers; raises InputError if there is none, or several."""
+    fields, location = list(records.rows[0]), records.location(0)
+    found = [name for name in ((given,) if given else known) if name in fields]
+    if not found and known is ID_COLUMNS and not given:
+        found = [name for name in OTHER_ID_COLUMNS if name in fields][:1]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        several = " and ".join(map(repr, found))
+        raise InputError(f"{location}: both {several} may hold {what}; choose one with {option}")
+    listed = ", ".join(map(repr, fields[:20])) or "none"
+    if given:
+        raise InputError(f"{location}: no column {given!r} ({option}); found {listed}")
+    swapped = f"; {_SWAPPED}" if PUBLISHED & set(fields) else ""
+    raise InputError(
+        f"{location}: no column of {what}: expected {', '.join(known)}, found {listed}; give it with {option}{swapped}"
+    )
 
-    def records(self, batch: Records) -> Records:
-        """The records, with ids that are whole numbers as such where they are floating point, as in data frames."""
-        records = self.convert(batch)
-        if not any(type(row) is dict and type(row.get(self.id)) is float for row in records.rows):
-            return records
-        rows = records.rows
-        ids = ({self.id: _whole(one[self.id])} if type(one) is dict and self.id in one else {} for one in rows)
-        return Records(
-            [{**one, **of_one} if of_one else one for one, of_one in zip(rows, ids, strict=True)], records.location
+
+def _answers(records: Records, column: str, types: frozenset[type], from_csv: bool) -> list[Answer]:
+    """The answers; in CSV, which has only text, those of a column of indices are converted to integers."""
+    values = records.column(column)
+    if from_csv and "" in values:
+        expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
+        raise records.unexpected(values.index(""), column, expected, "")
+    if from_csv and types == _INDEX:
+        values = [int(one) if one.isascii() and one.isdigit() and len(one) < 10 else one for one in values]
+    if not set(map(type, values)) <= types:
+        records.checked(column, lambda value: type(value) in types, _EXPECTED[types])
+    return values
+
+
+def _with_whole_ids(records: Records, column: str) -> Records:
+    """The records, with ids that are whole numbers as such where they are floating point, as in data frames."""
+    is_float = [type(row) is dict and type(row.get(column)) is float for row in records.rows]
+    if not any(is_float):
+        return records
+    rows = zip(records.rows, is_float, strict=True)
+    return Records([{**row, column: _whole(row[column])} if one else row for row, one in rows], records.location)
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401  any value
+    """A floating-point number as a whole one if it is exactly that."""
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
+
+
+def _checked_mapping(records: Records) -> Records:
+    """The rows of an object id -> answer; raises InputError if it is something else."""
+    for row, pair in enumerate(records.rows):
+        name, value = pair["question_id"], pair["answer"]
+        if not isinstance(value, dict | list):
+            continue
+        remedy = "if that is the list of predictions, make it the whole file"
+        if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
+            remedy = 'this is a table by columns: write it by rows (pandas: orient="records")'
+        elif name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
+            remedy = _SWAPPED
+        elif isinstance(value, dict):
+            remedy = "give only the answer"
+        raise InputError(
+            f"{records.location(row)}: expected an object question id -> answer, found {shown(value)}; {remedy}"
         )
-
-    def answers(self, records: Records, from_csv: bool) -> list[Answer]:
-        """The answers; in CSV, which has only text, those of a column of indices are converted to integers."""
-        values = records.column(self.answer)
-        if from_csv and not self.is_harness:
-            if "" in values:
-                expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
-                raise records.unexpected(values.index(""), self.answer, expected, "")
-            if self.types == _INDEX:
-                values = [int(one) if one.isascii() and one.isdigit() and len(one) < 10 else one for one in values]
-        for row, value in enumerate(values):
-            if type(value) not in self.types:
-                raise records.unexpected(row, self.answer, _EXPECTED[self.types], value)
-        return values
+    return records
 
 
 def _records_by_id(batch: Records) -> Records:
     """The records of an object id -> record with an answer."""
-    for row, pair in enumerate(batch.rows):
-        if not isinstance(pair["answer"], dict):
-            raise batch.unexpected(row, "answer", "a record, as the first one is", pair["answer"])
+    batch.inner("answer")
     return Records([{**pair["answer"], _KEY: pair["question_id"]} for pair in batch.rows], batch.location)
 
 
-def _rows_of_objects(source: Any) -> Rows:  # noqa: ANN401  rows, a table or a mapping
+def _samples(records: Records, id_column: str | None) -> Records:
+    """The predictions in samples of lm-eval and lmms-eval; raises InputError if they have several filters."""
+    records.column(_RESPONSES)
+    names = {str(record.get(_FILTER)) for record in records.rows}
+    if len(names) > 1:
+        raise InputError(
+            f"{records.location(0)}: the samples have the filters {', '.join(sorted(names))}; keep the lines of one"
+        )
+    rows = []
+    for row, record in enumerate(records.rows):
+        doc = record["doc"] if isinstance(record.get("doc"), dict) else {}
+        figures = (value for name, value in record.items() if name != "doc" and isinstance(value, dict))
+        ours: Mapping[str, Any] = next((one for one in figures if "question_id" in one), {})
+        names_of_id = (id_column,) if id_column else (*ID_COLUMNS, _ROW_NUMBER)
+        found = [of[name] for name in names_of_id for of in (doc, ours, record) if name in of]
+        if not found:
+            raise InputError(f"{records.location(row)}: no field {id_column!r} (--id-column) in the sample or its doc")
+        answer = ours["answer"] if isinstance(ours.get("answer"), str) else _response(record[_RESPONSES], doc)
+        if answer is None:
+            expected = "one text, or the log-likelihood of each choice"
+            raise records.unexpected(row, _RESPONSES, expected, record[_RESPONSES])
+        rows.append({"question_id": found[0], "prediction": answer})
+    return Records(rows, records.location)
+
+
+def _response(responses: Any, doc: Mapping[str, Any]) -> Answer | None:  # noqa: ANN401  any JSON value
+    """The text, or the choice of the largest log-likelihood, each paired with whether it is the greedy answer."""
+    texts = responses if isinstance(responses, list) else [responses]
+    if len(texts) == 1 and isinstance(texts[0], str):
+        return texts[0]
+    try:
+        likelihoods = [float(pair[0]) if isinstance(pair, list) and len(pair) == 2 else math.nan for pair in texts]
+    except (TypeError, ValueError):
+        return None
+    if len(likelihoods) < 2 or any(map(math.isnan, likelihoods)):
+        return None
+    likeliest, choices = likelihoods.index(max(likelihoods)), doc.get("choices")
+    choices = choices.get("text") if isinstance(choices, dict) else choices
+    if isinstance(choices, list) and len(choices) == len(likelihoods) and all(isinstance(one, str) for one in choices):
+        text: str = choices[likeliest]
+        return text
+    return likeliest
+
+
+def _vlmevalkit(records: Records, id_column: str | None) -> Records:
+    """The choices named in a table of VLMEvalKit, "" for none; the texts if it has no columns of choices."""
+    name = id_column or next((one for one in ID_COLUMNS if one in records.rows[0]), "index")
+    rows = []
+    for one, record in zip(records.column(name), records.rows, strict=True):
+        text = _text(record["prediction"])
+        if {"A", "B"} <= record.keys():
+            cells = [_text(record.get(letter)) for letter in LETTERS]
+            choices = cells[: max((at + 1 for at, cell in enumerate(cells) if cell), default=0)]
+            index = written_choice(text, choices)
+            text = "" if index is None else choices[index]
+        rows.append({"question_id": one, "prediction": text})
+    return Records(rows, records.location)
+
+
+def _text(cell: Any) -> str:  # noqa: ANN401  a cell of a table
+    """A cell as text, "" where it is empty."""
+    return "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell).removesuffix(GUARD)
+
+
+def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
     if isinstance(source, Mapping):
         pairs = ((str(_whole(_plain(name))), _plain(value)) for name, value in source.items())
-        return "mapping", in_batches(mapped(pairs), "predictions, {!r}".format)
+        return "mapping", _mapped(_batches(pairs), "predictions")
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         source = source.to_dict("records")
     for method in ("to_list", "to_pylist"):  # datasets, pyarrow
@@ -168,56 +291,124 @@ def _rows_of_objects(source: Any) -> Rows:  # noqa: ANN401  rows, a table or a m
             f"predictions is {type(source).__name__}; expected a path, a mapping id -> answer, or rows with columns "
             f"such as question_id and answer"
         )
-    rows = [
-        {name: _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row for row in source
-    ]
-    return "records", in_batches(enumerate(rows), "predictions, record {}".format)
-
-
-def _whole(value: Any) -> Any:  # noqa: ANN401  any value
-    """A floating-point number as a whole one if it is exactly that."""
-    return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
+    rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
+    return "records", _numbered(enumerate(rows), "predictions, record")
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _checked_mapping(records: Records) -> Records:
-    """The rows of an object id -> answer; raises InputError if it is something else."""
-    for row, pair in enumerate(records.rows):
-        name, value = pair["question_id"], pair["answer"]
-        if not isinstance(value, dict | list):
-            continue
-        expected = f"{records.location(row)}: expected an object question id -> answer, found {shown(value)}"
-        if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
-            raise InputError(f'{expected}; this is a table by columns: write it by rows (pandas: orient="records")')
-        if name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
-            raise InputError(f"{expected}; {SWAPPED}")
-        if isinstance(value, dict):
-            raise InputError(f"{expected}; give only the answer")
-        raise InputError(f"{expected}; if that is the list of predictions, make it the whole file")
-    return records
+def _rows_of_file(path: Path) -> _Rows:
+    """The rows of a file; raises InputError if it cannot be read."""
+    if not path.is_file():
+        found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
+        raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv, tsv, parquet or xlsx file")
+    form = _format(path)
+    if form == "mapping":
+        return form, _mapped(object_items(path), str(path))
+    what, read = _READERS[form]
+    return form, _numbered(read(path), f"{path}, {what}")
 
 
-def _named(records: Records, given: str | None, known: Sequence[str], what: str, option: str) -> str:
-    """The column of ids or answers; raises InputError if there is none, or several."""
-    fields = list(records.rows[0])
-    found = [name for name in ((given,) if given else known) if name in fields]
-    if not found and known is ID_COLUMNS and not given:
-        found = [name for name in OTHER_ID_COLUMNS if name in fields][:1]
-    if len(found) == 1:
-        return found[0]
-    if given:
+def _format(path: Path) -> str:
+    """The format by the file extension; if that is unknown, Parquet and JSON are recognised by their first bytes."""
+    if path.suffix.lower() == ".xlsx":  # itself a zip
+        return "xlsx"
+    with unpacked(path) as stream:
+        name, head = stream.name, stream.read(_HEAD)
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    suffixes = [suffix for suffix in (found.lower() for found in Path(name).suffixes) if suffix not in PACKED]
+    by_content = "parquet" if head.startswith(b"PAR1") else "json" if text.startswith(("[", "{")) else None
+    found = FORMATS.get(suffixes[-1] if suffixes else "", by_content)
+    if found is None:
         raise InputError(
-            f"{records.location(0)}: no column {given!r} ({option}); found {', '.join(map(repr, fields))}"
+            f"predictions {path}: unknown format; expected a name ending in {', '.join(FORMATS)} (packed: .gz)"
         )
-    if found:
-        several = " and ".join(map(repr, found))
-        raise InputError(f"{records.location(0)}: both {several} may hold {what}; choose one with {option}")
-    listed = ", ".join(map(repr, fields[:20])) or "none"
-    swapped = f"; {SWAPPED}" if PUBLISHED & set(fields) else ""
-    raise InputError(
-        f"{records.location(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; give it with "
-        f"{option}{swapped}"
-    )
+    if found != "json":
+        return found
+    if not text:
+        raise InputError(f"{path}: the file is empty; expected predictions")
+    first = FIRST_FIELD.match(text)
+    if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
+        raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {_SWAPPED}")
+    if text[0] != "{":
+        return "json"
+    line, _, following = text.partition("\n")
+    try:
+        is_lines = following.lstrip()[:1] == "{" and isinstance(json.loads(line), dict)
+    except ValueError:
+        is_lines = False
+    return "jsonl" if is_lines else "mapping"
+
+
+def _batches(rows: Iterable[tuple[Any, Any]]) -> Iterator[list[tuple[Any, Any]]]:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, _BATCH)):
+        yield batch
+
+
+def _numbered(rows: Iterable[tuple[int, Any]], location: str) -> Iterator[Records]:
+    """Rows with their numbers, in batches."""
+    for batch in _batches(rows):
+        yield Records([row for _, row in batch], lambda row, batch=batch: f"{location} {batch[row][0]}")  # type: ignore[misc]
+
+
+def _mapped(batches: Iterable[Sequence[tuple[str, Any]]], location: str) -> Iterator[Records]:
+    """The pairs of an object id -> answer as rows."""
+    for batch in batches:
+        rows = [{"question_id": name, "answer": value} for name, value in batch]
+        yield Records(rows, lambda row, batch=batch: f"{location}, {batch[row][0]!r}")  # type: ignore[misc]
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a csv or tsv file with their line numbers; the delimiter is that of most columns in the header."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    with opened(path) as (stream, location):
+        lines = text_lines(stream, location)
+        first = next(lines, "")
+        reader = csv.reader(chain([first], lines), strict=True, delimiter=max(",;\t", key=first.count))
+        try:
+            rows = filter(None, reader)
+            header = next(rows, None)
+            if header is None:
+                raise InputError(f"{path}: the file is empty; expected a header and predictions")
+            if len(set(header)) < len(header):
+                raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
+            for cells in rows:
+                if len(cells) != len(header):
+                    raise InputError(
+                        f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
+                        f"{len(cells)}; put text with {reader.dialect.delimiter!r} in double quotes"
+                    )
+                yield reader.line_num, dict(zip(header, cells, strict=True))
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from hf_vqa_mc.io.parquet import check_parquet
+
+    try:
+        with unpacked(path) as stream:
+            content = pa.py_buffer(stream.read())
+        check_parquet(content, str(path), path.stat().st_size)
+        with parquet.ParquetFile(pa.BufferReader(content)) as file:
+            yield from enumerate(row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
+
+
+_READERS: dict[str, tuple[str, Callable[[Path], Iterable[tuple[int, Any]]]]] = {
+    "csv": ("line", _csv_rows),
+    "tsv": ("line", _csv_rows),
+    "xlsx": ("row", lambda path: enumerate(read_xlsx(path).to_dict("records"), 2)),
+    "parquet": ("row", _parquet_rows),
+    "jsonl": ("line", json_lines),
+    "json": ("record", lambda path: enumerate(chain.from_iterable(list_items(path)))),
+}
+"""By format: what the numbers of its rows count, and the reader."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,17 @@ class Questions:
         if not set(map(type, column)) <= {str}:
             for row in (row for row, value in enumerate(column) if not isinstance(value, str)):
                 raise self.wrong(row, name, "text")
+        return column
+
+    def lists(self, name: str, what: str, of_text: bool = True) -> list[list[Any]]:
+        """A column of lists, of text unless it may be anything; raises InputError if one is empty or no such list."""
+        column = self._columns[name]
+        expected = f"a list of {what}, at least one"
+        for row in (row for row, values in enumerate(column) if not isinstance(values, list | tuple) or not values):
+            raise self.wrong(row, name, expected)
+        if of_text and not set(map(type, chain.from_iterable(column))) <= {str}:
+            for row in (row for row, values in enumerate(column) if not all(isinstance(one, str) for one in values)):
+                raise self.wrong(row, name, expected)
         return column
 
     def groups(self, name: str) -> list[str] | None:

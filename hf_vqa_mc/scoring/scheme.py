@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS, Input
-from hf_vqa_mc.scoring.table import Group, Table, line
+from hf_vqa_mc.scoring.inputs import Input
+from hf_vqa_mc.scoring.table import Table, line
 
 Answer = str | int
 """Text, or the index of the picked choice."""
@@ -129,46 +129,28 @@ class Matched:
     scores: list[Any] | None = None
     """the model's scores of each question's choices, unchecked"""
 
-    @property
-    def questions(self) -> list[str] | None:
-        """The text of the questions."""
-        return self.inputs[QUESTIONS.name].texts if QUESTIONS.name in self.inputs else self.annotations.questions
-
-    @property
-    def choices(self) -> list[list[str]] | None:
-        """The choices of the questions."""
-        return self.inputs[QUESTIONS.name].choices if QUESTIONS.name in self.inputs else self.annotations.choices
-
-    @property
-    def vocabulary(self) -> list[str] | None:
-        """The answers that the model can give."""
-        return self.inputs.get(ANSWER_VOCABULARY.name)
-
     @cached_property
     def texts(self) -> list[str | None]:
         """The answers as text; an index becomes the choice. None only where ``answers`` are.
 
         Raises InputError for an index out of range, or where the questions have no choices.
         """
-        return [self._text(row, answer) for row, answer in enumerate(self.answers)]
-
-    def _text(self, row: int, answer: Answer | None) -> str | None:
-        if not isinstance(answer, int):
-            return answer
-        where = f"question {self.annotations.names[row]!r}: the prediction is {answer}"
-        if self.choices is None:
-            what = self.annotations.kind.description
-            raise InputError(f"{where}, expected text: {what} have no choices")
-        if not 0 <= answer < len(self.choices[row]):
-            raise InputError(f"{where}, expected an index of its {len(self.choices[row])} choices, from 0")
-        return self.choices[row][answer]
+        names, choices = self.annotations.names, self.annotations.choices
+        texts = [answer if isinstance(answer, str) else None for answer in self.answers]
+        for row, answer in enumerate(self.answers):
+            if not isinstance(answer, int):
+                continue
+            where = f"question {names[row]!r}: the prediction is {answer}"
+            if choices is None:
+                raise InputError(f"{where}, expected text: {self.annotations.kind.description} have no choices")
+            if not 0 <= answer < len(choices[row]):
+                raise InputError(f"{where}, expected an index of its {len(choices[row])} choices, from 0")
+            texts[row] = choices[row][answer]
+        return texts
 
     def column(self, name: str) -> list[Any] | None:
         """A column of the questions that need a prediction; None where it is missing."""
-        if name in ("questions", "choices", "scores"):
-            values: list[Any] | None = getattr(self, name)
-            return values
-        return self.annotations.column(name)
+        return self.scores if name == "scores" else self.annotations.column(name)
 
     def predictions(self, *, text: bool = True) -> list[Any]:
         """The predictions for the questions that need one."""
@@ -264,7 +246,7 @@ def _all_scores(result: Result, matched: Matched) -> Table:
     scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
     of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
     count = len(matched.annotations.scored)
-    return Table([Group("", [line(name, result[name], of_each.get(name), questions=count) for name in scores])])
+    return Table([line(name, result[name], of_each.get(name), questions=count) for name in scores])
 
 
 def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:

@@ -1,8 +1,6 @@
 """The base of the ``evaluate`` metrics: everything comes from the scheme's declaration.
 
-One process keeps its rows in memory. For several processes ``evaluate`` keeps them in Arrow files and has no optional
-columns: it would cast 1.7 to 1, lose the difference between records, and take question types only on one process. So
-there every row is kept as JSON text with its optional columns.
+Rows stay in memory: in the Arrow files of ``evaluate``, 1.7 would become 1, and there are no optional columns.
 """
 
 import inspect
@@ -77,8 +75,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         given = {"references": references, **{name: one for name, one in columns.items() if one is not None}}
         known = {name: as_list(name, column) for name, column in given.items()}
         check_lengths(known if self.scheme.joined_by_id else {**known, "predictions": answered})
-        kept = {name: _plain_values(name, column) for name, column in known.items()}
-        batch = _plain_values("predictions", answered), kept
+        batch = _plain_values("predictions", answered), {name: _plain_values(name, one) for name, one in known.items()}
         self._batches = [] if self._batches is None else self._batches
         self._batches.append(batch)
 
@@ -134,36 +131,27 @@ def _plain_values(name: str, column: list[Any]) -> list[Any]:
     level = column
     for _ in range(_DEEPEST):
         kinds = set(map(type, level))
-        if float in kinds and not all(map(math.isfinite, (value for value in level if type(value) is float))):
+        is_finite = float not in kinds or all(map(math.isfinite, (value for value in level if type(value) is float)))
+        if not is_finite or not kinds <= _SCALARS | {list, dict}:
             break
         if kinds <= _SCALARS:
             return column
-        if not kinds <= _SCALARS | {list, dict}:
-            break
-        records = [value for value in level if type(value) is dict]
-        if not set(map(type, chain.from_iterable(records))) <= {str}:
-            break
-        lists = (value for value in level if type(value) is list)
-        level = list(chain(chain.from_iterable(lists), chain.from_iterable(map(dict.values, records))))
-    return [json.loads(_text({name: value}, row))[name] for row, value in enumerate(column)]
+        records = chain.from_iterable(value.values() for value in level if type(value) is dict)
+        level = [*chain.from_iterable(value for value in level if type(value) is list), *records]
+    return [_plain_value(name, value, row) for row, value in enumerate(column)]
 
 
-def _text(columns: dict[str, Any], row: int) -> str:
+def _plain_value(name: str, value: object, row: int) -> Any:  # noqa: ANN401  any JSON value
+    def of_array(array: object) -> object:
+        if hasattr(array, "tolist"):  # numpy and torch
+            return array.tolist()
+        raise TypeError(f"{type(array).__name__} is not text, a number, a list or a record")
+
     try:
-        return json.dumps(columns, allow_nan=False, default=_plain)
+        return json.loads(json.dumps(value, allow_nan=False, default=of_array))
     except (ValueError, TypeError) as error:
-        if len(columns) > 1:  # one of them is wrong
-            for name, value in columns.items():
-                _text({name: value}, row)
         what = f": {error}" if isinstance(error, TypeError) else " contains NaN, infinity or a circular reference"
-        raise InputError(f"row {row} of this batch: {', '.join(columns)}{what}") from None
-
-
-def _plain(value: object) -> object:
-    """Numbers and arrays of numpy and torch as Python's."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not text, a number, a list or a record")
+        raise InputError(f"row {row} of this batch: {name}{what}") from None
 
 
 def _feature(kind: Any) -> Any:  # noqa: ANN401  nested lists and dicts of type names

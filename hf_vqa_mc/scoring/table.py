@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,21 +27,15 @@ class Line(NamedTuple):
     other: str = ""
     """cell of the table's ``other`` column"""
     questions: str = ""
-
-
-class Group(NamedTuple):
-    """A group of scores."""
-
-    label: str
-    """question type; "" for all questions"""
-    lines: list[Line]
+    group: str = ""
+    """heading of this line and those after it in the same group, such as the kind of types; "" for all questions"""
 
 
 class Table(NamedTuple):
     """The scores of a scheme; `rich` folds its names in a narrow terminal, and never cuts numbers."""
 
-    groups: list[Group]
-    """the scores of all questions, then those by type"""
+    lines: list[Line]
+    """the scores of all questions, then those by group"""
     other: str = ""
     """heading of an additional column; "" for none"""
     missing: Mapping[str, str] = {}
@@ -51,23 +46,22 @@ class Table(NamedTuple):
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        lines = [line for group in self.groups for line in group.lines]
         headings = [("%", "score"), ("95% interval", "interval"), (self.other, "other"), ("questions", "questions")]
-        kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in lines)]
+        kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in self.lines)]
         around = 1 if options.max_width > NARROW else 0
         table = RichTable(padding=(0, around))
         table.add_column("", overflow="fold")
         needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
         for heading, field in kept:
             table.add_column(heading, justify="right", no_wrap=True)
-            needed += max(len(heading), *(len(getattr(line, field)) for line in lines))
-        for group in [group for group in self.groups if group.lines]:
-            if group.label:
-                table.add_row(group.label, style="bold")
-            for line in group.lines:
+            needed += max(len(heading), *(len(getattr(line, field)) for line in self.lines))
+        for group, lines in groupby(self.lines, key=lambda line: line.group):
+            table.add_section()
+            if group:
+                table.add_row(group, style="bold")
+            for line in lines:
                 name = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line.name)
-                cells = (getattr(line, field) for _, field in kept)
-                table.add_row(Text(name), *cells, end_section=line is group.lines[-1])
+                table.add_row(Text(name), *(getattr(line, field) for _, field in kept))
         table.width = needed if options.max_width < needed else None
         yield table
 
@@ -79,14 +73,15 @@ def line(
     *,
     other: float | None = None,
     questions: int | None = None,
+    group: str = "",
 ) -> Line:
     """A line of fractions, in percent; None leaves a cell empty.
 
     >>> line("accuracy", 0.12345, (0.104, 0.146), questions=1000)
-    Line(name='accuracy', score='12.3', interval='10.4 to 14.6', other='', questions='1,000')
+    Line(name='accuracy', score='12.3', interval='10.4 to 14.6', other='', questions='1,000', group='')
     """
     count = "" if questions is None else f"{questions:,}"
-    return Line(name, percent(score), _bounds(interval), percent(other), count)
+    return Line(name, percent(score), _bounds(interval), percent(other), count, group)
 
 
 def with_interval(share: float, interval: Sequence[float] | None) -> str:
@@ -119,11 +114,13 @@ def points(gain: float | None) -> str:
     return "0.0" if text[1:] == "0.0" else text
 
 
-def by_type(label: str, scores: Mapping[str, float] | None, types: Iterable[str] | None) -> Group:
+def by_type(group: str, scores: Mapping[str, float] | None, types: Iterable[str] | None) -> list[Line]:
     """The scores of the most frequent types, and the number of others; ``types`` of the questions are counted."""
     counts, scores = Counter(types or ()), scores or {}
     ordered = sorted(scores, key=lambda name: -counts[name])
-    shown = ordered[:MOST_TYPES]
-    lines = [line(name or "(no type)", scores[name], questions=counts[name] if counts else None) for name in shown]
-    more = len(ordered) - len(shown)
-    return Group(label, [*lines, Line(f"{more:,} more {IN_JSON}")] if more else lines)
+    lines = [
+        line(name or "(no type)", scores[name], questions=counts[name] if counts else None, group=group)
+        for name in ordered[:MOST_TYPES]
+    ]
+    more = len(ordered) - len(lines)
+    return [*lines, Line(f"{more:,} more {IN_JSON}", group=group)] if more else lines

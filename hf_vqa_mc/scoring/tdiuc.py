@@ -13,7 +13,7 @@ from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import mean_interval, numbered, standard_error
-from hf_vqa_mc.scoring.table import Group, Line, Table, line
+from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
 UnknownGold = Literal["merge", "keep"]
@@ -207,26 +207,25 @@ def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> fl
 def _run(matched: Matched) -> Mapping[str, Any]:
     annotations = matched.annotations
     warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
-    texts, types = matched.questions, annotations.question_types or []
+    texts, types = annotations.questions, annotations.question_types or []
     return SCHEME.call(matched, absurd_questions=None if texts is None else also_absurd(texts, types))
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     means = (("arithmetic mean per type", "arithmetic"), ("harmonic mean per type", "harmonic"))
-    overall: list[Line] = [
+    lines: list[Line] = [
         line("accuracy", result["accuracy"], result["interval"], questions=len(matched.annotations)),
         *(line(name, result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]) for name, mean in means),
     ]
     also_absurd, missing = result["accuracy_also_absurd"], {}
     if also_absurd is not None:
-        overall.append(line("questions absurd for other images", also_absurd))
-    if matched.questions is None:
+        lines.append(line("questions absurd for other images", also_absurd))
+    if matched.annotations.questions is None:
         missing["accuracy of questions absurd for other images"] = QUESTIONS.flag
-    normalized, counts = result["per_type_normalized"], result["n_per_type"]
-    types = [
-        line(name, share, other=normalized[name], questions=counts[name]) for name, share in result["per_type"].items()
-    ]
-    return Table([Group("", overall), Group("by question type", types)], "normalised", missing)
+    normalized, counts, group = result["per_type_normalized"], result["n_per_type"], "by question type"
+    for name, share in result["per_type"].items():
+        lines.append(line(name, share, other=normalized[name], questions=counts[name], group=group))
+    return Table(lines, "normalised", missing)
 
 
 SCHEME = Scheme(

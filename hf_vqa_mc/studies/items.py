@@ -190,11 +190,11 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
     except NoChoices:
         pass
     from hf_vqa_mc.data.loading import load_splits
-    from hf_vqa_mc.training.answered_questions import read_answered
+    from hf_vqa_mc.training.questions import read_questions as read_open_ended
 
     dataset = options.dataset_name
     config, _ = load_splits(dataset, options.config)
-    read = read_answered(dataset, config)
+    read = read_open_ended(dataset, config, open_ended=True)
     split = chosen_split(list(read.splits), options.split, f"{dataset}, {config}")
     questions = read.splits[split]
     columns = zip(questions.question_ids, questions.texts, questions.image_ids, questions.answers, strict=True)
@@ -213,15 +213,14 @@ def with_images(
 
     They are searched for when the first one is read, since not every study shows images.
     """
-    from hf_vqa_mc.data.dataset_images import FolderImages, find_images
+    from hf_vqa_mc.data.dataset_images import find_images
+    from hf_vqa_mc.data.image_files import find_by_id
 
     wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
     numbers = {image_id: number for number, image_id in enumerate(wanted)}
 
     folder = options.images
-    source = cache(
-        lambda: FolderImages(folder, wanted) if folder else find_images(options.dataset_name, config).source
-    )
+    source = cache(lambda: find_by_id(folder, wanted) if folder else find_images(options.dataset_name, config).source)
 
     def read(image_id: str) -> bytes | None:
         return source().read(image_id) if image_id in source() else None

@@ -46,10 +46,17 @@ def comparison_of(choices: Sequence[str]) -> Callable[[str], str]:
     >>> comparison_of(["mW", "MW"])("MW."), comparison_of(["red", "Blue"])("RED")
     ('MW', 'red')
     """
-    with_case = {comparable(one, False) for one in choices}
-    if len({one.casefold() for one in with_case}) == len(with_case):
-        return comparable
-    return lambda text: comparable(text, False)
+    return (lambda text: comparable(text, False)) if differ_in_case(*choices) else comparable
+
+
+def differ_in_case(*texts: str) -> bool:
+    """Whether two of the texts differ in case alone, as k and K do; as choices of one row they are different.
+
+    >>> differ_in_case("K", "k "), differ_in_case("k", "k"), differ_in_case("K.", "k")
+    (True, False, False)
+    """
+    distinct = {text.strip() for text in texts}
+    return len({text.lower() for text in distinct}) < len(distinct)
 
 
 def _plain_forms(text: str) -> str:

@@ -40,12 +40,3 @@ def comparable_keys(texts: pa.Array) -> tuple[pa.Array, NDArray[np.bool_], NDArr
         slow = pa.array(list(map(comparable, texts_of(texts.filter(pa.array(signed))))), pa.large_string())
         keys = pc.replace_with_mask(keys, pa.array(signed), slow)
     return keys, signed, pc.match_substring_regex(texts, _TUPLE).to_numpy(zero_copy_only=False)
-
-
-def differ_in_case(one: str, other: str) -> bool:
-    """Whether two texts differ in case alone, as k and K do; as choices of one row they are different.
-
-    >>> differ_in_case("K", "k "), differ_in_case("k", "k"), differ_in_case("K.", "k")
-    (True, False, False)
-    """
-    return one.strip() != other.strip() and one.strip().lower() == other.strip().lower()

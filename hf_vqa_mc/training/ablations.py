@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.questions import OfSplit, SplitQuestions, Splits
+from hf_vqa_mc.training.questions import Questions, Splits
 
 
-def check_types(data: Splits[Any], types: Sequence[str], location: str) -> None:
+def check_types(data: Splits, types: Sequence[str], location: str) -> None:
     """Raise InputError unless a dataset has questions of all types."""
     known = sorted({name for questions in data.splits.values() for name in questions.types or ()} - {""})
     for name in types:
@@ -23,7 +21,7 @@ def check_types(data: Splits[Any], types: Sequence[str], location: str) -> None:
             raise unknown_name(f"question type of {location}", name, known)
 
 
-def without_types(questions: Any, types: Sequence[str]) -> Any:  # noqa: ANN401  of a split
+def without_types(questions: Questions, types: Sequence[str]) -> Questions:
     """The questions of other types; raises InputError if there are none."""
     if not types or questions.types is None:
         return questions
@@ -33,7 +31,7 @@ def without_types(questions: Any, types: Sequence[str]) -> Any:  # noqa: ANN401 
     return questions.take(kept)
 
 
-def with_changed_words(data: Splits[OfSplit], changes: WordChanges) -> Splits[OfSplit]:
+def with_changed_words(data: Splits, changes: WordChanges) -> Splits:
     """The splits with changed questions."""
     if not changes:
         return data
@@ -45,10 +43,10 @@ def with_changed_words(data: Splits[OfSplit], changes: WordChanges) -> Splits[Of
     return Splits(list(number_of), splits)
 
 
-def sampled(train: OfSplit, count: int | None, seed: int) -> OfSplit:
+def sampled(train: Questions, count: int | None, seed: int) -> Questions:
     """A random sample of the training questions, in their order.
 
-    Questions that belong together (`SplitQuestions.together`) are all in the sample or all left out. It has fewer than
+    Questions that belong together (`Questions.together`) are all in the sample or all left out. It has fewer than
     ``count`` questions only if no smaller group is left to fill it. Raises InputError if there are too few questions.
     """
     if count is None:
@@ -58,7 +56,10 @@ def sampled(train: OfSplit, count: int | None, seed: int) -> OfSplit:
             f"--train-rows {count:,}: {train.location} has {len(train):,} questions to train on; expected at most that"
         )
     rng = np.random.default_rng(int(purpose_hash(seed, "training questions")))
-    group = _groups(train)
+    group = np.arange(len(train))
+    if train.together is not None:
+        names = [name or f"\0{row}" for row, name in enumerate(train.together)]
+        group = np.unique(names, return_inverse=True)[1]
     sizes = np.bincount(group)
     chosen = np.zeros(len(sizes), np.bool_)
     left = count
@@ -68,12 +69,3 @@ def sampled(train: OfSplit, count: int | None, seed: int) -> OfSplit:
             if not left:
                 break
     return train.take(np.flatnonzero(chosen[group]))
-
-
-def _groups(questions: SplitQuestions) -> NDArray[np.int64]:
-    """The number of the group of each question, (questions,)."""
-    if questions.together is None:
-        return np.arange(len(questions))
-    names = [name or f"\0{row}" for row, name in enumerate(questions.together)]
-    found: NDArray[np.int64] = np.unique(names, return_inverse=True)[1]
-    return found

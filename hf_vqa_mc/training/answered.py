@@ -18,9 +18,9 @@ from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.training.answered_questions import AnsweredQuestions
 from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
+from hf_vqa_mc.training.questions import Questions
 
 DECIMALS = 6
 """Decimals of attention in files."""
@@ -32,7 +32,7 @@ MAP_SIDE = 7
 class Answered:
     """A model's answers to the questions of a split."""
 
-    questions: AnsweredQuestions
+    questions: Questions
     vocabulary: Sequence[str]
     best: NDArray[np.int64]
     """(questions,): index of the answer with the highest score"""
@@ -46,14 +46,15 @@ class Answered:
 
     @property
     def score(self) -> float:
-        """See `Evaluation`."""
+        """The dataset's metric, in [0, 1]; the best checkpoint has the highest."""
         return METRICS[self.questions.metric](self)[0]
 
     def results(self) -> dict[str, Any]:
-        """See `Evaluation`; also the fraction of questions whose answer is in the vocabulary.
+        """Figures for training.json: ``metric``, ``accuracy`` in it, ``questions``; without answers only the last.
 
-        Of multiple-choice rows ``multiple_choice`` are the figures of the best choice: in the dataset's metric and, if
-        that is consensus accuracy, of picking the target (``target_accuracy``).
+        ``answerable`` is the fraction of questions whose answer is in the vocabulary. Of multiple-choice rows
+        ``multiple_choice`` are the figures of the best choice: in the dataset's metric and, if that is consensus
+        accuracy, of picking the target (``target_accuracy``).
         """
         given = self.questions
         if not given.has_answers:
@@ -61,21 +62,24 @@ class Answered:
         score, figures = METRICS[given.metric](self)
         known = set(self.vocabulary)
         found = {"metric": given.metric, "accuracy": score, **figures, "questions": len(given)}
+        if found.get("per_answer_type", {}) is None:  # the dataset has no answer types
+            del found["per_answer_type"]
         if self.ranked is not None:
             found["counterexamples"] = self.ranked.results(given)
         found["answerable"] = float(np.mean([target in known for target in given.targets]))
-        if given.choices is not None and given.labels is not None and self.picked is not None:
-            picking = mc_accuracy(self.picked.tolist(), given.labels, choices=given.choices, image_ids=given.image_ids)
+        if given.has_choices and self.picked is not None:
+            choices, labels = given.choice_lists(), given.labels.tolist()
+            picking = mc_accuracy(self.picked.tolist(), labels, choices=choices, image_ids=given.image_ids)
             of_target: dict[str, Any] = {name: picking[name] for name in ("accuracy", "stderr", "interval", "chance")}
             found["multiple_choice"] = of_target
             if given.metric == CONSENSUS:
-                scores = consensus_of_choices(given.choices, given.answers)
+                scores = consensus_of_choices(choices, given.answers)
                 _, figures = consensus_of_picked(scores, self.picked, given.image_ids)
                 found["multiple_choice"] = {**figures, "target_accuracy": of_target}
         return found
 
     def to_pandas(self) -> Frame:
-        """See `Evaluation`: question_id, answer and target; of multiple-choice rows also label (the picked choice)."""
+        """One row per question: question_id, answer, target; of multiple-choice rows also label, the best choice."""
         given = self.questions
         columns = {"question_id": given.question_ids, "answer": self.texts(), "target": given.targets}
         return frame_of(columns if self.picked is None else columns | {"label": self.picked})
@@ -85,7 +89,7 @@ class Answered:
         return [self.vocabulary[index] for index in self.best.tolist()]
 
     def write(self, path: Path, overwrite: bool = True) -> None:
-        """See `Evaluation`; of multiple-choice rows the indices of the best choices."""
+        """Write the answers for ``vqa-mc score``, of multiple-choice rows the indices of the best choices."""
         ids = self.questions.question_ids
         if self.picked is not None:
             rows: list[dict[str, Any]] = [
@@ -176,23 +180,17 @@ Measured = tuple[float, Mapping[str, Any]]
 def _accuracy(found: Answered) -> Measured:
     given = found.questions
     correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
-    by_answer_type = mean_by(correct, given.answer_types)
     return float(correct.mean()), {
         "stderr": standard_error(correct, given.image_ids),
         "interval": mean_interval(correct, given.image_ids),
-        **_if_any(by_answer_type),
+        "per_answer_type": mean_by(correct, given.answer_types),
     }
 
 
 def _consensus(found: Answered) -> Measured:
     given = found.questions
     scored = vqa_accuracy(found.texts(), given.answers, answer_types=given.answer_types, image_ids=given.image_ids)
-    figures = {"stderr": scored["stderr"], "interval": scored["interval"]}
-    return scored["accuracy"], {**figures, **_if_any(scored["per_answer_type"])}
-
-
-def _if_any(per_answer_type: Mapping[str, float] | None) -> dict[str, Any]:
-    return {} if per_answer_type is None else {"per_answer_type": per_answer_type}
+    return scored["accuracy"], {name: scored[name] for name in ("stderr", "interval", "per_answer_type")}
 
 
 def _mean_per_type(found: Answered) -> Measured:

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Container
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.scoring.counterexamples import KS, counterexample_recall
-from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.questions import Questions
 
 
 class Candidates:
     """The candidate images in a file of ``vqa-mc generate complementary``, the most similar first.
 
+    Args:
+        path: of the file.
+        features: of images.
+        count: expected number of candidates per question; None: any.
+
     Raises:
-        InputError: the file is not one of candidates.
+        InputError: the file is not one of candidates, has another number of them, or one has no features.
         OSError: it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, features: ImageFeatures, count: int | None = None) -> None:
         self.path = path
         self._row: dict[str, int] = {}
         images, distances = list[list[str]](), list[list[float]]()
@@ -41,46 +46,32 @@ class Candidates:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"--candidates {path}: not a file of vqa-mc generate complementary ({error})") from error
         self.images, self.distances = np.array(images, object), np.array(distances)
-
-    def __contains__(self, question_id: object) -> bool:
-        return question_id in self._row
-
-    @property
-    def count(self) -> int:
-        """Candidates per question."""
-        return int(self.images.shape[1])
+        for image_id in dict.fromkeys(self.images.ravel().tolist()):
+            if image_id not in features:
+                raise InputError(
+                    f"{path}: candidate {image_id!r} has no features in {features.folder}; use those that the "
+                    "candidates were found with"
+                )
+        if count not in (None, self.images.shape[1]):
+            raise InputError(
+                f"--candidates {path}: {self.images.shape[1]} candidates per question, expected {count}, as in "
+                f"training; run vqa-mc generate complementary --nearest {count}"
+            )
 
     @property
     def checksum(self) -> str:
         """Checksum of the question ids and their candidates."""
         return hashlib.sha256(repr((list(self._row), self.images.tolist())).encode()).hexdigest()
 
-    def check_images(self, features: Container[str], folder: Path) -> None:
-        """Raise InputError if a candidate has no features."""
-        for image_id in dict.fromkeys(self.images.ravel().tolist()):
-            if image_id not in features:
-                raise InputError(
-                    f"{self.path}: candidate {image_id!r} has no features in {folder}; use those that the "
-                    "candidates were found with"
-                )
-
-    def check_count(self, expected: int) -> None:
-        """Raise InputError unless each question has so many candidates."""
-        if self.count != expected:
-            raise InputError(
-                f"--candidates {self.path}: {self.count} candidates per question, expected {expected}, as in "
-                f"training; run vqa-mc generate complementary --nearest {expected}"
-            )
-
-    def of(self, questions: AnsweredQuestions, skip: bool) -> tuple[AnsweredQuestions, int]:
-        """The questions with candidates and the picked ones, and the number of the others.
+    def of(self, questions: Questions, skip: bool) -> Questions:
+        """The questions with candidates, and the picked ones.
 
         The picked candidate is the most similar image of another question of the balanced pair.
 
         Raises:
             InputError: none has candidates, or some have none and ``skip`` is false.
         """
-        valid = np.array([one in self for one in questions.question_ids], np.bool_)
+        valid = np.array([one in self._row for one in questions.question_ids], np.bool_)
         lost = np.flatnonzero(~valid)
         if len(lost) == len(valid) or (len(lost) and not skip):
             raise InputError(
@@ -98,17 +89,7 @@ class Candidates:
         for at, pair in enumerate(kept.together or ()):
             others = partners[pair] - {kept.image_ids[at]} if pair else set()
             picked[at] = next((number for number, one in enumerate(images[at]) if one in others), NO_PICK)
-        return replace(kept, candidates=images, distances=self.distances[rows], picked=picked), len(lost)
-
-
-def check_picked(train: AnsweredQuestions) -> None:
-    """Raise InputError if no training question has a picked candidate."""
-    picked: NDArray[np.int64] | None = train.picked
-    if picked is not None and (picked == NO_PICK).all():
-        raise InputError(
-            f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, with "
-            "the candidates of vqa-mc generate complementary for it"
-        )
+        return replace(kept, candidates=images, distances=self.distances[rows], picked=picked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +101,7 @@ class Ranked:
     same: NDArray[np.float32]
     """probability that the candidate's answer is the question's"""
 
-    def results(self, questions: AnsweredQuestions) -> dict[str, Any]:
+    def results(self, questions: Questions) -> dict[str, Any]:
         """Recall of the picked candidate at 1 and 5, and that of Goyal et al. 2017's baselines (section 5).
 
         ``random`` and ``distance`` (the most similar image first), and ``vqa_model``: the image first for which the

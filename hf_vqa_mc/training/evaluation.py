@@ -15,21 +15,18 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
-from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.ablations import with_changed_words
 from hf_vqa_mc.training.answered import Answered, write_attentions, write_counterexamples
-from hf_vqa_mc.training.material import open_images
+from hf_vqa_mc.training.batches import ChoiceInputs
 from hf_vqa_mc.training.metric import ACCURACY
-from hf_vqa_mc.training.multiple_choice import MultipleChoice
-from hf_vqa_mc.training.new_model import check_same_features
+from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features
+from hf_vqa_mc.training.multiple_choice import MultipleChoice, Picked
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
-from hf_vqa_mc.training.processes import accelerator_of
-from hf_vqa_mc.training.questions import Inputs
-from hf_vqa_mc.training.reading import open_candidates, open_captions, read_questions, with_inputs
+from hf_vqa_mc.training.optimization import accelerator_of
+from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
-from hf_vqa_mc.training.task import Evaluation, Task
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
@@ -44,7 +41,7 @@ class PredictResult(Result):
     dataset: str
     config: str
     split: str
-    found: Evaluation
+    found: Picked | Answered
     skipped: int
     """number of questions on images without features or captions"""
     output: Path | None
@@ -129,34 +126,35 @@ def predict(
     (``--first-words``, ``--shuffle-words``). With several processes each scores its share; all return the same result.
     """
     read = (dataset, checkpoint, features, word_vectors, captions, candidates)
-    inputs = [Path(one) for one in read if one is not None]
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
-    check_output_files(outputs, inputs, overwrite)
+    check_output_files(outputs, [Path(one) for one in read if one is not None], overwrite)
     model, processor = load_checkpoint(checkpoint)
     check_use(model_of(model.config), str(checkpoint), word_vectors, attentions)
     if counterexamples is not None and not model_of(model.config).explains:
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
-    images = open_images(features, model.config, str(checkpoint), processor.image_kind)
-    if images is not None:
-        check_same_features(images, processor, str(checkpoint))
+    inputs = ModelInputs.open(model.config, str(checkpoint), features, captions, candidates, processor.image_kind)
+    if inputs.images is not None:
+        check_same_features(inputs.images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
-    form: QuestionForm = "text" if isinstance(processor, VqaMcProcessor) else processor.texts.form
-    data = with_changed_words(read_questions(dataset, config, model.config, form, rows), processor.word_changes)
+    is_open = not isinstance(processor, VqaMcProcessor)
+    data = read_questions(
+        dataset,
+        config,
+        open_ended=is_open,
+        group=getattr(model.config, "group", None),
+        form=processor.texts.form if is_open else "text",
+        rows=rows,
+    )
+    data = with_changed_words(data, processor.word_changes)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
-    questions, skipped = with_inputs(
-        data.splits[chosen],
-        images,
-        open_captions(captions, model.config),
-        skip_missing,
-        open_candidates(candidates, model.config, images, getattr(model.config, "candidates", None)),
-    )
-    task: Task[Any]
+    questions, skipped = inputs.of(data.splits[chosen], skip_missing)
+    task: MultipleChoice | OpenEnded
     if isinstance(processor, VqaMcProcessor):
-        text = with_word_vectors(processor.text, word_vectors)
-        task = MultipleChoice(Inputs(data.texts, questions.used_texts(), text, processor.inputs, images))
+        text, used = with_word_vectors(processor.text, word_vectors), questions.used_texts()
+        task = MultipleChoice(ChoiceInputs(data.texts, used, text, processor.inputs, inputs.images))
     else:
-        made = AnswerInputs(data.texts, processor.texts, processor.inputs, images)
+        made = AnswerInputs(data.texts, processor.texts, processor.inputs, inputs.images)
         made.unknown_words(questions)
         task = OpenEnded(made, answers_of(model))
     processes = accelerator_of()

@@ -23,9 +23,11 @@ from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
-from hf_vqa_mc.training.averaging import AveragedWeights
-from hf_vqa_mc.training.material import gather
-from hf_vqa_mc.training.processes import (
+from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.batches import Part
+from hf_vqa_mc.training.multiple_choice import Picked
+from hf_vqa_mc.training.optimization import (
+    AveragedWeights,
     accelerator_of,
     change_gradients,
     optimizer_of,
@@ -42,8 +44,8 @@ from hf_vqa_mc.training.run_folder import (
     check_run_folder,
     record_of,
 )
+from hf_vqa_mc.training.run_inputs import prepare_inputs
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
-from hf_vqa_mc.training.task import Evaluation, Part
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -104,15 +106,15 @@ class _Run:
         rows: Mapping[str, pa.Table] | None,
     ) -> None:
         self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
-        self.material = gather(settings, progress, rows)
+        self.inputs = prepare_inputs(settings, progress, rows)
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
-        self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
+        self.data = {**self.inputs.as_json(), "processes": accelerator.num_processes}
         self.state = State({**kept, **self.data})
-        self._batches = self.material.task.batches(self.material.train, settings)
-        self.steps_per_epoch = len(self.material.train) / settings.recipe.batch_size
-        self.fitted = isinstance(self.material.model, FittedModel)
+        self._batches = self.inputs.task.batches(self.inputs.train, settings)
+        self.steps_per_epoch = len(self.inputs.train) / settings.recipe.batch_size
+        self.fitted = isinstance(self.inputs.model, FittedModel)
         self.steps = 0 if self.fitted else max(1, round(settings.recipe.epochs * self.steps_per_epoch))
-        self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
+        self.model, self.optimizer = self.inputs.model, optimizer_of(settings, self.inputs.model)
         self._resume()
 
     def run(self) -> TrainResult:
@@ -121,7 +123,7 @@ class _Run:
             self._validate(0, None, {})
         elif not self.state.finished:
             self._train()
-        return TrainResult(self.settings, self._tested(), self.material.validated_on, self.material.reported_on)
+        return TrainResult(self.settings, self._tested(), self.inputs.validated_on, self.inputs.reported_on)
 
     def _resume(self) -> None:
         self.averages = AveragedWeights(self.model, self.settings.recipe.average_weights)
@@ -154,7 +156,8 @@ class _Run:
     def _train(self) -> None:
         every = self.steps_per_epoch  # steps between validations
         started = since = time.perf_counter()
-        losses, summed, waited = self._zero(), 0, 0.0
+        zero = torch.zeros((), device=self.accelerator.device)
+        losses, summed, waited = zero, 0, 0.0
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
         parts = ahead(lambda step: self._batches(step, process, processes), range(self.state.step, self.steps), AHEAD)
         with contextlib.closing(parts) as batches:
@@ -162,7 +165,7 @@ class _Run:
                 before = time.perf_counter()
                 made = next(batches)
                 waited += time.perf_counter() - before
-                losses += self._step(number, made)
+                losses = losses + self._step(number, made)
                 summed, done = summed + 1, number + 1
                 self.progress("training", done, self.steps)
                 validated = done == self.steps or int(done / every) > int((done - 1) / every)
@@ -173,7 +176,7 @@ class _Run:
                     self.state.seconds += time.perf_counter() - since
                     since = time.perf_counter()
                     self._validate(done, loss, {"seconds_per_step": elapsed / summed, "waited": waited / elapsed})
-                    losses, summed, waited, started = self._zero(), 0, 0.0, time.perf_counter()
+                    losses, summed, waited, started = zero, 0, 0.0, time.perf_counter()
                     if self.state.finished:
                         return
 
@@ -194,9 +197,6 @@ class _Run:
         self.optimizer.zero_grad()
         return loss.detach()
 
-    def _zero(self) -> "Tensor":
-        return torch.zeros((), device=self.accelerator.device)
-
     def _checked(self, mean: "Tensor", done: int) -> float:
         """The mean loss over all processes; raise TrainingDiverged unless it is finite."""
         loss = float(self.accelerator.reduce(mean, "mean"))
@@ -214,7 +214,7 @@ class _Run:
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
         with self.averages.applied(self._plain_model()):
-            found = self.material.task.evaluate(self._plain_model(), self.material.validation, self.accelerator)
+            found = self.inputs.task.evaluate(self._plain_model(), self.inputs.validation, self.accelerator)
         state = self.state
         point = {
             "step": done,
@@ -248,24 +248,24 @@ class _Run:
         model: PreTrainedModel = self.accelerator.unwrap_model(self.model)
         return model
 
-    def _save(self, folder: Path, found: Evaluation) -> None:
+    def _save(self, folder: Path, found: Picked | Answered) -> None:
         with quiet(), self.averages.applied(self._plain_model()):
             self._plain_model().save_pretrained(folder)
-        self.material.processor.save_pretrained(folder)
-        write_json(folder / RECORD, self._record({self.material.validated_on: found.results()}), indent=1)
+        self.inputs.processor.save_pretrained(folder)
+        write_json(folder / RECORD, self._record({self.inputs.validated_on: found.results()}), indent=1)
 
     def _tested(self) -> dict[str, Any]:
         """Score the test split with the best checkpoint, once; return the final training.json."""
-        folder, material = self.settings.output / BEST, self.material
+        folder, inputs = self.settings.output / BEST, self.inputs
         model, _ = load_checkpoint(folder)
         before = read_json(folder / RECORD)
         results = dict(before["results"])
         is_written = (self.settings.output / PREDICTIONS).exists()
         self.accelerator.wait_for_everyone()
-        if material.reported is not None and not (material.reported_on in results and is_written):
+        if inputs.reported is not None and not (inputs.reported_on in results and is_written):
             model = model.to(self.accelerator.device)
-            found = material.task.evaluate(model, material.reported, self.accelerator, self.progress)
-            results[material.reported_on] = found.results()
+            found = inputs.task.evaluate(model, inputs.reported, self.accelerator, self.progress)
+            results[inputs.reported_on] = found.results()
             if self.folder is not None:
                 found.write(self.settings.output / PREDICTIONS)
         record: dict[str, Any] = json.loads(json.dumps(self._record(results)))

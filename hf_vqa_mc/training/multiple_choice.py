@@ -1,6 +1,6 @@
 """Training and evaluation of models that score the choices of a question."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +20,10 @@ from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by
+from hf_vqa_mc.training.batches import Batches, ChoiceInputs, Part, Sample, Sampler, by_blocks, share_of
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.questions import NONE, ONE_KIND, Inputs, Questions, Sample, Sampler
+from hf_vqa_mc.training.questions import NONE, ONE_KIND, Questions
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, share_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -40,8 +40,6 @@ class Picked:
     """A model's scores of a split's choices."""
 
     questions: Questions
-    texts: Sequence[str]
-    """all texts of the dataset"""
     logits: NDArray[np.float32]
     """(questions, choices), padded with the smallest float"""
     consensus: NDArray[np.float64] | None = None
@@ -101,11 +99,11 @@ class Picked:
         Choices are scored independently, so the probabilities do not sum to 1.
         """
         given = self.questions
-        valid = given.choices != NONE
+        valid, labels = given.choices != NONE, self.labels.tolist()
         return frame_of(
             {
                 "question_id": given.question_ids,
-                "answer": [self.texts[text] for text in given.choices[np.arange(len(given)), self.labels].tolist()],
+                "answer": [texts[label] for texts, label in zip(given.choice_lists(), labels, strict=True)],
                 "label": self.labels,
                 "target": given.labels,
                 "probabilities": [
@@ -124,15 +122,15 @@ class Picked:
         write_json(path, rows, None, overwrite)
 
 
-class MultipleChoice(Task[Questions]):
+class MultipleChoice:
     """Picking one of a question's choices."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: ChoiceInputs) -> None:
         self._inputs = inputs
         self._consensus: dict[Questions, NDArray[np.float64]] = {}
 
     def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
-        """See `Task`; each question comes with decoys of one kind."""
+        """The batches of each step; each question comes with decoys of one kind."""
         sampler = Sampler(train, settings.recipe.batch_size, settings.decoys_per_question, settings.seed)
 
         def part(number: int, process: int, processes: int) -> Part:
@@ -144,7 +142,11 @@ class MultipleChoice(Task[Questions]):
     def evaluate(
         self, model: "PreTrainedModel", questions: Questions, accelerator: "Accelerator", progress: Progress = silent
     ) -> Picked:
-        """See `Task`."""
+        """Score the choices of all questions in evaluation mode, in which the model is left.
+
+        The result does not depend on the number of processes. The model must be on the accelerator's device. Raises
+        InputError if a score is not finite.
+        """
         model.train(False)
 
         def scores(block: slice) -> NDArray[np.float32]:
@@ -156,20 +158,18 @@ class MultipleChoice(Task[Questions]):
                 f"{questions.location}: the model's scores are not all finite; check its weights and the image "
                 "features"
             )
-        return Picked(questions, self._inputs.texts, logits, self._consensus_of(questions))
+        return Picked(questions, logits, self._consensus_of(questions))
 
     def _consensus_of(self, questions: Questions) -> NDArray[np.float64] | None:
         """The consensus accuracy of each choice, computed once; None if the metric is another."""
-        if questions.answers is None:
+        if questions.metric != CONSENSUS:
             return None
         if questions not in self._consensus:
-            texts = self._inputs.texts
-            choices = [[texts[text] for text in row if text != NONE] for row in questions.choices.tolist()]
-            self._consensus[questions] = consensus_of_choices(choices, questions.answers)
+            self._consensus[questions] = consensus_of_choices(questions.choice_lists(), questions.answers)
         return self._consensus[questions]
 
 
-def part_of(sample: Sample, questions: Questions, inputs: Inputs, process: int, processes: int) -> Part:
+def part_of(sample: Sample, questions: Questions, inputs: ChoiceInputs, process: int, processes: int) -> Part:
     """The share of a step's batch for one process (from 0)."""
     share = share_of(len(sample.rows), process, processes)
     rows, choices = sample.rows[share], sample.choices[share]
@@ -179,7 +179,7 @@ def part_of(sample: Sample, questions: Questions, inputs: Inputs, process: int, 
 
 
 def _scores(
-    model: "PreTrainedModel", questions: Questions, block: slice, inputs: Inputs, device: torch.device
+    model: "PreTrainedModel", questions: Questions, block: slice, inputs: ChoiceInputs, device: torch.device
 ) -> NDArray[np.float32]:
     if isinstance(model, MlpForMultipleChoiceVqa) and device.type == "cpu":
         return _from_tables(model, questions, block, inputs)
@@ -209,7 +209,7 @@ def _scores(
 
 
 def _from_tables(
-    model: MlpForMultipleChoiceVqa, questions: Questions, block: slice, inputs: Inputs
+    model: MlpForMultipleChoiceVqa, questions: Questions, block: slice, inputs: ChoiceInputs
 ) -> NDArray[np.float32]:
     """Scores of a block; each distinct image, question and answer passes the first layer once."""
     valid = questions.choices[block] != NONE

@@ -1,34 +1,34 @@
-"""A run's model, new or of a checkpoint."""
+"""A run's model, new or of a checkpoint; of multiple-choice models also texts and task."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
-from hf_vqa_mc.training.questions import SplitQuestions
+from hf_vqa_mc.training.batches import ChoiceInputs
+from hf_vqa_mc.training.model_inputs import check_same_features
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.questions import Questions, Splits
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.task import Task
+from hf_vqa_mc.training.word_vectors import run_word_vectors, with_word_vectors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
     from hf_vqa_mc.models.model import Model
+    from hf_vqa_mc.training.open_ended import OpenEnded
 
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """What differs between multiple-choice and open-ended models, see `Material`."""
-
-    model: "PreTrainedModel"
-    processor: VqaProcessor
-    task: Task[Any]
-    train: SplitQuestions
-    texts: dict[str, Any]
-    """the word vectors, or the vocabulary of answers, for training.json"""
+    ModelAndTask = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
+    """model, processor, task, questions to train on, and texts (vectors or vocabulary) for training.json"""
 
 
 def new_model(
@@ -48,16 +48,6 @@ def new_model(
     return model
 
 
-def check_same_features(images: ImageFeatures, processor: VqaProcessor, checkpoint: str) -> None:
-    """Raise InputError unless image features are of the same kind as the checkpoint's."""
-    if processor.image_kind != images.kind:
-        trained_with = processor.image_kind.folder_name if processor.image_kind else "none"
-        raise InputError(
-            f"--features {images.folder} has features of {images.kind.folder_name}, {checkpoint} was trained with "
-            f"{trained_with}; extract these"
-        )
-
-
 def check_checkpoint(
     settings: TrainingSettings, config: "PreTrainedConfig", images: ImageFeatures | None, processor: VqaProcessor
 ) -> None:
@@ -75,3 +65,34 @@ def check_checkpoint(
         )
     if images is not None:
         check_same_features(images, processor, str(settings.init_from))
+
+
+def multiple_choice_model(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits,
+    train: Questions,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> "ModelAndTask":
+    """A new model, or that of a checkpoint; raises InputError if settings and checkpoint do not fit each other."""
+    if settings.init_from is None:
+        targets = train.choices[np.arange(len(train)), train.labels]
+        both = [
+            (data.texts[question], data.texts[target])
+            for question, target in zip(train.texts.tolist(), targets.tolist(), strict=True)
+        ]
+        vectors = run_word_vectors(settings, both, progress)
+        texts = [data.texts[number] for number in train.used_texts()]
+        text = TextFeatures.of(vectors, texts).with_file(vectors)
+        model = new_model(settings, declared, images, text_size=text.dim)
+    else:
+        model, processor = load_checkpoint(settings.init_from)
+        check_checkpoint(settings, model.config, images, processor)
+        text = with_word_vectors(processor.text, settings.word_vectors)
+    text = text.with_texts([data.texts[number] for number in train.used_texts()])
+    kind = images.kind if images else None
+    processor = VqaMcProcessor(text, kind, declared.inputs_with(kind))
+    used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
+    task = MultipleChoice(ChoiceInputs(data.texts, used, text, processor.inputs, images))
+    return model, processor, task, train, {"word_vectors": text.as_json()}

@@ -16,11 +16,10 @@ from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, sparse_bags
 from hf_vqa_mc.training.answered import Answered, cell_maps, region_maps
-from hf_vqa_mc.training.answered_questions import AnsweredQuestions
+from hf_vqa_mc.training.batches import Batches, Order, Part, by_blocks, share_of
 from hf_vqa_mc.training.candidates import Ranked
-from hf_vqa_mc.training.questions import Order
+from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.task import Batches, Part, Task, by_blocks, share_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -51,7 +50,7 @@ class AnswerInputs:
             texts.layouts.tensor(questions) if texts.layouts else np.zeros((len(questions), 0, 5), np.int32)
         )
 
-    def unknown_words(self, questions: AnsweredQuestions) -> int:
+    def unknown_words(self, questions: Questions) -> int:
         """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
         count = int((self._layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
         if count:
@@ -64,11 +63,11 @@ class AnswerInputs:
         """Whether the model sees a grid or regions of the image."""
         return self._images is not None and self._images.kind.input_name != "image_features"
 
-    def views(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def views(self, questions: Questions, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """See `ImageFeatures.views`."""
         return self._images.views([questions.image_ids[row] for row in rows]) if self._images is not None else None
 
-    def tensors(self, questions: AnsweredQuestions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+    def tensors(self, questions: Questions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
         texts = questions.texts[rows]
         of_rows = {
@@ -96,20 +95,20 @@ class AnswerInputs:
         return found
 
 
-class OpenEnded(Task[AnsweredQuestions]):
+class OpenEnded:
     """Answering from a vocabulary."""
 
     def __init__(self, inputs: AnswerInputs, vocabulary: Sequence[str]) -> None:
         self._inputs, self._vocabulary = inputs, list(vocabulary)
         self._index = {text: number for number, text in enumerate(vocabulary)}
 
-    def fit(self, model: FittedModel, train: AnsweredQuestions) -> None:
+    def fit(self, model: FittedModel, train: Questions) -> None:
         """Fit a model that counts to its training questions, whose answers are in the vocabulary."""
         labels = torch.tensor([self._index[text] for text in train.targets])
         model.fit(labels, **self._inputs.tensors(train, np.arange(len(train))))
 
-    def batches(self, train: AnsweredQuestions, settings: TrainingSettings) -> Batches:
-        """See `Task`."""
+    def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
+        """The batches of each step."""
         order = Order(len(train), settings.recipe.batch_size, settings.seed)
         labels = _Labels(train, self._index, settings.targets)
 
@@ -128,11 +127,11 @@ class OpenEnded(Task[AnsweredQuestions]):
     def evaluate(
         self,
         model: "PreTrainedModel",
-        questions: AnsweredQuestions,
+        questions: Questions,
         accelerator: "Accelerator",
         progress: Progress = silent,
     ) -> Answered:
-        """See `Task`."""
+        """Answer all questions; as `MultipleChoice.evaluate`."""
         model.train(False)
         of_choices = self._of_choices(questions)
 
@@ -175,20 +174,18 @@ class OpenEnded(Task[AnsweredQuestions]):
             Ranked(ranked[..., 0], ranked[..., 1]) if ranked.size else None,
         )
 
-    def _of_choices(self, questions: AnsweredQuestions) -> NDArray[np.int64] | None:
+    def _of_choices(self, questions: Questions) -> NDArray[np.int64] | None:
         """(questions, choices): answer index of each choice, padded with NO_ANSWER; None without choices."""
-        if questions.choices is None:
+        if not questions.has_choices:
             return None
-        found = np.full((len(questions), max(map(len, questions.choices))), NO_ANSWER, np.int64)
-        for row, texts in enumerate(questions.choices):
-            found[row, : len(texts)] = [self._index.get(text, NO_ANSWER) for text in texts]
-        return found
+        answers = [self._index.get(text, NO_ANSWER) for text in questions.choice_texts]
+        return np.array([*answers, NO_ANSWER])[questions.choices]  # NONE is the last
 
 
 class _Labels:
     """The labels of training questions: indices of answers, or scores of all answers."""
 
-    def __init__(self, train: AnsweredQuestions, index: Mapping[str, int], targets: str) -> None:
+    def __init__(self, train: Questions, index: Mapping[str, int], targets: str) -> None:
         self._targets, self._size = targets, len(index)
         self._index = np.array([index[text] for text in train.targets], np.int64)
         self._known = [

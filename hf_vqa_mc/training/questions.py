@@ -1,306 +1,235 @@
-"""A dataset's rows for training, as arrays of indices of distinct texts, and batches of them as tensors."""
+"""The questions of a dataset's splits as arrays of indices of distinct texts, for training and evaluation."""
 
 import hashlib
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from hf_vqa_mc.data.loading import check_has_choices, load_tables
+from hf_vqa_mc.data.loading import BUILT, check_has_choices
+from hf_vqa_mc.data.opening import open_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.store import ImageFeatures
-from hf_vqa_mc.extraction.text_features import TextFeatures
-from hf_vqa_mc.schema import QUESTIONS, checked_rows
-from hf_vqa_mc.training.metric import CONSENSUS, filled_texts, human_answers, metric_of
+from hf_vqa_mc.recipe import QuestionForm
+from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
+from hf_vqa_mc.training.balanced_pairs import PAIR, questions_of_pairs
+from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, filled_texts, human_answers, metric_of
 
 NONE = -1
 """Padding for rows with fewer choices."""
 ONE_KIND = 0
 """The kind of all decoys if the dataset has no choice_kinds."""
+PROGRAM = "semantic_str"
+"""Column of GQA's programs."""
 
-IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
+_IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
 _OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
+_OBJECTS = r" \((?:\d[\d,]*|-)\)"
+"""Ids of the objects that a step of a program finds, which give the answer away."""
 
 
 @dataclass(frozen=True, eq=False)
-class SplitQuestions:
-    """The questions of a split, whatever their answers are; texts are indices into ``Splits.texts``."""
+class Questions:
+    """The questions of a split with their choices or answers."""
 
     location: str
     """location of the split, for messages"""
     question_ids: list[str]
     image_ids: list[str]
     texts: NDArray[np.int64]
-    """(questions,): text index of each question"""
-    together: list[str] | None = field(default=None, kw_only=True)
+    """(questions,): text index of each question in `Splits.texts`"""
+    targets: list[str]
+    """the answer: the annotators' most frequent one, or the only one; "" in all rows if it is not published"""
+    answers: list[list[str]]
+    """of all annotators; without such, of open-ended models the target, of others none"""
+    choices: NDArray[np.int64]
+    """(questions, choices): index of each choice in ``choice_texts``, padded with NONE; 0 columns without choices"""
+    kinds: NDArray[np.int8]
+    """(questions, choices): kind of each choice, padded with NONE"""
+    labels: NDArray[np.int64]
+    """(questions,): index of the target in the choices; NONE without choices"""
+    choice_texts: Sequence[str] = ()
+    """distinct texts of all choices; of multiple-choice models `Splits.texts`"""
+    open_ended: bool = False
+    """whether an open-ended model reads them"""
+    metric: str = ACCURACY
+    """one of `training.metric`"""
+    types: list[str] | None = None
+    """question types; None if the dataset has none"""
+    answer_types: list[str] | None = None
+    """such as yes/no, number and other; None if the dataset has none"""
+    together: list[str] | None = None
     """balanced pair or closed answer set of each question, "" for none; None if the dataset has neither"""
+    groups: list[str] | None = None
+    """the group of each question, for models that need one"""
+    captions: list[str] | None = None
+    """a caption of each question's image, for models that need one"""
+    candidates: NDArray[np.object_] | None = None
+    """(questions, candidates): image ids of possible counter-examples, the most similar first"""
+    distances: NDArray[np.float64] | None = None
+    """(questions, candidates): of their features from those of the question's image"""
+    picked: NDArray[np.int64] | None = None
+    """(questions,): index of the candidate that people picked, or `NO_PICK`"""
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def take(self, rows: NDArray[np.int64]) -> Self:
+    def take(self, rows: NDArray[np.int64]) -> "Questions":
         """A selection of the questions."""
-        columns = {name: column for name, column in vars(self).items() if not isinstance(column, str | None)}
-        taken: dict[str, Any] = {
-            name: [column[row] for row in rows] if isinstance(column, list) else column[rows]
-            for name, column in columns.items()
-        }
+        taken: dict[str, Any] = {}
+        for name in (one.name for one in fields(self) if one.name != "choice_texts"):
+            column = getattr(self, name)
+            if isinstance(column, list):
+                taken[name] = [column[row] for row in rows]
+            elif isinstance(column, np.ndarray):
+                taken[name] = column[rows]
         return replace(self, **taken)
 
     @property
     def has_answers(self) -> bool:
         """Whether the answers are known; those of some test splits are not published."""
-        return True
+        return not self.open_ended or any(self.targets)
 
-    def hashed(self) -> Iterator[bytes | memoryview]:
-        """The content that a checksum covers, in addition to ids."""
-        yield np.ascontiguousarray(self.texts).data
+    @property
+    def has_choices(self) -> bool:
+        """Whether the rows are multiple-choice rows."""
+        return bool(self.choices.shape[1])
 
-
-@dataclass(frozen=True, eq=False)
-class Questions(SplitQuestions):
-    """The multiple-choice questions of a split."""
-
-    choices: NDArray[np.int64]
-    """(questions, choices): text index of each choice, padded with NONE"""
-    kinds: NDArray[np.int8]
-    """(questions, choices): kind of each choice, padded with NONE"""
-    labels: NDArray[np.int64]
-    """(questions,): index of the target"""
-    types: list[str] | None = None
-    """question types; None if the dataset has none"""
-    answer_types: list[str] | None = None
-    """such as yes/no, number and other; None if the dataset has none"""
-    answers: list[list[str]] | None = None
-    """all human answers if the dataset's metric is consensus accuracy, else None"""
-
-    def hashed(self) -> Iterator[bytes | memoryview]:
-        """The content that a checksum covers, in addition to ids."""
-        for numbers in (self.texts, self.choices, self.kinds, self.labels):
-            yield np.ascontiguousarray(numbers).data
-        for texts in self.answers or ():
-            yield "\n".join(texts).encode("utf-8", "surrogatepass")
+    def choice_lists(self) -> list[list[str]]:
+        """The texts of each question's choices."""
+        return [[self.choice_texts[text] for text in row if text != NONE] for row in self.choices.tolist()]
 
     def used_texts(self) -> NDArray[np.int64]:
-        """The text indices of all questions and choices, ascending."""
+        """The text indices of all questions and choices of a multiple-choice model, ascending."""
         return np.unique(np.concatenate([self.texts, self.choices[self.choices != NONE]]))
 
 
-OfSplit = TypeVar("OfSplit", bound=SplitQuestions)
-
-
 @dataclass(frozen=True, eq=False)
-class Splits(Generic[OfSplit]):
+class Splits:
     """A dataset's splits and their texts."""
 
     texts: list[str]
     """distinct texts"""
-    splits: dict[str, OfSplit]
+    splits: dict[str, Questions]
 
     def sha256(self) -> str:
         """Checksum of all questions."""
-        digest = hashlib.sha256("\n".join(self.texts).encode("utf-8", "surrogatepass"))
+
+        def update(texts: Sequence[str]) -> None:
+            digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
+
+        digest = hashlib.sha256()
+        update(self.texts)
         for split, of in self.splits.items():
             for names in ([split], of.question_ids, of.image_ids):
-                digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
-            for content in of.hashed():
-                digest.update(content)
+                update(names)
+            for numbers in (of.texts,) if of.open_ended else (of.texts, of.choices, of.kinds, of.labels):
+                digest.update(np.ascontiguousarray(numbers).data)
+            if of.open_ended:
+                update(of.targets)
+            for answers in of.answers:
+                update(answers)
+            update(of.groups or ())
         return digest.hexdigest()
 
 
-def read_splits(dataset: str, config: str, rows: Mapping[str, pa.Table] | None = None) -> Splits[Questions]:
-    """Read the questions of a dataset with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``.
+def read_questions(
+    dataset: str,
+    config: str,
+    *,
+    open_ended: bool = False,
+    group: str | None = None,
+    form: QuestionForm = "text",
+    rows: Mapping[str, pa.Table] | None = None,
+) -> Splits:
+    """Read the questions of a config with the columns ``question_id``, ``image_id`` and ``question``.
 
-    ``rows`` are its splits if they were read already.
+    Args:
+        dataset: folder, or name on the Hub.
+        config: name of the config.
+        open_ended: read the answers, or the targets of multiple-choice rows; otherwise the choices.
+        group: column with the groups of questions, or RECORD.FIELD; None: the model needs no groups.
+        form: what is read as the question.
+        rows: splits that were read already.
+
+    Raises:
+        InputError: columns are missing or not valid.
     """
-    loaded = rows or load_tables(dataset, config)[1]
-    for of_split in loaded.values():
-        check_has_choices(of_split.column_names, dataset, config)
+    tables = rows or open_tables(dataset, config, open_ended=True, expected=BUILT).tables
+    if not open_ended:
+        for table in tables.values():
+            check_has_choices(table.column_names, dataset, config)
     number_of: dict[str, int] = {}
-    splits = {
-        split: _numbered(of_split, f"{dataset}, {config}, {split}", number_of) for split, of_split in loaded.items()
-    }
+    number_of_choice: dict[str, int] = {} if open_ended else number_of
+    choice_texts: list[str] = []
+    splits = {}
+    for split, table in tables.items():
+        location = f"{dataset}, {config}, {split}"
+        if open_ended:
+            table = questions_of_pairs(table)
+        found = _read_split(table, location, open_ended, form, number_of, number_of_choice, choice_texts)
+        splits[split] = found if group is None else replace(found, groups=_groups(table, location, group))
+    choice_texts.extend(number_of_choice)
     return Splits(list(number_of), splits)
 
 
-def on_images(
-    questions: OfSplit, images: Container[str] | None, skip: bool, what: str, remedy: str
-) -> tuple[OfSplit, int]:
-    """The questions on the given images, and the number of the others.
-
-    Args:
-        questions: of a split.
-        images: contains the image_ids of the images with features or captions; None: all.
-        skip: whether other questions are skipped.
-        what: what other images lack, for messages.
-        remedy: what to do about it, for messages.
-
-    Raises:
-        InputError: all lack it, or some lack it and ``skip`` is false.
-    """
-    if images is None:
-        return questions, 0
-    valid = np.array([image_id in images for image_id in questions.image_ids], np.bool_)
-    lost = np.flatnonzero(~valid)
-    if not len(lost):
-        return questions, 0
-    if not skip or len(lost) == len(valid):
-        raise InputError(
-            f"{questions.location}: {len(lost):,} of {len(valid):,} questions are on images without {what}, the first "
-            f"on image_id {questions.image_ids[lost[0]]!r}; {remedy}, or skip such questions with --skip-missing"
-        )
-    return questions.take(np.flatnonzero(valid)), len(lost)
-
-
-def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
-    """Mask (questions,) of the questions on held-out images, the same images in all configs of a dataset.
-
-    An image is held out if the hash of its id is in the lowest ``part``, in [0, 1), of all hashes.
-    """
-    bound = int(part * 2**64)
-    chosen = {
-        image_id: int.from_bytes(hashlib.blake2b(f"held out:{image_id}".encode(), digest_size=8).digest()) < bound
-        for image_id in set(image_ids)
-    }
-    return np.array([chosen[image_id] for image_id in image_ids], np.bool_)
-
-
-class Inputs:
-    """Converts questions to a model's tensors: encodes the ``used`` texts; ``needed`` are the model's inputs."""
-
-    def __init__(
-        self,
-        texts: list[str],
-        used: NDArray[np.int64],
-        text: TextFeatures,
-        needed: Collection[str],
-        images: ImageFeatures | None,
-    ) -> None:
-        self.needed = frozenset(needed)
-        self.images = images
-        self.vectors = np.zeros((len(texts), text.dim), np.float32)
-        """(texts, dim); 0 for texts that are not used"""
-        self.vectors[used] = text.encode([texts[number] for number in used])
-        self.texts, self._text = texts, text
-
-    def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
-        """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
-        valid = choices != NONE
-        distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
-        found = {
-            "choice_vectors": torch.from_numpy(self.vectors[distinct]),
-            "choice_indices": torch.from_numpy(indices.reshape(choices.shape)),
-        }
-        if not valid.all():
-            found["choice_mask"] = torch.from_numpy(valid)
-        texts = questions.texts[rows]
-        if "question_vectors" in self.needed:
-            found["question_vectors"] = torch.from_numpy(self.vectors[texts])
-        if "question_tokens" in self.needed:
-            tokens, mask = self._text.encode_words([self.texts[text] for text in texts])
-            found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
-        if self.images is not None:
-            found |= self.images.tensors([questions.image_ids[row] for row in rows])
-        return found
-
-
-class Sample(NamedTuple):
-    """The questions of a step and their choices."""
-
-    rows: NDArray[np.int64]
-    """(questions,): indices of the training questions"""
-    choices: NDArray[np.int64]
-    """(questions, 1 + decoys): indices of the target, then of the decoys, padded with NONE"""
-
-
-class Order:
-    """The questions of each step, which depend only on the seed and the step.
-
-    Each epoch is a permutation of all questions; batches can span two epochs.
-    """
-
-    def __init__(self, questions: int, batch_size: int, seed: int) -> None:
-        self._questions, self._batch_size, self._seed = questions, batch_size, seed
-        self._orders: dict[int, NDArray[np.int64]] = {}
-
-    def rows(self, number: int) -> NDArray[np.int64]:
-        """The questions of a step, from 0."""
-        positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
-        epochs, rows = np.divmod(positions, self._questions)
-        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epochs).tolist()}
-        return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
-
-    def rng(self, number: int) -> np.random.Generator:
-        """The generator of a step's other random choices."""
-        return self._rng(2 * number + 1)
-
-    def _order(self, epoch: int) -> NDArray[np.int64]:
-        return self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(self._questions)
-
-    def _rng(self, purpose: int) -> np.random.Generator:
-        return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
-
-
-class Sampler:
-    """Samples the questions and decoys of each step.
-
-    For each question, a kind of decoys is drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018,
-    supplement A.4).
-    """
-
-    def __init__(self, questions: Questions, batch_size: int, decoys: int, seed: int) -> None:
-        self._kinds, self._labels, self._decoys = questions.kinds, questions.labels, decoys
-        self._order = Order(len(questions), batch_size, seed)
-
-    def step(self, number: int) -> Sample:
-        """The sample of a step, from 0."""
-        rows, rng = self._order.rows(number), self._order.rng(number)
-        kinds = self._kinds[rows]
-        kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # exclude the target
-        keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
-        for kind in range(keys.shape[1]):
-            keys[~(kinds == kind).any(1), kind] = 2.0
-        of_kind = kinds == keys.argmin(1)[:, None]
-        order = np.where(of_kind, rng.random(kinds.shape), 2.0).argsort(1)[:, : self._decoys]
-        decoys = np.where(np.take_along_axis(of_kind, order, 1), order, NONE)
-        return Sample(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
-
-
-def _numbered(rows: pa.Table, location: str, number_of: dict[str, int]) -> Questions:
-    """The questions of a split; adds new texts to ``number_of``."""
-    optional = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
-    wanted = {**IDS, **QUESTIONS, **optional}
-    present = [name for name in wanted if name in rows.column_names]
-    table = checked_rows(rows.select(present), location, wanted)
-    lengths = pc.list_value_length(table["choices"]).to_numpy()
-    valid = np.arange(lengths.max()) < lengths[:, None]
-    choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
-    choices[valid] = numbers_of(pc.list_flatten(table["choices"]), number_of)
-    kinds[valid] = _kinds(table["choice_kinds"], lengths, location) if "choice_kinds" in optional else ONE_KIND
-    types = table["question_type"].to_pylist() if "question_type" in optional else []
-    answers = human_answers(rows, location)
-    has_consensus = metric_of(rows.column_names, answers) == CONSENSUS
-    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in IDS)
-    texts, labels = numbers_of(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
+def _read_split(
+    rows: pa.Table,
+    location: str,
+    open_ended: bool,
+    form: QuestionForm,
+    number_of: dict[str, int],
+    number_of_choice: dict[str, int],
+    choice_texts: list[str],
+) -> Questions:
+    """The questions of a split; adds new texts to ``number_of`` and ``number_of_choice``."""
+    names = rows.column_names
+    if open_ended and "answer" not in names and "choices" not in names:
+        raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
+    has_choices = not open_ended or "answer" not in names
+    optional = {} if open_ended else {name: of for name, of in _OPTIONAL.items() if name in names}
+    wanted = {**_IDS, "question": "text", **(QUESTIONS if has_choices else {"answer": "text"}), **optional}
+    checked = checked_rows if has_choices else checked_columns
+    table = checked(rows.select([name for name in wanted if name in names]), location, wanted)
+    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in _IDS)
+    if has_choices:
+        lengths = pc.list_value_length(table["choices"]).to_numpy()
+        valid = np.arange(lengths.max()) < lengths[:, None]
+        choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
+        flat = pc.list_flatten(table["choices"])
+        choices[valid] = _numbers(flat, number_of_choice)
+        kinds[valid] = _kinds(table["choice_kinds"], lengths, location) if "choice_kinds" in optional else ONE_KIND
+        labels = table["label"].to_numpy().astype(np.int64)
+        targets = flat.take(pa.array(np.cumsum(lengths) - lengths + labels)).to_pylist()
+    else:
+        choices, kinds = np.empty((len(ids), 0), np.int64), np.empty((len(ids), 0), np.int8)
+        labels, targets = np.full(len(ids), NONE), table["answer"].to_pylist()
+    if open_ended and any(targets) and "" in targets:
+        raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
+    answers = human_answers(rows, location) or [[]] * len(ids)
+    if open_ended:
+        answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
+    metric = metric_of(names, answers)
     return Questions(
         location,
         ids,
         images,
-        texts,
+        _numbers(table["question"] if form == "text" else _programs(rows, location), number_of),
+        targets,
+        answers if open_ended or metric == CONSENSUS else [[]] * len(ids),
         choices,
         kinds,
         labels,
-        types if any(types) else None,
-        filled_texts(rows, "answer_type"),
-        answers if has_consensus else None,
-        together=filled_texts(rows, "set_id"),
+        choice_texts,
+        open_ended,
+        metric,
+        types=filled_texts(rows, "question_type"),
+        answer_types=filled_texts(rows, "answer_type"),
+        together=(filled_texts(rows, PAIR) if open_ended else None) or filled_texts(rows, "set_id"),
     )
 
 
@@ -319,9 +248,49 @@ def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -
     return kinds
 
 
-def numbers_of(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
+def _numbers(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
     """The index of each text; adds new texts to ``number_of``."""
     encoded = pc.dictionary_encode(texts).combine_chunks()
     numbers = [number_of.setdefault(text, len(number_of)) for text in encoded.dictionary.to_pylist()]
     found: NDArray[np.int64] = np.array(numbers, np.int64)[encoded.indices.to_numpy()]
     return found
+
+
+def _programs(rows: pa.Table, location: str) -> pa.ChunkedArray:
+    """The programs without the ids of objects."""
+    remedy = "build gqa_balanced or gqa_all with their programs, or remove --questions programs"
+    if PROGRAM not in rows.column_names:
+        raise InputError(f"{location}: no column {PROGRAM!r} with programs; {remedy}")
+    table = checked_columns(rows.select([PROGRAM]), location, {PROGRAM: "text"})
+    if (missing := pc.index(table[PROGRAM], "").as_py()) >= 0:
+        raise InputError(f"{location}, row {missing}: the program is empty; {remedy}")
+    return pc.replace_substring_regex(table[PROGRAM], _OBJECTS, "")
+
+
+def _groups(rows: pa.Table, location: str, group: str) -> list[str]:
+    name, _, member = group.partition(".")
+    if name not in rows.column_names:
+        raise InputError(f"{location}: no column {name!r}, by which the model groups questions; choose another model")
+    column = rows.select([name]).combine_chunks()[name]
+    if member and not (pa.types.is_struct(column.type) and column.type.get_field_index(member) >= 0):
+        raise InputError(f"{location}: column {name!r} holds {column.type}, expected records with {member!r}")
+    column = pc.struct_field(column, member) if member else column
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        raise InputError(f"{location}: column {group!r} holds {column.type}, expected one text or number per question")
+    texts = pc.fill_null(pc.cast(column, pa.string()), "").to_pylist()
+    if not any(texts):
+        raise InputError(f"{location}: column {group!r}, by which the model groups questions, is empty")
+    return [str(text) for text in texts]
+
+
+def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
+    """Mask (questions,) of the questions on held-out images, the same images in all configs of a dataset.
+
+    An image is held out if the hash of its id is in the lowest ``part``, in [0, 1), of all hashes.
+    """
+    bound = int(part * 2**64)
+    chosen = {
+        image_id: int.from_bytes(hashlib.blake2b(f"held out:{image_id}".encode(), digest_size=8).digest()) < bound
+        for image_id in set(image_ids)
+    }
+    return np.array([chosen[image_id] for image_id in image_ids], np.bool_)

@@ -141,11 +141,11 @@ def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> 
 def record_of(
     settings: TrainingSettings,
     state: State,
-    material: dict[str, Any],
+    inputs: dict[str, Any],
     results: dict[str, Any],
     device: str,
 ) -> dict[str, Any]:
-    """The content of training.json; ``material`` is `Material.as_json`, ``results`` are by split."""
+    """The content of training.json; ``inputs`` is `RunInputs.as_json`, ``results`` are by split."""
     about, made = made_with(settings.dataset, settings.config)
     public = _public(settings)
     return {
@@ -158,9 +158,9 @@ def record_of(
         "made_with": made,
         "model": settings.model,
         "settings": public.as_json(),
-        "command": public.command(material["processes"]),
+        "command": public.command(inputs["processes"]),
         "init_from": settings.init_from and {"name": public.init_from, "config": config_of(settings.init_from)},
-        **material,
+        **inputs,
         "device": device,
         "seconds": round(state.seconds, 1),
         "steps": state.step,

@@ -20,8 +20,7 @@ from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
 from hf_vqa_mc.training.image_overlap import QuestionImages
-from hf_vqa_mc.training.material import open_images
-from hf_vqa_mc.training.new_model import check_same_features
+from hf_vqa_mc.training.model_inputs import check_same_features, open_images
 from hf_vqa_mc.training.run_folder import config_of
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.word_vectors import made_with, named_word_vectors, with_word_vectors

@@ -73,11 +73,16 @@ class AuditResult(Result):
     """content of ``against``"""
 
     @cached_property
+    def figures(self) -> dict[str, Any]:
+        """All figures as fractions, as in audit.json."""
+        return self.audit.as_json()
+
+    @cached_property
     def changes(self) -> "list[Check]":
         """What changed since ``against``."""
         from hf_vqa_mc.audits.comparison import Status, compare
 
-        checks = [] if self.earlier is None else compare(self.earlier, self.audit.as_json())
+        checks = [] if self.earlier is None else compare(self.earlier, self.figures)
         return [check for check in checks if check.status is not Status.SAME]
 
     @property
@@ -87,7 +92,7 @@ class AuditResult(Result):
 
         if self.earlier is None or self.settings.fail_on_regression is None:
             return []
-        return regressions(self.earlier, self.audit.as_json(), self.settings.fail_on_regression)
+        return regressions(self.earlier, self.figures, self.settings.fail_on_regression)
 
     @property
     def exceeding(self) -> "list[Gain]":
@@ -108,7 +113,7 @@ class AuditResult(Result):
         from hf_vqa_mc.report.audit_folder import remedy_command
         from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
 
-        figures = self.audit.as_json()
+        figures = self.figures
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
         yield shortcut_table([self.audit])
         yield notes(self.audit)
@@ -120,11 +125,11 @@ class AuditResult(Result):
         lines += [f"Left out: {name}: {reason}" for name, reason in figures["skipped_splits"].items()]
         yield from (f"\n{line}" for line in lines if line)
         yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)
-        if self.exceeding:
-            named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
+        if exceeding := self.exceeding:
+            named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
-        if self.regressions:
-            yield f"regressions since {self.settings.against}: {', '.join(self.regressions)}"
+        if regressions := self.regressions:
+            yield f"regressions since {self.settings.against}: {', '.join(regressions)}"
         if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
             yield "\nTo replace the decoys:"
             yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
@@ -132,7 +137,7 @@ class AuditResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
         changes = {} if self.earlier is None else {"changes": [vars(check) for check in self.changes]}
-        return {**self.audit.as_json(), **changes, "written": [str(path) for path in self.written]}
+        return {**self.figures, **changes, "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> Frame:
         """One row per shortcut: name, accuracy, gain over random guessing and its 95% interval.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from hf_vqa_mc.audits.figures.describing import Description
+    from hf_vqa_mc.audits.figures.figure import Description
 
 
 @settings
@@ -124,12 +124,11 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     """
     from hf_vqa_mc.audits.described_rows import read_data
     from hf_vqa_mc.audits.figures import FIGURES
-    from hf_vqa_mc.audits.figures.describing import describe_data
-    from hf_vqa_mc.audits.figures.words import of_images
+    from hf_vqa_mc.audits.figures.figure import describe_data
+    from hf_vqa_mc.audits.figures.questions import of_images
     from hf_vqa_mc.report.description import check_description_folder
 
-    for name in settings.figures:
-        FIGURES.find(name)
+    figures = [FIGURES.find(name) for name in settings.figures] or list(FIGURES.values())
     if settings.output is not None:
         check_description_folder(settings.output, "--output", settings.inputs, settings.overwrite)
     from hf_vqa_mc.training.captions import captions_in
@@ -141,7 +140,7 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
         datasets.append(read_data(other, progress))
     if captions is not None:
         datasets = [replace(data, captions=of_images(data.images, captions)) for data in datasets]
-    done = DescribeResult(describe_data(datasets, settings.figures, progress), settings)
+    done = DescribeResult(describe_data(datasets, figures, progress), settings)
     if settings.output is None:
         return done
     return replace(done, written=tuple(done.save(settings.output, settings.overwrite)))

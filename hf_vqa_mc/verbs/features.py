@@ -1,4 +1,4 @@
-"""``hf_vqa_mc.extraction`` and ``vqa-mc features``: image features of a dataset, for training to read."""
+"""``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,7 +113,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     # what is left is to read the images and write the index
     if settings.regions is None:
         return _extracted(settings, config, rows, progress)
-    from hf_vqa_mc.extraction.region_import import import_regions
+    from hf_vqa_mc.extraction.extraction import import_regions
 
     used = {name: getattr(settings, name) for name in ("dataset", "output", "skip_missing")}
     return import_regions(path=settings.regions, **used, config=config, rows=rows, progress=progress)

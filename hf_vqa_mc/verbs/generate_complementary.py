@@ -148,20 +148,21 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from hf_vqa_mc.data.loading import load_tables
+    from hf_vqa_mc.data.loading import BUILT
+    from hf_vqa_mc.data.opening import open_tables
     from hf_vqa_mc.sources.table import triplet_table
     from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
 
-    config, splits = load_tables(dataset, config)
+    opened = open_tables(dataset, config, open_ended=True, expected=BUILT)
     tables, split_of = [], {}
-    for split, rows in splits.items():
+    for split, rows in opened.tables.items():
         rows = questions_of_pairs(rows)
         columns = {"question_id", "image_id", "question"}
         answer = next((name for name in _ANSWERS if name in rows.column_names), None)
         needed = columns | ({answer} if answer else {"choices", "label"})
         if lacking := sorted(needed - set(rows.column_names)):
             raise InputError(
-                f"{dataset}, {config}, {split}: no column {', '.join(lacking)}; expected question_id, image_id, "
+                f"{opened.locations[split]}: no column {', '.join(lacking)}; expected question_id, image_id, "
                 f"question and choices with label, or one of {', '.join(_ANSWERS)}"
             )
         table = rows.select(sorted(needed))

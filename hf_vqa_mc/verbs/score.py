@@ -1,6 +1,6 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +9,16 @@ from hf_vqa_mc.data.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
-from hf_vqa_mc.scoring import OF_PREDICTIONS
-from hf_vqa_mc.scoring.scored import Scored
+from hf_vqa_mc.scoring import OF_PREDICTIONS, SCHEMES
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
     from hf_vqa_mc.data import Benchmark
+    from hf_vqa_mc.scoring.predictions import Predictions
+    from hf_vqa_mc.scoring.scheme import Annotations, Matched
+    from hf_vqa_mc.scoring.table import Table
 
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
@@ -90,11 +92,50 @@ class ScoreSettings(ColumnOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreResult(Scored, Result):
+class ScoreResult(Result):
     """The scores of a model's predictions."""
 
     settings: ScoreSettings
+    predictions: "Predictions"
+    matched: "Matched"
+    results: dict[str, dict[str, Any]]
+    """result by scheme"""
+    left_out: int | None = None
+    """number of questions without a prediction, with ``partial``"""
+    unparsed: int | None = None
+    """number of texts that name no choice, with ``free_text``"""
     written: tuple[Path, ...] = ()
+
+    @property
+    def annotations(self) -> "Annotations":
+        """The questions."""
+        return self.matched.annotations
+
+    @property
+    def per_question(self) -> Frame:
+        """One row per question: its id and its score by each metric that has one."""
+        columns: dict[str, Any] = {}
+        for name in self.results:
+            for measure, scores in (self._by_question(name) or {}).items():
+                if isinstance(scores, Mapping):
+                    columns[f"{name} {measure}"] = scores
+                else:
+                    columns.setdefault(name, {})[measure] = scores
+        ids = self.annotations.scored
+        return frame_of({"question_id": ids, **{name: [of.get(one) for one in ids] for name, of in columns.items()}})
+
+    def _by_question(self, name: str) -> dict[str, Any] | None:
+        """A scheme's scores by question id, of several measures by measure; None if it has none."""
+        scores, ids = self.results[name].get("per_question"), self.annotations.scored
+        if isinstance(scores, list):
+            return dict(zip(ids, scores, strict=True))
+        if scores is not None and any(isinstance(column, list) for column in scores.values()):
+            return {measure: dict(zip(ids, column, strict=True)) for measure, column in scores.items()}
+        return scores
+
+    def tables(self) -> "list[Table]":
+        """The tables, one per scheme."""
+        return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
 
     def report(self) -> Report:
         """A table per metric, and what was written."""
@@ -102,7 +143,11 @@ class ScoreResult(Scored, Result):
 
         from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
 
-        yield from self.counts()
+        yield f"{self.predictions.location} on {self.annotations.location}"
+        if self.left_out:
+            yield f"left out, since they have no prediction: {self.left_out:,} questions"
+        if self.unparsed:
+            yield f"texts that name no choice, or several, and count as wrong: {self.unparsed:,}"
         for table in self.tables():
             yield Text(table.title, style="italic")
             yield table
@@ -118,12 +163,48 @@ class ScoreResult(Scored, Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All scores, unrounded; if ``per_question`` is set those of each question, with its image and type."""
-        return self.as_json(self.settings.per_question)
+        from hf_vqa_mc.io.redaction import public_name
+        from hf_vqa_mc.version import __version__
+
+        annotations, about, results = self.annotations, self.annotations.about, {}
+        columns: dict[str, Any] = {}
+        for name, result in self.results.items():
+            results[name] = {key: value for key, value in result.items() if key != "per_question"}
+            if self.settings.per_question and (scores := self._by_question(name)) is not None:
+                results[name]["per_question"] = scores
+        for name in ("image_ids", "question_types") if self.settings.per_question else ():
+            if (column := annotations.column(name)) is not None:
+                columns[name] = dict(zip(annotations.scored, column, strict=True))
+        counts = {"left_out": self.left_out, "unparsed": self.unparsed}
+        return {
+            "version": __version__,
+            "predictions": public_name(self.predictions.location),
+            "dataset": public_name(about.get("dataset", annotations.location)),
+            "config": about.get("config"),
+            "split": about.get("split"),
+            "kind": annotations.kind.name,
+            "questions": len(annotations.scored),
+            **{name: count for name, count in counts.items() if count is not None},
+            "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
+            "results": results,
+            **columns,
+        }
 
     def to_pandas(self) -> Frame:
         """One row per score: metric, measure, group ("" for all questions), value, standard error and 95% interval."""
-        columns = ["metric", "measure", "group", "value", "stderr", "low", "high"]
-        return frame_of(list(self.numbers()), columns=columns)
+        numbers = [(name, *row) for name, result in self.results.items() for row in _numbers(result)]
+        return frame_of(numbers, columns=["metric", "measure", "group", "value", "stderr", "low", "high"])
+
+    def official_files(self) -> dict[str, Any]:
+        """File name to content as the dataset's own program reads and writes it.
+
+        Raises:
+            InputError: the dataset has no such files.
+        """
+        from hf_vqa_mc.scoring.matching import official_scheme
+
+        scheme = official_scheme(self.annotations)
+        return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
 
     @property
     def _inputs(self) -> list[Path]:
@@ -154,6 +235,25 @@ class ScoreResult(Scored, Result):
             check_output_file(path, "--official: its file", self.settings.paths, overwrite)
             check_distinct({"--official: its file": path} | ({"--output": output} if output else {}))
         return files
+
+
+def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Measure, group, value, standard error, and bounds of the interval of every number."""
+    about = {name: result.get(name) for name in ("stderr", "interval")}
+    for measure, value in result.items():
+        if measure in (*about, "per_question"):
+            continue
+        for group, score in value.items() if isinstance(value, Mapping) else [("", value)]:
+            if isinstance(score, Mapping):
+                for inner, part, *numbers in _numbers(score):
+                    yield inner, f"{group} {part}".strip(), *numbers
+            if isinstance(score, int | float):
+                is_main = group == "" and measure == next(iter(result))
+                error, interval = (
+                    one.get(measure) if isinstance(one, Mapping) and group == "" else one if is_main else None
+                    for one in about.values()
+                )
+                yield measure, str(group), score, error, *(interval or (None, None))
 
 
 @verb(

@@ -8,7 +8,7 @@ from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
 from hf_vqa_mc.audits.gains import gains
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut, picked
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, split_of
@@ -40,34 +40,37 @@ def exact(table, sets=None):
 
 
 def test_sets_of_one_question_and_of_one_image_are_exact_for_these_inputs():
-    assert exact(sets(5, image="{n}")) == {Sees.CHOICES: 5, Sees.QUESTION: 5, Sees.IMAGE: 5}
-    assert exact(sets(5)) == {Sees.CHOICES: 5, Sees.QUESTION: 5}
-    assert exact(sets(5, question="which is {index}", image="{n}")) == {Sees.CHOICES: 5, Sees.IMAGE: 5}
-    assert exact(sets(5, question="which is {index}")) == {Sees.CHOICES: 5}
+    assert exact(sets(5, image="{n}")) == {ProbeInputs.CHOICES: 5, ProbeInputs.QUESTION: 5, ProbeInputs.IMAGE: 5}
+    assert exact(sets(5)) == {ProbeInputs.CHOICES: 5, ProbeInputs.QUESTION: 5}
+    assert exact(sets(5, question="which is {index}", image="{n}")) == {ProbeInputs.CHOICES: 5, ProbeInputs.IMAGE: 5}
+    assert exact(sets(5, question="which is {index}")) == {ProbeInputs.CHOICES: 5}
 
 
 def test_spelling_that_could_reveal_the_target_is_not_exact():
     table = sets(4)
     column = table.column_names.index("question")
     upper = [text.upper() + "?" if row % 2 else text for row, text in enumerate(table["question"].to_pylist())]
-    assert exact(table.set_column(column, "question", pa.array(upper))) == {Sees.CHOICES: 4}
+    assert exact(table.set_column(column, "question", pa.array(upper))) == {ProbeInputs.CHOICES: 4}
     pairs = zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
     capital = [[text.upper() if at == label else text for at, text in enumerate(row)] for row, label in pairs]
     assert exact(table.set_column(table.column_names.index("choices"), "choices", pa.array(capital))) == {}
 
 
 def test_several_sets_may_have_the_same_choices():
-    assert exact(sets(6, vocabulary=2)) == {Sees.CHOICES: 6, Sees.QUESTION: 6}
+    assert exact(sets(6, vocabulary=2)) == {ProbeInputs.CHOICES: 6, ProbeInputs.QUESTION: 6}
 
 
 def test_named_sets_are_counted_as_they_are_scored():
     table = sets(6)  # as three Latin squares of two of these sets each
-    assert exact(table, [f"square {row // 6}" for row in range(18)]) == {Sees.CHOICES: 3, Sees.QUESTION: 3}
-    assert exact(table, ["", *["a"] * 17])[Sees.CHOICES] == 6
+    assert exact(table, [f"square {row // 6}" for row in range(18)]) == {
+        ProbeInputs.CHOICES: 3,
+        ProbeInputs.QUESTION: 3,
+    }
+    assert exact(table, ["", *["a"] * 17])[ProbeInputs.CHOICES] == 6
 
 
 def test_sets_of_different_sizes_are_counted():
-    assert exact(pa.concat_tables([sets(3, size=2), sets(2, size=4)]))[Sees.CHOICES] == 5
+    assert exact(pa.concat_tables([sets(3, size=2), sets(2, size=4)]))[ProbeInputs.CHOICES] == 5
 
 
 @pytest.mark.parametrize("change", ["missing row", "wrong label", "another row"])
@@ -87,7 +90,7 @@ def test_a_split_with_one_row_outside_a_set_is_not_exact(change):
 def test_any_rule_on_the_choices_is_right_in_exactly_one_row_of_a_set():
     context = context_of(sets(20))
     preference = np.random.default_rng(0).random(len(context.rows.vocabulary.key_texts))
-    assert context.pick(preference[context.rows.keys]).scores.mean() == pytest.approx(1 / 3)
+    assert picked(preference[context.rows.keys], context.rows).mean() == pytest.approx(1 / 3)
 
 
 def test_the_best_assignment_is_right_where_single_rows_are_not():
@@ -119,17 +122,17 @@ def test_what_is_at_chance_in_each_set_has_no_interval_and_what_the_order_reveal
     groups = {sees: one.groups for sees, one in exact_sets(context.rows, None).items()}
 
     def gain_of(values, sees):
-        scores = context.pick(values).scores
+        scores = picked(values, context.rows)
         shortcut = Shortcut(scores, name="made up", sees=sees, sentence="picks")
         return gains([shortcut], context.rows.chance, context.split.clusters, exact=groups)[0]
 
     preference = np.random.default_rng(0).random(len(context.rows.vocabulary.key_texts))[context.rows.keys]
-    found = gain_of(preference, Sees.CHOICES)
+    found = gain_of(preference, ProbeInputs.CHOICES)
     assert (found.estimate.gain, found.estimate.low, found.estimate.high, found.estimate.p) == (0, 0, 0, 1)
     assert "correct in 33.3% of the rows: exactly chance, due to the closed answer sets" in found.sentence
-    first = gain_of(-context.rows.positions, Sees.CHOICES).estimate
+    first = gain_of(-context.rows.positions, ProbeInputs.CHOICES).estimate
     assert first.low < first.gain < first.high
-    with_image = gain_of(preference, Sees.IMAGE).estimate
+    with_image = gain_of(preference, ProbeInputs.IMAGE).estimate
     assert with_image.low < with_image.high
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, exceeding, gains, verdict
-from hf_vqa_mc.audits.shortcut import Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut
 
 
 def test_intervals_are_clustered_by_image():
@@ -77,7 +77,7 @@ ALONE = np.arange(ROWS)
 def shortcut(name, right, sees="choices", **more):
     """A rule that is right in so many of 1,000 rows."""
     return Shortcut(
-        (np.arange(ROWS) < right).astype(float), name=name, sees=Sees(sees), sentence=f"picks {name}", **more
+        (np.arange(ROWS) < right).astype(float), name=name, sees=ProbeInputs(sees), sentence=f"picks {name}", **more
     )
 
 
@@ -155,7 +155,7 @@ def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
 
 
 def test_the_verdict_on_few_rows_is_that_they_are_too_few():
-    ten = Shortcut(np.arange(10) < 5.0, name="x", sees=Sees("choices"), sentence="picks x")
+    ten = Shortcut(np.arange(10) < 5.0, name="x", sees=ProbeInputs("choices"), sentence="picks x")
     text = verdict(gains([ten], np.full(10, 0.25), np.arange(10) // 2), 0.25, images=5)
     assert (
         "None of 1" in text
@@ -170,7 +170,8 @@ def test_the_familywise_error_rate_is_as_stated():
     for _ in range(400):
         labels = draws.integers(0, 4, ROWS)
         rules = [
-            Shortcut((labels == n).astype(float), name=f"choice {n}", sees=Sees.CHOICES, sentence="") for n in range(4)
+            Shortcut((labels == n).astype(float), name=f"choice {n}", sees=ProbeInputs.CHOICES, sentence="")
+            for n in range(4)
         ]
         alarms += any(gain.alarm for gain in gains(rules, CHANCE, ALONE))
     assert alarms / 400 <= ALARM_LEVEL + 3 * np.sqrt(ALARM_LEVEL / 400)

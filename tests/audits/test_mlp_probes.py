@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from tests.audits.planted import MLPS, context_of, planted, ran
 
 
@@ -29,9 +29,9 @@ def test_what_sees_the_image_finds_its_cue_and_nothing_is_left_behind(word_file,
     both = np.concatenate([vectors, train_vectors])
     found, _ = ran(context_of(table, train, vectors=both, mlps=True, word_vectors=word_file), MLPS)
     by_sight = {shortcut.sees: shortcut for shortcut in found.values()}
-    assert list(by_sight) == list(Sees)
-    assert by_sight[Sees.IMAGE].scores.mean() > 0.25 + 0.7 * truth
-    assert by_sight[Sees.CHOICES].scores.mean() < 0.25 + 0.3 * truth
+    assert list(by_sight) == list(ProbeInputs)
+    assert by_sight[ProbeInputs.IMAGE].scores.mean() > 0.25 + 0.7 * truth
+    assert by_sight[ProbeInputs.CHOICES].scores.mean() < 0.25 + 0.3 * truth
     for shortcut in found.values():
         np.testing.assert_allclose(shortcut.probabilities.sum(axis=1), 1)
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor")] == []  # torch's own

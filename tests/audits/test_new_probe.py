@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.audits.probes import PROBES, Probe
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.cli import app
 
 FITTED, COUNTED = "answers that start with a", "letters of the alphabet"
@@ -37,8 +37,8 @@ def first_letter(context):
 def probes():
     """Two probes of somebody else's package."""
     added = [
-        Probe(FITTED, Sees.CHOICES, "prefers answers with an a", starts_with_a, trained=True, setting="probes"),
-        Probe(COUNTED, Sees.QUESTION, "picks the first of the alphabet", first_letter),
+        Probe(FITTED, ProbeInputs.CHOICES, "prefers answers with an a", starts_with_a, trained=True, setting="probes"),
+        Probe(COUNTED, ProbeInputs.QUESTION, "picks the first of the alphabet", first_letter),
     ]
     for probe in added:
         PROBES.add(probe)

@@ -10,7 +10,7 @@ from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.gains import estimate
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from tests.audits.planted import MODELS, context_of, planted, ran, split_of
 
 CHOICES, QUESTION = "choices alone", "question and choices"
@@ -122,7 +122,7 @@ def test_a_number_that_is_counted_from_labels_never_holds_the_rows_own():
         rows = number_rows({"both": table, "test": each})["test"]
         context = context_of(each, folds=folds, rows=rows)
         part = next(part for part in context.parts if one in part.train)
-        columns, _ = context.features.of(Sees.QUESTION, part, sparse=False)
+        columns, _ = context.features.of(ProbeInputs.QUESTION, part, sparse=False)
         choices = columns.reshape(len(part.train), 4, -1)[part.train.tolist().index(one)]
         found.append(choices[np.argsort(context.shuffled.positions[one])])
     np.testing.assert_array_equal(*found)

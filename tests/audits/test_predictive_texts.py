@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.auditing import calibration
-from hf_vqa_mc.audits.combined import mean_probabilities
+from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.audits.shortcut import Sees, Shortcut
+from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut
 from tests.audits.planted import planted
 
 
@@ -76,12 +76,12 @@ def shortcut(sees, values):
 
 def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
     found = [
-        shortcut(Sees.CHOICES, [[0.9, 0.1], [0.9, 0.1]]),
-        shortcut(Sees.QUESTION, [[0.2, 0.8], [0.6, 0.4]]),
-        shortcut(Sees.QUESTION, [[0.4, 0.6], [1.0, 0.0]]),
+        shortcut(ProbeInputs.CHOICES, [[0.9, 0.1], [0.9, 0.1]]),
+        shortcut(ProbeInputs.QUESTION, [[0.2, 0.8], [0.6, 0.4]]),
+        shortcut(ProbeInputs.QUESTION, [[0.4, 0.6], [1.0, 0.0]]),
     ]
-    assert mean_probabilities(found, Sees.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
-    assert mean_probabilities(found, Sees.IMAGE) is None
+    assert mean_probabilities(found, ProbeInputs.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
+    assert mean_probabilities(found, ProbeInputs.IMAGE) is None
 
 
 def test_calibration_compares_confidence_with_accuracy():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
 from hf_vqa_mc.audits.probes.set_network import _WeightedSums
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, ran
 
@@ -61,7 +61,7 @@ def trained():
 def test_the_choice_between_the_others_is_found_only_by_the_choices_together(trained):
     context = context_of(centres(400, 0), centres(1500, 1))
     assert accuracy(context, CHOICES) > 0.9
-    logistic = next(probe for probe in PAIR_MODELS if probe.sees is Sees.CHOICES)
+    logistic = next(probe for probe in PAIR_MODELS if probe.sees is ProbeInputs.CHOICES)
     assert accuracy(context, logistic) < 0.7  # half of the texts preferred to their neighbours
 
 

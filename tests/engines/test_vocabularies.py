@@ -19,11 +19,10 @@ from hf_vqa_mc.engines.gqa import (
     ontology,
     ontology_files,
     own_ontology,
-    plurals,
     scene_graph,
     wording,
 )
-from hf_vqa_mc.engines.tdiuc import coco_questions, imported, words
+from hf_vqa_mc.engines.tdiuc import coco, imported, words
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 
@@ -35,7 +34,7 @@ SCHEMAS: dict[str, type] = {
     "gqa/kinds": ontology.Kinds,
     "gqa/mentions": wording.Mentions,
     "gqa/nouns": own_ontology.Nouns,
-    "gqa/plurals": plurals.Plurals,
+    "gqa/plurals": ontology.Plurals,
     "gqa/published": ontology_files.Published,
     "gqa/relations": ontology.Relations,
     "gqa/scenes": scene_graph.SceneSigns,
@@ -47,8 +46,8 @@ SCHEMAS: dict[str, type] = {
     "tdiuc/answers": words.Answers,
     "tdiuc/imported_types": imported.ImportedTypes,
     "tdiuc/objects": words.Objects,
-    "tdiuc/scenes": coco_questions.Scenes,
-    "tdiuc/templates": coco_questions.Templates,
+    "tdiuc/scenes": coco.Scenes,
+    "tdiuc/templates": coco.Templates,
 }
 
 
@@ -141,7 +140,7 @@ def test_relations_refer_to_meanings_and_relations() -> None:
 
 
 def test_scenes_and_words_name_objects_of_coco() -> None:
-    scene, file = coco_questions.SCENES, words.OBJECTS
+    scene, file = coco.SCENES, words.OBJECTS
     named = [scene.equipment, scene.no_such_kind, scene.outdoor_signs, scene.outdoor_proof, scene.indoor_signs]
     named += [scene.indoor_proof, scene.indoor_pair, scene.outdoor_exceptions, *scene.confusable.values()]
     named += [names for room in scene.rooms.values() for names in (room.marks, room.others)]
@@ -157,8 +156,8 @@ def test_scenes_and_words_name_objects_of_coco() -> None:
 
 def test_templates_of_generated_questions_are_distinct_and_fill_their_names() -> None:
     named = {"counting": "objects", "kinds": "kind", "kinds_of_one": "kind", "is_it": "where", "color": "object"}
-    for field in fields(coco_questions.Templates):
-        texts = getattr(coco_questions.TEMPLATES, field.name)
+    for field in fields(coco.Templates):
+        texts = getattr(coco.TEMPLATES, field.name)
         expected = {"side", "object"} if field.name == "position" else {named.get(field.name)} - {None}
         assert len(set(texts)) == len(texts) and all(names_in(text) == expected for text in texts), field.name
 

@@ -299,12 +299,12 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
 
 
 def test_easy_vqa_s_images_are_found_by_split_and_number(tmp_path):
-    from hf_vqa_mc.data.dataset_images import FolderImages
+    from hf_vqa_mc.data.image_files import find_by_id
 
     for split in ("train", "test"):
         (tmp_path / split / "images").mkdir(parents=True)
         (tmp_path / split / "images" / "5.png").write_text(split)
-    found = FolderImages(tmp_path, ["train-5", "test-5", "test-6", "dev-5"])
+    found = find_by_id(tmp_path, ["train-5", "test-5", "test-6", "dev-5"])
     assert (found.read("train-5"), found.read("test-5")) == (b"train", b"test")
     assert "test-6" not in found
     assert "dev-5" not in found

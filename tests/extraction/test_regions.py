@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind, RegionKind
-from hf_vqa_mc.extraction.regions import Regions
+from hf_vqa_mc.extraction.backbones import FeatureKind, RegionKind, Regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures
 from hf_vqa_mc.scoring.gqa_grounding import box_weights
 from tests.extraction import made_dataset

@@ -251,7 +251,10 @@ BAD = {
         changed(changed(closed_set("s", 2), 0, choices=["red"] * 2), 1, choices=["red"] * 2),
         "set 's': row 0 has a choice twice",
     ),
-    "two kinds": (changed(closed_set("s", 2), 1, set_kinds="grid"), "set 's': set_kind is 'grid' in row 1 and 'sim"),
+    "two kinds": (
+        changed(closed_set("s", 2), 1, set_kinds="grid"),
+        "set 's': row 1 has the set_kind 'grid', row 0 'sim",
+    ),
     "square of k rows": (closed_set("s", 3, "latin"), "set 's' has 3 rows and 3 choices; expected 9 rows"),
     "no square": (
         changed(latin_square("s", 2), 0, image_ids="s-1"),

@@ -58,7 +58,7 @@ def scheme(tmp_path):
     folder.mkdir()
     for name, text in {"word_overlap.py": MODULE, "README.md": CARD}.items():
         (folder / name).write_text(text)
-    weights = Input("weights", "Weights by question id.", lambda path, annotations: json.loads(path.read_text()))
+    weights = Input("weights", lambda path, annotations: json.loads(path.read_text()))
     declared = Scheme(
         "word_overlap",
         word_overlap,

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from datasets import concatenate_datasets, load_dataset
 
-from hf_vqa_mc.data import annotated_rows as dataset_rows
 from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.data.annotation_files import OPEN_ENDED
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.training.questions import read_splits
+from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.verbs.build import build
 from hf_vqa_mc.verbs.score import ScoreResult, score
 from tests.sources.fixtures import vqa_annotations_json, write_vqa_abstract
@@ -212,7 +212,7 @@ def test_open_ended_rows_without_a_metric_are_reported(
     built: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
-    monkeypatch.delitem(dataset_rows.OPEN_ENDED, "vqa_pairs")
+    monkeypatch.delitem(OPEN_ENDED, "vqa_pairs")
     message = "vqa2_pairs, validation: an open-ended config .* annotation file, or against vqa2_iou_qou"
     with pytest.raises(InputError, match=message):
         score(tmp_path / "p.json", built, "vqa2_pairs")
@@ -246,7 +246,7 @@ def test_what_needs_choices_says_which_config_has_them(config: str, built: str) 
     with pytest.raises(InputError, match=message):
         read_benchmark(built, config)
     with pytest.raises(InputError, match=message):
-        read_splits(built, config)
+        read_questions(built, config)
 
 
 def test_a_multiple_choice_config_beside_them_is_read_as_ever(built: str) -> None:

@@ -99,7 +99,7 @@ def test_packed_files_are_read_too(write, pack, tmp_path):
 @pytest.fixture
 def _small_batches(monkeypatch):
     """A tenth of a percent of the rows that are read at a time, and of the bytes."""
-    monkeypatch.setattr("hf_vqa_mc.scoring.prediction_files._BATCH", 10)
+    monkeypatch.setattr("hf_vqa_mc.scoring.predictions._BATCH", 10)
     monkeypatch.setattr("hf_vqa_mc.io.json_stream.BATCH", 100)
 
 

@@ -1,6 +1,7 @@
 """The annotations determine the scheme; every further input must be used."""
 
 import json
+from itertools import groupby
 
 import pytest
 
@@ -20,7 +21,7 @@ def right(tmp_path):
 
 
 def shown(scored):
-    return {line.name: line for table in scored.tables() for group in table.groups for line in group.lines}
+    return {line.name: line for table in scored.tables() for line in table.lines}
 
 
 def test_vqa_gets_consensus_accuracy(tmp_path):
@@ -115,7 +116,7 @@ def test_tdiuc_gets_means_per_type(tmp_path):
     result = scored.results["tdiuc_mpt"]
     assert result["per_type"] == {"absurd": 1.0, "color": 0.5, "counting": 1.0}
     assert result["accuracy_also_absurd"] == 1.0  # "What color is the dog?", of question 2
-    assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2")
+    assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2", "by question type")
     assert shown(scored)["questions absurd for other images"].score == "100.0"
     without = score(path, files.tdiuc_file(tmp_path))
     assert [one.tables()[0].missing for one in (scored, without)] == [
@@ -203,8 +204,9 @@ def test_gqa_gets_its_suite(tmp_path, attentions_listed):
     assert (lines["consistency"].score, lines["validity"].score, lines["grounding"].score) == ("0.0", "66.7", "50.00")
     assert (lines["query"].score, lines["query"].questions) == ("50.0", "2")
     (table,) = scored.tables()
-    assert [group.label for group in table.groups] == ["", "by structural type", "by semantic type", ""]
-    assert table.groups[-1].lines[0].name == "detailed types, steps, lengths in --json/--output"
+    groups = [group for group, _ in groupby(table.lines, key=lambda line: line.group)]
+    assert groups == ["", "by structural type", "by semantic type", ""]
+    assert table.lines[-1].name == "detailed types, steps, lengths in --json/--output"
     assert table.missing == {}
     assert (lines["binary"].questions, lines["open"].questions) == ("1", "2")
     written = scored.to_dict()
@@ -230,12 +232,9 @@ def test_of_many_types_the_most_frequent_are_shown_and_the_rest_counted(tmp_path
     of_kinds = [{**annotations[0], "question_id": n, "question_type": f"kind {kind}"} for n, kind in enumerate(kinds)]
     path = files.write(tmp_path / "p.json", {str(n): "red" for n in range(len(kinds))})
     scored = score(path, files.write(tmp_path / "a.json", of_kinds))
-    *_, group = scored.tables()[0].groups
-    assert group.label == "by question type"
-    assert [(line.name, line.questions) for line in group.lines[:15]] == [
-        (f"kind {n}", str(20 - n)) for n in range(15)
-    ]
-    assert [line.name for line in group.lines[15:]] == ([f"{more} more in --json/--output"] if more else [])
+    lines = [line for line in scored.tables()[0].lines if line.group == "by question type"]
+    assert [(line.name, line.questions) for line in lines[:15]] == [(f"kind {n}", str(20 - n)) for n in range(15)]
+    assert [line.name for line in lines[15:]] == ([f"{more} more in --json/--output"] if more else [])
     assert len(scored.to_dict()["results"]["vqa_accuracy"]["per_question_type"]) == 15 + more
 
 

@@ -14,10 +14,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.ablations import sampled
-from hf_vqa_mc.training.answered_questions import read_answered
 from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.questions import read_splits
+from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
@@ -79,7 +78,7 @@ def test_a_sample_of_the_training_questions_is_trained_on(settings, toy):
 
 
 def test_the_sample_depends_on_the_seed_alone_and_keeps_the_order(toy):
-    questions = read_splits(str(toy), CONFIG).splits["train"]
+    questions = read_questions(str(toy), CONFIG).splits["train"]
     ids = [sampled(questions, 50, seed).question_ids for seed in (0, 0, 1)]
     assert ids[0] == ids[1] != ids[2]
     assert [one for one in questions.question_ids if one in set(ids[0])] == ids[0]
@@ -88,7 +87,7 @@ def test_the_sample_depends_on_the_seed_alone_and_keeps_the_order(toy):
 
 
 def test_questions_that_belong_together_stay_together(toy):
-    questions = read_splits(str(toy), CONFIG).splits["train"]
+    questions = read_questions(str(toy), CONFIG).splits["train"]
     groups = [str(row // 3) if row < 390 else "" for row in range(len(questions))]
     questions = replace(questions, together=groups)
     for count in (2, 50, 51, 400):
@@ -122,7 +121,7 @@ def test_pairs_are_trained_on_whole(tmp_path):
     pq.write_table(pairs(*range(40)), tmp_path / "p" / "own" / "train.parquet")
     head = "---\nconfigs:\n- config_name: own\n  data_files:\n  - split: train\n    path: own/train.parquet\n---\n"
     (tmp_path / "p" / "README.md").write_text(head)
-    train_questions = read_answered(str(tmp_path / "p"), "own").splits["train"]
+    train_questions = read_questions(str(tmp_path / "p"), "own", open_ended=True).splits["train"]
     assert len(train_questions) == 40
     found = sampled(train_questions, 11, 0)
     assert len(found) == 10  # no half pair fills it

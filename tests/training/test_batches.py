@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_vqa_mc.training.batches import Sampler
 from hf_vqa_mc.training.multiple_choice import part_of
-from hf_vqa_mc.training.questions import NONE, Questions, Sampler
+from hf_vqa_mc.training.questions import NONE, Questions
 
 
 def questions_of(kinds, labels):
@@ -17,7 +18,7 @@ def questions_of(kinds, labels):
     count, most = kinds.shape
     choices = np.where(kinds == NONE, NONE, np.arange(count * most).reshape(count, most))
     ids = [str(row) for row in range(count)]
-    return Questions("toy", ids, ids, np.arange(count), choices, kinds, np.array(labels))
+    return Questions("toy", ids, ids, np.arange(count), ids, [[]] * count, choices, kinds, np.array(labels))
 
 
 IOU_QOU = questions_of([[2, 2, 0, 2, 3, 3, 3]] * 30, [2] * 30)

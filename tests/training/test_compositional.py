@@ -18,11 +18,10 @@ from hf_vqa_mc.models.layouts import Layouts
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import QuestionWords
 from hf_vqa_mc.recipe import OPEN_ENDED
-from hf_vqa_mc.training.answered_questions import AnsweredQuestions
-from hf_vqa_mc.training.averaging import AveragedWeights
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.open_ended import AnswerInputs
-from hf_vqa_mc.training.processes import change_gradients
+from hf_vqa_mc.training.optimization import AveragedWeights, change_gradients
+from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 
@@ -170,8 +169,9 @@ def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(capl
     texts = OpenEndedTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
     inputs = AnswerInputs([known, new], texts, {"question_layouts"}, None)
     for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
-        columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers", "types"), ["1"] * len(used))
-        questions = AnsweredQuestions(location="", texts=np.array(used), **columns)
+        columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers"), ["1"] * len(used))
+        columns |= dict.fromkeys(("choices", "kinds"), np.empty((len(used), 0))) | {"labels": np.zeros(len(used))}
+        questions = Questions(location="", texts=np.array(used), **columns)
         with caplog.at_level("INFO", "hf_vqa_mc"):
             assert inputs.unknown_words(questions) == count
     assert [one.getMessage()[:28] for one in caplog.records] == ["layouts of 2 of 3 questions "]

@@ -155,4 +155,4 @@ def test_another_file_is_no_file_of_candidates(tmp_path, content, reason):
     path = tmp_path / "x.jsonl"
     path.write_text(content)
     with pytest.raises(InputError, match=f"not a file of vqa-mc generate complementary .*{reason}"):
-        Candidates(path)
+        Candidates(path, {})

@@ -15,9 +15,10 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.training import loop as training_loop
-from hf_vqa_mc.training.answered_questions import most_frequent_answers, read_answered
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.open_ended import soft_scores
+from hf_vqa_mc.training.open_ended_model import most_frequent_answers
+from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 
@@ -207,10 +208,10 @@ def test_transfer_refuses_open_ended_models(answered, toy, tmp_path):
 
 
 def test_types_and_metric_follow_the_dataset(answered):
-    splits = read_answered(str(answered), "open").splits
+    splits = read_questions(str(answered), "open", open_ended=True).splits
     assert splits["train"].metric == "consensus accuracy"
     assert splits["train"].types == ["which"] * 240
-    assert not read_answered(str(answered), "hidden").splits["test"].has_answers
+    assert not read_questions(str(answered), "hidden", open_ended=True).splits["test"].has_answers
 
 
 def test_the_vocabulary_has_the_most_frequent_answers_ties_by_text():

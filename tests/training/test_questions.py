@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.training.questions import NONE, held_out, read_splits
+from hf_vqa_mc.training.questions import NONE, held_out, read_questions
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
 
 def test_numbers_say_what_the_rows_say(toy):
-    data = read_splits(str(toy), CONFIG)
+    data = read_questions(str(toy), CONFIG)
     for split, questions in data.splits.items():
         rows = pq.read_table(toy / CONFIG / f"{split}-00000.parquet").to_pylist()
         assert len(questions) == len(rows)
@@ -31,7 +31,7 @@ def test_numbers_say_what_the_rows_say(toy):
 
 
 def test_some_of_the_questions_are_those_rows(toy):
-    questions = read_splits(str(toy), CONFIG).splits["train"]
+    questions = read_questions(str(toy), CONFIG).splits["train"]
     rows = np.array([5, 3, 7])
     some = questions.take(rows)
     assert some.question_ids == [questions.question_ids[row] for row in rows]
@@ -57,7 +57,7 @@ ROWS = {
 
 
 def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions(tmp_path):
-    questions = read_splits(write(tmp_path / "own", pa.table(ROWS)), "own").splits["train"]
+    questions = read_questions(write(tmp_path / "own", pa.table(ROWS)), "own").splits["train"]
     assert questions.kinds.tolist() == [[0, 0], [0, 0]]
     assert (questions.question_ids, questions.image_ids) == (["1", "2"], ["7", "8"])
 
@@ -78,7 +78,7 @@ def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions
 def test_invalid_rows_are_located(tmp_path, changed, message):
     rows = {name: column for name, column in (ROWS | changed).items() if column is not None}
     with pytest.raises(InputError, match="own, train") as error:
-        read_splits(write(tmp_path / "own", pa.table(rows)), "own")
+        read_questions(write(tmp_path / "own", pa.table(rows)), "own")
     assert message in str(error.value)
 
 
@@ -97,7 +97,7 @@ def test_about_that_part_of_the_images_is_held_out_and_a_larger_part_adds_some()
 
 
 def test_every_question_on_an_image_is_on_the_same_side(toy):
-    train = read_splits(str(toy), CONFIG).splits["train"]
+    train = read_questions(str(toy), CONFIG).splits["train"]
     out = held_out(train.image_ids, 0.2)
     sides = {(image_id, bool(side)) for image_id, side in zip(train.image_ids, out, strict=True)}
     assert len(sides) == toy_dataset.IMAGES["train"]

@@ -2,8 +2,7 @@
 
 from hf_vqa_mc.audits.checks.check import Check, Issues
 from hf_vqa_mc.audits.checks.leaks import LEAKS
-from hf_vqa_mc.audits.checks.rows import ROWS
-from hf_vqa_mc.audits.checks.texts import TEXTS
+from hf_vqa_mc.audits.checks.rows import ROWS, TEXTS
 from hf_vqa_mc.listing import Listing
 
 __all__ = ["CHECKS", "Check", "Issues"]

@@ -87,7 +87,7 @@ class Linted:
         """(rows of data,): number of each among the rows of all splits."""
         return np.concatenate([split.original[ROW].to_numpy() for split in self.splits])
 
-    @property
+    @cached_property
     def splits(self) -> list[Split]:
         """The splits of `data`, in its order."""
         return list(self.benchmark.splits.values())
@@ -123,11 +123,10 @@ class Linted:
             return found
         codes, first = np.unique(self.data.images.codes, return_index=True)
         first, codes = first[codes >= 0], codes[codes >= 0]
-        ends = np.cumsum([split.rows.num_rows for split in self.splits])
-        of_split = np.searchsorted(ends, first, side="right")
-        rows = first - np.append(0, ends)[of_split]
+        ends = np.cumsum([0, *(split.rows.num_rows for split in self.splits)])
+        of_split = np.searchsorted(ends, first, side="right") - 1
         with ThreadPoolExecutor(THREADS) as pool:
-            checked = pool.map(_check_image, [self.splits[one] for one in of_split], rows.tolist())
+            checked = pool.map(_check_image, [self.splits[one] for one in of_split], (first - ends[of_split]).tolist())
             for done, (code, image) in enumerate(zip(codes.tolist(), checked, strict=True), 1):
                 found[code] = image
                 self.progress("images", done, len(codes))

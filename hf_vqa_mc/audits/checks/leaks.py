@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
-from hf_vqa_mc.audits.checks.texts import matches
+from hf_vqa_mc.audits.checks.rows import matches
 from hf_vqa_mc.audits.rows import LEAST_ROWS, PERIODS, row_number_groups
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
@@ -31,12 +31,9 @@ NAMED_GAIN = 0.05
 
 def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted) -> NDArray[np.int64]:
     """Rows of other splits with a code of the training split."""
-    parts = [(name in TRAIN, rows[valid[rows]]) for name, rows in linted.rows_by_split()]
-    known, others = (
-        np.concatenate([np.zeros(0, np.int64), *(rows for is_train, rows in parts if is_train == wanted)])
-        for wanted in (True, False)
-    )
-    return others[np.isin(codes[others], codes[known])]
+    in_train = np.concatenate([np.full(len(rows), name in TRAIN) for name, rows in linted.rows_by_split()])
+    others = np.flatnonzero(valid & ~in_train)
+    return others[np.isin(codes[others], codes[valid & in_train])]
 
 
 def _questions(linted: Linted) -> Issues:
@@ -108,18 +105,14 @@ def predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[flo
     from scipy import stats
 
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    common = counts >= LEAST_ROWS
-    codes = np.where(common[codes], codes, len(counts))
-    _, codes = np.unique(codes, return_inverse=True)
+    codes = np.unique(np.where(counts[codes] >= LEAST_ROWS, codes, -1), return_inverse=True)[1]
     table = np.zeros((int(codes.max()) + 1, int(labels.max()) + 1))
     np.add.at(table, (codes, labels), 1)
     table = table[:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
         return 0.0, 1.0
     gain = (table.max(axis=1).sum() - table.sum(axis=0).max()) / len(labels)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(labels)
-    statistic = float(((table - expected) ** 2 / expected).sum())
-    return float(gain), float(stats.chi2.sf(statistic, (table.shape[0] - 1) * (table.shape[1] - 1)))
+    return float(gain), float(stats.chi2_contingency(table, correction=False).pvalue)
 
 
 def _repeating(linted: Linted) -> Issues:
@@ -168,12 +161,9 @@ def contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDA
         f" {text.replace('-', ' ')} " if len(text) >= SHORTEST and text.isascii() else "\0" for text in keys.texts
     ]
     texts.append("\0")  # for choices without words
-    codes = pairs(names.codes[of_rows], keys.codes)
-    distinct, inverse = np.unique(codes, return_inverse=True)
+    distinct, inverse = np.unique(pairs(names.codes[of_rows], keys.codes), return_inverse=True)
     which = zip(*(numbers.tolist() for numbers in unpaired(distinct)), strict=True)
-    hits = [texts[key] in spelled[name] for name, key in which]
-    found: NDArray[np.int64] = np.array(hits, np.int64)[inverse]
-    return found
+    return np.array([texts[key] in spelled[name] for name, key in which], np.int64)[inverse]
 
 
 LEAKS = (

@@ -6,8 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.audits.figures.drawing import CATEGORIES, SERIES, WIDTH, Drawing, Shape, shortened, text_width
-from hf_vqa_mc.audits.figures.figure import Found, Share, number_text
+from hf_vqa_mc.audits.figures.figure import (
+    CATEGORIES,
+    SERIES,
+    WIDTH,
+    Drawing,
+    Found,
+    Shape,
+    Share,
+    number_text,
+    shortened,
+    text_width,
+)
 
 Sides = Sequence[tuple[str, Found]]
 """Name of each dataset and what was found."""
@@ -28,11 +38,6 @@ VISIBLE = 0.001
 """Smallest length of a bar, as a share of the longest."""
 LEGIBLE = 10.0
 """Smallest width of an arc with a word, in units."""
-
-
-def table_only(sides: Sides) -> Drawing | None:
-    """No picture: the table says it."""
-    return None
 
 
 @dataclass(frozen=True)
@@ -104,15 +109,13 @@ class Lines:
                 return left + (right - left) * math.log(x / low) / math.log(high / low)
             return left + (right - left) * (x - low) / (high - low)
 
+        is_share = any(isinstance(value, Share) for _, value in points)
         for tick in _ticks(highest):
             y = bottom - PLOT * tick / highest
             drawing.line(((left, y), (right, y)), "hair")
-            is_share = any(isinstance(value, Share) for _, value in points)
-            text = (
-                f"{100 * tick:.0f}%"
-                if is_share and highest >= 0.05
-                else number_text(Share(tick) if is_share else tick)
-            )
+            text = number_text(Share(tick) if is_share else tick)
+            if is_share and highest >= 0.05:
+                text = f"{100 * tick:.0f}%"
             drawing.label(left - 6, y, text, size=12, anchor="end", colour="soft")
         powers = range(math.ceil(math.log10(max(low, 1))), math.floor(math.log10(high)) + 1)
         for x in [10.0**power for power in powers] if self.logarithmic else _ticks(high, whole=True):

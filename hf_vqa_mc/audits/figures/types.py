@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
 from hf_vqa_mc.audits.figures.answers import needs_answers
-from hf_vqa_mc.audits.figures.beginnings import by_beginning
-from hf_vqa_mc.audits.figures.charts import Bars, Stacked, table_only
+from hf_vqa_mc.audits.figures.charts import Bars, Stacked
 from hf_vqa_mc.audits.figures.figure import Chart, Figure, Found, distribution, figure, share, table
+from hf_vqa_mc.audits.figures.questions import by_beginning
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
 
@@ -90,7 +90,9 @@ def steps(data: Data) -> Found:
     return Found({"mean": float(data.steps.mean())}, distribution("steps", distinct.tolist(), counts))
 
 
-def _crossed(name: str, title: str, source: str, sentence: str, names: tuple[str, str], draw: Chart) -> Figure:
+def _crossed(
+    name: str, title: str, source: str, sentence: str, names: tuple[str, str], draw: Chart | None = None
+) -> Figure:
     """A figure of two kinds of types."""
 
     def compute(data: Data) -> Found:
@@ -170,6 +172,5 @@ TYPES = (
         "Kafle and Kanan 2017, Table 4",
         "TDIUC's types: imported, generated, or asked by people.",
         ("question type", "origin"),
-        table_only,
     ),
 )

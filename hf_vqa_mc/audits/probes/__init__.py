@@ -8,10 +8,10 @@ from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.listing import Listing
 
-__all__ = ["PROBES", "Context", "Prediction", "Probe", "Sees", "Skipped", "run_cross_fitted", "run_probes"]
+__all__ = ["PROBES", "Context", "Prediction", "Probe", "ProbeInputs", "Skipped", "run_cross_fitted", "run_probes"]
 
 PROBES: Listing[Probe] = Listing(
     "probe", *HEURISTICS, *ORDERS, *PRIORS, *LIKE_CHOICES, *PAIR_MODELS, *SET_MODELS, *MLPS, *LANGUAGE_MODELS

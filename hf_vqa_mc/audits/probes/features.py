@@ -13,7 +13,7 @@ from hf_vqa_mc.audits.folds import Part, used_rows
 from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
 from hf_vqa_mc.audits.probes.text_crosses import ImageGroups, TextCrosses, image_groups
 from hf_vqa_mc.audits.rows import ShuffledRows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN
 
@@ -55,26 +55,19 @@ class CrossFittedCounts:
         """
         decoys = max(float(np.median(self.train.sizes)) - 1, 1.0)
         likelihood = []
-        for right, count in self._overall:
+        for right, count in self.overall:
             seen = right * decoys + (count - right)
             likelihood.append(np.where(count > 0, right * decoys / np.maximum(seen, 1), NEVER_SEEN))
         yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
         for level in levels:
-            for side, ((right, count), (_, all_count)) in enumerate(
-                zip(self._counts(*level), self._overall, strict=True)
-            ):
-                frequent = all_count > 0
+            for side, (right, count) in enumerate(self._counts(*level)):
+                frequent = self.overall[side][1] > 0
                 right, count = right * frequent, count * frequent
                 likelihood[side] = (right + likelihood[side]) / (right + (count - right) / decoys + 1)
             yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
 
-    def evidence(self) -> Pair:
-        """log(1 + frequency of each choice's text)."""
-        (_, train), (_, test) = self._overall
-        return np.log1p(train), np.log1p(test)
-
     @cached_property
-    def _overall(self) -> tuple[Pair, Pair]:
+    def overall(self) -> tuple[Pair, Pair]:
         """Counts without a context; 0 for texts below the minimum frequency."""
         found = self._counts(np.zeros(len(self.train), np.int64), np.zeros(len(self.test), np.int64))
         train, test = ((right * (count >= self.least), count * (count >= self.least)) for right, count in found)
@@ -138,13 +131,13 @@ class Features:
         least: int = 0,
     ) -> None:
         self._rows, self._ordered, self._vectors, self._seed, self._least = rows, ordered, vectors, seed, least
-        self._crosses: dict[Sees, TextCrosses] = {}
+        self._crosses: dict[ProbeInputs, TextCrosses] = {}
         self._used = used_rows(parts)
         self._modelled = np.unique(np.concatenate([part for one in parts for part in (one.train, one.test)]))
         self._some = rows.take(self._modelled)
         self._row = self._modelled[self._some.valid.nonzero()[0]]
 
-    def of(self, sees: Sees, part: Part, *, sparse: bool) -> tuple[Any, Any]:
+    def of(self, sees: ProbeInputs, part: Part, *, sparse: bool) -> tuple[Any, Any]:
         """Features of a part's training and test rows.
 
         Two arrays float32 (choices, columns); with ``sparse`` two matrices with features of words, scaled for a linear
@@ -162,7 +155,7 @@ class Features:
             both.append(np.round(dense.astype(np.float64), 6).astype(np.float32))
         return self._with_words(sees, both, part) if sparse else (both[0], both[1])
 
-    def _with_words(self, sees: Sees, dense: list[NDArray[np.float32]], part: Part) -> tuple[Any, Any]:
+    def _with_words(self, sees: ProbeInputs, dense: list[NDArray[np.float32]], part: Part) -> tuple[Any, Any]:
         of_rows = self._rows.take(part.train)
         row = of_rows.valid.nonzero()[0]
         means = np.column_stack([np.bincount(row, column) for column in dense[0].T]) / of_rows.sizes[:, None]
@@ -195,12 +188,13 @@ class Features:
             raise ValueError("no image vectors were given")
         return image_groups(vectors, self._seed).spread(self._used, len(self._rows))
 
-    def _counted(self, sees: Sees, part: Part) -> tuple[Columns, Columns]:
+    def _counted(self, sees: ProbeInputs, part: Part) -> tuple[Columns, Columns]:
         """Features counted from labels, of the training and of the test rows."""
         test, train = self._rows.take(part.test), self._rows.take(part.train)
         counts = CrossFittedCounts(self._rows.take(part.counted), part.inner, test, self._least)
         kept = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), counts.train.sizes)
-        named: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {"seen": counts.evidence()}
+        (_, seen), (_, seen_in_test) = counts.overall
+        named: dict[str, Pair] = {"seen": (np.log1p(seen), np.log1p(seen_in_test))}
         for name, contexts in self._contexts(sees).items():
             levels = [(context[part.counted], context[part.test]) for context in contexts]
             steps = list(counts.backoff(levels))
@@ -214,9 +208,9 @@ class Features:
                 columns |= compared(name, columns[name], rows)
         return found
 
-    def _contexts(self, sees: Sees) -> dict[str, list[Contexts]]:
+    def _contexts(self, sees: ProbeInputs) -> dict[str, list[Contexts]]:
         """Contexts of all rows for counting choices, from the widest to the narrowest."""
-        if sees is Sees.CHOICES:
+        if sees is ProbeInputs.CHOICES:
             return {"choice": []}
         beginnings = self._rows.vocabulary.beginnings[:, :FIRST_WORDS]
         question = [*beginnings[self._rows.questions].T, self._rows.questions] if sees.question else []

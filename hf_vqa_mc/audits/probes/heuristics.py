@@ -1,6 +1,7 @@
 """Heuristics without labels (the longest choice, the first one), and two priors that count labels."""
 
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
@@ -10,36 +11,29 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 
 LAST = "last choice"
-MOST_POSITIONS = 10
-"""Number of positions with a heuristic each."""
+POSITIONS = "ABCDEFGHIJ"
+"""Letters of the positions with a heuristic each."""
 
 Values = NDArray[np.float64]
 Folds = NDArray[np.int8]
 
 
-def _position(index: int) -> Probe:
+def _position(index: int, context: Context) -> Prediction | None:
     """Always pick the choice at an index of the published order."""
-
-    def run(context: Context) -> Prediction | None:
-        if not context.split.ordered or index >= context.rows.texts.shape[1]:
-            return None
-        return context.prefer(context.rows.positions == index)
-
-    name = f"choice {chr(ord('A') + index)}"
-    return Probe(name, Sees.CHOICES, f"always picks {name}", run)
+    is_one = context.split.ordered and index < context.rows.texts.shape[1]
+    return context.prefer(context.rows.positions == index) if is_one else None
 
 
 def _last(context: Context) -> Prediction | None:
     sizes = context.rows.sizes
-    if not context.split.ordered or sizes.min() == sizes.max():  # then it is one of the positions
-        return None
-    return context.prefer(context.rows.positions == sizes[:, None] - 1)
+    is_one = context.split.ordered and sizes.min() < sizes.max()  # else it is one of the positions
+    return context.prefer(context.rows.positions == sizes[:, None] - 1) if is_one else None
 
 
 def _lengths(context: Context) -> Values:
@@ -57,15 +51,22 @@ def _frequencies(context: Context) -> Values:
 
 
 def _heuristic(
-    name: str, sentence: str, values: Callable[[Context], Values], sign: int = 1, sees: Sees = Sees.CHOICES
+    name: str,
+    sentence: str,
+    values: Callable[[Context], Values],
+    sign: int = 1,
+    sees: ProbeInputs = ProbeInputs.CHOICES,
 ) -> Probe:
     """Pick the choice with the highest value, or the lowest with ``sign`` -1."""
     return Probe(name, sees, sentence, lambda context: context.prefer(sign * values(context)))
 
 
 HEURISTICS = (
-    *(_position(index) for index in range(MOST_POSITIONS)),
-    Probe(LAST, Sees.CHOICES, "always picks the last choice", _last),
+    *(
+        Probe(f"choice {letter}", ProbeInputs.CHOICES, f"always picks choice {letter}", partial(_position, index))
+        for index, letter in enumerate(POSITIONS)
+    ),
+    Probe(LAST, ProbeInputs.CHOICES, "always picks the last choice", _last),
     _heuristic("longest choice", "picks the longest choice", _lengths),
     _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),
     _heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
@@ -78,14 +79,14 @@ HEURISTICS = (
         "most words of the question",
         "picks the choice with the largest share of its words in the question",
         lambda context: words_in_question(context.rows),
-        sees=Sees.QUESTION,
+        sees=ProbeInputs.QUESTION,
     ),
     _heuristic(
         "fewest words of the question",
         "picks the choice with the smallest share of its words in the question",
         lambda context: words_in_question(context.rows),
         -1,
-        Sees.QUESTION,
+        ProbeInputs.QUESTION,
     ),
 )
 
@@ -164,7 +165,7 @@ def _count_beginnings(rows: Rows, folds: Folds, likelihood: Values, decoys: NDAr
         left = counts[group] > 1
 
 
-def prior_probe(name: str, sees: Sees, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
+def prior_probe(name: str, sees: ProbeInputs, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
     """A prior that is counted in the training split, or without one in other folds of the audited split."""
 
     def run(context: Context) -> Prediction:
@@ -178,13 +179,13 @@ def prior_probe(name: str, sees: Sees, sentence: str, prior: Callable[[Rows, Fol
 PRIORS = (
     prior_probe(
         "answer prior (eq. 2)",
-        Sees.CHOICES,
+        ProbeInputs.CHOICES,
         "picks the choice that is most often correct in other rows, relative to how often it is presented",
         answer_prior,
     ),
     prior_probe(
         "question and answer prior",
-        Sees.QUESTION,
+        ProbeInputs.QUESTION,
         "picks the choice that is most often correct for other questions with the same beginning",
         question_answer_prior,
     ),

@@ -1,13 +1,13 @@
 """A text-only language model as a probe."""
 
-import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.text.pretrained import load_text_model
 
 BATCH_SIZE = 32
@@ -37,9 +37,14 @@ def predict(
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
         Skipped: the time limit is exceeded.
     """
+    import torch
+
     rows, name = context.rows.take(context.tested), context.settings.language_model or ""
     context.progress(f"loading {name}", 0, 1)
-    tokenizer, model = _load(name, device)
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype, kind = torch.bfloat16 if device.startswith("cuda") else torch.float32, "causal language model"
+    tokenizer, model = load_text_model(name, "AutoModelForCausalLM", "--language-model", kind, dtype=dtype)
+    model = model.to(device)
     context.progress(f"loading {name}", 1, 1)
     questions = np.where(with_question, rows.questions, -1)
     row = rows.valid.nonzero()[0]
@@ -54,7 +59,7 @@ def predict(
     order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index][0]))  # longest first: little padding
     found = np.empty(len(encoded))
     for first in range(0, len(order), batch_size):
-        if time.monotonic() > context.deadline:
+        if context.time_is_over:
             raise Skipped("the time limit was reached before all rows were scored")
         block = order[first : first + batch_size]
         found[block] = _log_likelihoods(model, [encoded[index] for index in block])
@@ -92,28 +97,15 @@ def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> li
     return sums
 
 
-def _load(name: str, device: str | None) -> tuple[Any, Any]:
-    """The tokenizer and the model."""
-    import torch
-
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
-    kind = "causal language model"
-    tokenizer, model = load_text_model(name, "AutoModelForCausalLM", "--language-model", kind, dtype=dtype)
-    return tokenizer, model.to(device)
-
-
-def _probe(sees: Sees) -> Probe:
-    seen = "asks a language model for the likeliest answer" + (", given the question" if sees.question else "")
-    return Probe(
+LANGUAGE_MODELS = tuple(
+    Probe(
         f"language model {{language_model}}: {sees.label}",
         sees,
-        seen,
-        lambda context: predict(context, sees.question),
+        f"asks a language model for the likeliest answer{given}",
+        partial(predict, with_question=sees.question),
         trained=True,
         cost=COST,
         setting="language_model",
     )
-
-
-LANGUAGE_MODELS = (_probe(Sees.CHOICES), _probe(Sees.QUESTION))
+    for sees, given in ((ProbeInputs.CHOICES, ""), (ProbeInputs.QUESTION, ", given the question"))
+)

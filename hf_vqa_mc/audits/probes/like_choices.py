@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.heuristics import Folds, Values, prior_probe
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import TIED, Sees
+from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs
 from hf_vqa_mc.audits.similar_choices import MOST_CHOICES
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
@@ -140,7 +140,7 @@ def _alike(one: int, other: int, first: NDArray[np.int64], categories: NDArray[n
 LIKE_CHOICES = (
     prior_probe(
         "like choices prior",
-        Sees.CHOICES,
+        ProbeInputs.CHOICES,
         "picks from the group of like choices (kind, form, first or last word) that is most often correct",
         like_choices_prior,
     ),

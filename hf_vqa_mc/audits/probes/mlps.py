@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
-from hf_vqa_mc.audits.probes.probe import Context, Probe
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.probes.probe import Context, trained_probe
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
@@ -31,7 +32,7 @@ COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_
 COST = 20
 
 
-def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDArray[np.float64]:
+def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDArray[np.float64]:
     """Train a model on a part's rows; return the scores of its test rows in the shuffled order, (rows, choices)."""
     first = 0 if context.train is None else len(context.rows)
     train = _table(context.train or context.split, "train").take(part.train - first)
@@ -43,8 +44,7 @@ def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDA
         if with_image and context.images[0] is not None:
             names = pa.concat_tables([train, test])["image_id"].to_pylist()
             of_rows = np.searchsorted(context.used, np.concatenate([part.train, part.test]))
-            vectors = context.images[0][of_rows]
-            features = _write_features(folder / "features", dict(zip(names, vectors, strict=True)))
+            features = _write_features(folder / "features", dict(zip(names, context.images[0][of_rows], strict=True)))
         logits = _trained_logits(folder, model, features, context)
     rows = context.shuffled.take(part.test)
     odds = np.full(rows.valid.shape, -np.inf)
@@ -133,17 +133,7 @@ def _datasets_cache_in(folder: Path) -> Iterator[None]:
         config.HF_DATASETS_CACHE = kept
 
 
-def _probe(model: str, sees: Sees) -> Probe:
-    return Probe(
-        f"{model}: {sees.label}",
-        sees,
-        f"{sees.sentence} and judges them by an MLP",
-        lambda context: context.cross_fit(lambda part: _log_odds(context, model, part, sees.image)),
-        trained=True,
-        fitted=True,
-        cost=COST,
-        setting="mlps",
-    )
-
-
-MLPS = tuple(map(_probe, ("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), Sees))
+MLPS = tuple(
+    trained_probe(model, sees, "judges them by an MLP", COST, partial(_log_odds, model, sees.image), setting="mlps")
+    for model, sees in zip(("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), ProbeInputs, strict=True)
+)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import PERIODS, row_number_groups
-from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, Sees
+from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
 
 Groups = NDArray[np.int64]
@@ -29,7 +29,7 @@ def _encoded(texts: pa.Array) -> Groups:
     return np.asarray(texts.dictionary_encode().indices, np.int64)
 
 
-def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
+def _position(name: str, sees: ProbeInputs, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
     """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
 
     def run(context: Context) -> Prediction | None:
@@ -39,7 +39,7 @@ def _position(name: str, sees: Sees, of_what: str, groupings: Callable[[Context]
         values = np.zeros(context.rows.texts.shape)
         for fold in np.unique(folds):
             test = folds == fold
-            shares = _shares(of_rows, labels, ~test, context.rows.texts.shape[1]) if not test.all() else None
+            shares = _shares(of_rows, labels, ~test, context.rows.texts.shape[1])
             if shares is not None:
                 values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
         found = context.prefer(values)
@@ -108,16 +108,16 @@ def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bo
 ORDERS = (
     _position(
         "row number",
-        Sees.CHOICES,
+        ProbeInputs.CHOICES,
         "with the same remainder of the row number or in the same block of rows",
         lambda context: [groups for _, groups in row_number_groups(len(context.rows))],
     ),
-    _position("question id", Sees.CHOICES, "with a question id that ends alike", _question_ids),
+    _position("question id", ProbeInputs.CHOICES, "with a question id that ends alike", _question_ids),
     _position(
         "question type",
-        Sees.QUESTION,
+        ProbeInputs.QUESTION,
         "with the same question type",
         lambda context: [_encoded(context.split.rows["question_type"].combine_chunks())],
     ),
-    Probe("breaks the order", Sees.CHOICES, "picks the choice without which the others are sorted", _unsorted),
+    Probe("breaks the order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", _unsorted),
 )

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
-from hf_vqa_mc.audits.probes.probe import Context, Probe
+from hf_vqa_mc.audits.probes.probe import Context, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 
 TREES, LEAF, SHARE = 200, 8, 0.7
 """Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
@@ -93,27 +94,20 @@ def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:
 Model = Callable[[Any, ShuffledRows, Any, int], Odds]
 
 
-def _probe(name: str, model: Model, sees: Sees, sparse: bool) -> Probe:
-    def run(context: Context) -> Prediction:
-        def fit(part: Part) -> NDArray[np.float64]:
-            from threadpoolctl import threadpool_limits
+def _log_odds(model: Model, sees: ProbeInputs, sparse: bool, context: Context, part: Part) -> Odds:
+    from threadpoolctl import threadpool_limits
 
-            with threadpool_limits(1):  # more threads are no faster for such small products
-                train, test = context.features.of(sees, part, sparse=sparse)
-                valid = context.shuffled.valid[part.test]
-                odds = np.zeros(valid.shape)
-                odds[valid] = model(train, context.shuffled.take(part.train), test, context.settings.seed)
-                return odds
-
-        return context.cross_fit(fit)
-
-    sentence = f"{sees.sentence} and judges them by a {name}"
-    return Probe(f"{name}: {sees.label}", sees, sentence, run, trained=True, fitted=True, cost=COST, setting="probes")
+    with threadpool_limits(1):  # more threads are no faster for such small products
+        train, test = context.features.of(sees, part, sparse=sparse)
+        valid = context.shuffled.valid[part.test]
+        odds = np.zeros(valid.shape)
+        odds[valid] = model(train, context.shuffled.take(part.train), test, context.settings.seed)
+        return odds
 
 
 PAIR_MODELS = tuple(
-    _probe(name, model, sees, sparse)
-    for sees in Sees
+    trained_probe(name, sees, f"judges them by a {name}", COST, partial(_log_odds, model, sees, sparse))
+    for sees in ProbeInputs
     for name, model, sparse in (
         ("logistic regression", logistic_regression, True),
         ("random forest", random_forest, False),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from hf_vqa_mc.audits.image_descriptors import image_vectors
 from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, ProbeInputs, Shortcut, picked
 from hf_vqa_mc.audits.similar_choices import Letters, trigram_similarity
 from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
@@ -40,7 +40,7 @@ class Probe:
 
     name: str
     """unique; settings in braces are filled in: ``language model {language_model}``"""
-    sees: Sees
+    sees: ProbeInputs
     """inputs of the strategy"""
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
@@ -56,6 +56,24 @@ class Probe:
     """field of `ProbeSettings` that enables it; None if it always runs"""
     one_thread: bool = False
     """whether it uses one thread and no global random state, so that it is run in a thread, in parallel"""
+
+
+def trained_probe(
+    name: str,
+    sees: ProbeInputs,
+    sentence: str,
+    cost: int,
+    fit: "Callable[[Context, Part], Values]",
+    **about: Any,  # noqa: ANN401
+) -> Probe:
+    """A model that is fitted on each part of the rows; see `Context.cross_fit` for ``fit``."""
+
+    def run(context: Context) -> Prediction:
+        return context.cross_fit(partial(fit, context))
+
+    sentence = f"{sees.sentence} and {sentence}"
+    about = {"setting": "probes", **about}
+    return Probe(f"{name}: {sees.label}", sees, sentence, run, trained=True, fitted=True, cost=cost, **about)
 
 
 @dataclass(eq=False)
@@ -97,12 +115,12 @@ class Context:
     @cached_property
     def trigram_similarity(self) -> Values:
         """(rows, choices): see `trigram_similarity`; two heuristics use it."""
-        return trigram_similarity(self.rows, Letters.of(self.rows.vocabulary.key_texts))
+        return trigram_similarity(self.rows.keys, Letters.of(self.rows.vocabulary.key_texts))
 
     @property
-    def deadline(self) -> float:
-        """Value of `time.monotonic` at the time limit."""
-        return self.started + self.settings.time_limit
+    def time_is_over(self) -> bool:
+        """Whether the time limit is exceeded."""
+        return time.monotonic() > self.started + self.settings.time_limit
 
     @cached_property
     def images(self) -> tuple[NDArray[np.float32] | None, list[NotRun]]:
@@ -114,6 +132,7 @@ class Context:
 
     @cached_property
     def _shuffled_and_parts(self) -> tuple[ShuffledRows, list[Part]]:
+        """The samples of `parts` are drawn after the orders of choices, from the same generator."""
         rng, train, train_folds = np.random.default_rng(self.settings.seed), self.train_rows, None
         choices = max(one.texts.shape[1] for one in (self.rows, train) if one is not None)
         rows = shuffle(self.rows, choices, rng)
@@ -137,6 +156,11 @@ class Context:
         """Rows that trained probes are fitted or evaluated on, as indices into ``shuffled``, ascending."""
         return used_rows(self.parts) if self.parts else np.arange(len(self.shuffled))
 
+    @property
+    def least_counted(self) -> int:
+        """Minimum frequency of a text: see `CrossFittedCounts.least`."""
+        return LEAST_COUNTED if self.train_rows is None else 0
+
     @cached_property
     def tested(self) -> NDArray[np.int64]:
         """Rows that trained probes are evaluated on, ascending; all rows if no probe can be fitted."""
@@ -147,13 +171,8 @@ class Context:
     @cached_property
     def features(self) -> Features:
         """Features for small models."""
-        least = LEAST_COUNTED if self.train_rows is None else 0
-        seed = self.settings.seed
-        return Features(self.shuffled, self.parts, self.split.ordered, lambda: self.images[0], seed, least)
-
-    def pick(self, values: NDArray[Any]) -> Prediction:
-        """Pick the highest value of each row; values are (rows, choices), the target in column 0."""
-        return Prediction(picked(values, self.rows))
+        vectors, seed = lambda: self.images[0], self.settings.seed
+        return Features(self.shuffled, self.parts, self.split.ordered, vectors, seed, self.least_counted)
 
     def on_tested(self, values: Values, probabilities: Values | None = None, folds: int = 0) -> Prediction:
         """Pick the highest value of each row of ``tested``; arguments are (tested rows, choices), the target first."""
@@ -166,10 +185,13 @@ class Context:
         return Prediction(scores, everywhere, folds)
 
     def prefer(self, values: NDArray[Any]) -> Prediction | None:
-        """As `pick`; None if all choices tie in all rows."""
+        """Pick the highest value of each row; None if all choices tie in all rows.
+
+        Values are (rows, choices), the target in column 0.
+        """
         valid = self.rows.valid
         highest, lowest = np.where(valid, values, -np.inf).max(axis=1), np.where(valid, values, np.inf).min(axis=1)
-        return self.pick(values) if (highest > lowest).any() else None
+        return Prediction(picked(values, self.rows)) if (highest > lowest).any() else None
 
     def cross_fit(self, fit: Callable[[Part], Values]) -> Prediction:
         """Fit a model for each part and evaluate it on the part's test rows.
@@ -186,7 +208,7 @@ class Context:
         own = self.shuffled.take(self.tested)
         odds = np.full(own.texts.shape, -np.inf)
         for index, part in enumerate(self.parts):
-            if time.monotonic() > self.deadline:
+            if self.time_is_over:
                 raise Skipped(f"the time limit was reached after {index} of {len(self.parts)} folds")
             self.progress(self.running, index, len(self.parts))
             odds[np.searchsorted(self.tested, part.test)] = fit(part)
@@ -207,14 +229,12 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
     Raises:
         InputError: word vectors, features or the language model cannot be used.
     """
-    settings = context.settings
+    settings, found, not_run = context.settings, list[Shortcut](), list[NotRun]()
     wanted = [one for one in probes if one.setting is None or getattr(settings, one.setting)]
     wanted.sort(key=lambda one: one.cost)
-    found: list[Shortcut] = []
-    not_run: list[NotRun] = []
     if any(one.sees.image for one in wanted):
-        vectors, not_run = context.images
-        not_run = list(not_run)
+        vectors = context.images[0]
+        not_run += context.images[1]
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]
     with _started(context, [one for one in wanted if one.one_thread]) as started:
         for index, probe in enumerate(wanted):
@@ -226,8 +246,7 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
                 not_run.append(NotRun(name, str(reason)))
                 continue
             if made is not None:
-                about: dict[str, Any] = {"sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
-                about["fitted"] = probe.fitted
+                about = {field: getattr(probe, field) for field in ("sees", "sentence", "trained", "fitted")}
                 found.append(Shortcut(**vars(made), name=name, **about))
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run

@@ -1,21 +1,105 @@
-"""Probes that judge the choices of a row together, one for each set of inputs.
+"""Probes that judge the choices of a row together, and their texts as bags of features.
 
-Models that judge each choice by itself miss relations between choices: with decoys of two kinds, the target is the
-only choice that fits both.
+Features are words, bigrams and character trigrams, so that embeddings generalise to unseen texts. Models that judge
+each choice by itself miss relations between choices: with decoys of two kinds, the target is the only choice that fits
+both.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
-from hf_vqa_mc.audits.probes.probe import LEAST_COUNTED, Context, Probe, Skipped
-from hf_vqa_mc.audits.probes.text_bags import choice_bags, question_bags
-from hf_vqa_mc.audits.shortcut import Prediction, Sees
+from hf_vqa_mc.audits.probes.probe import Context, Skipped, trained_probe
+from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.audits.similar_choices import Letters, trigram_codes
 from hf_vqa_mc.decoys.candidates import MISSING
+
+SEEN_IN = 2
+"""Minimum number of training choices, or of training questions, that have a feature."""
+MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
+"""Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
+are used; this limits the time if all texts differ."""
+FIRST_WORDS = 6
+"""Maximum length of the beginnings of questions."""
+TRIGRAMS = 1 << 14
+"""Size of the hash table of character trigrams."""
+
+Bags = Any
+"""sparse float32 (texts, features): the weight of each feature in each text"""
+Numbers = NDArray[np.int64]
+
+
+def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
+    """Comparable texts as the text itself, its words and its character trigrams.
+
+    Args:
+        train: the rows that a model is fitted on.
+        used: (texts,): numbers of the comparable texts, ascending.
+        least: minimum number of training choices with a text, below which the text itself is no feature.
+    """
+    counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
+    itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
+    trigrams = _trigrams([train.vocabulary.key_texts[key] for key in used.tolist()])
+    kinds = ((_words(train, used), MOST_TEXTS), (trigrams, TRIGRAMS))
+    parts = [_frequent(one, counts, most) for one, most in kinds]
+    for bags in parts:
+        bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
+    itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
+    return scipy.sparse.hstack([itself, *parts], format="csr")
+
+
+def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
+    """Questions as the mean of their words, bigrams and beginnings; for the arguments see `choice_bags`."""
+    counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
+    words = _words(train, used + len(train.vocabulary.key_texts))
+    text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
+    pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
+    inside = text[1:] == text[:-1]
+    bigrams = _bags(text[1:][inside], np.unique(pair[inside], return_inverse=True)[1], len(used))
+    beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
+    row, length = (beginnings != MISSING).nonzero()
+    begun = _bags(row, beginnings[row, length], len(used))
+    bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
+    bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
+    return bags
+
+
+def _words(rows: ShuffledRows, texts: Numbers) -> Bags:
+    """The words of texts of ``Vocabulary.worded``, in their order."""
+    worded = rows.vocabulary.worded
+    counts = np.diff(worded.starts)[texts]
+    ends = np.cumsum(counts)
+    tokens = worded.numbers[np.arange(counts.sum()) + np.repeat(worded.starts[texts] - ends + counts, counts)]
+    ones = np.ones(len(tokens), np.float32)
+    return scipy.sparse.csr_matrix((ones, tokens, np.append(0, ends)), shape=(len(texts), max(len(worded.words), 1)))
+
+
+def _trigrams(texts: list[str]) -> Bags:
+    """Hashed character trigrams."""
+    codes, text = trigram_codes(Letters.of(texts))
+    mixed = codes * np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing (Dietzfelbinger 1996)
+    return _bags(text, (mixed >> np.uint64(64 - 14)).astype(np.int64), len(texts), TRIGRAMS)
+
+
+def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = None) -> Bags:
+    size = int(feature.max(initial=0)) + 1 if features is None else features
+    return scipy.sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
+
+
+def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
+    """The most frequent features of at least ``least`` texts; ``counts`` (texts,) is the frequency of each text."""
+    bags.sum_duplicates()
+    bags.data[:] = 1
+    frequency = counts @ bags
+    kept = np.argsort(-frequency, kind="stable")[:most]
+    return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
+
 
 COST = 15
 FITTED = 5
@@ -24,7 +108,7 @@ DECIMALS = 5
 """Decimals of log odds; rounding makes choices without known features tie."""
 
 
-def _log_odds(context: Context, sees: Sees, part: Part) -> NDArray[np.float64]:
+def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
     """Train a network on a part's rows; return the log odds of its test rows, (rows, choices)."""
     from hf_vqa_mc.audits.probes.set_network import Inputs, trained_odds
 
@@ -39,14 +123,14 @@ def _log_odds(context: Context, sees: Sees, part: Part) -> NDArray[np.float64]:
     asked, questions = np.unique(rows.questions.astype(np.int64), return_inverse=True)
     inputs = Inputs(
         numbered,
-        choice_bags(train, keys, 0 if context.train_rows is not None else LEAST_COUNTED),
+        choice_bags(train, keys, context.least_counted),
         questions,
         question_bags(train, asked) if sees.question else None,
         _image_vectors(context, every, len(known)) if sees.image else None,
     )
 
     def check() -> None:
-        if time.monotonic() > context.deadline:
+        if context.time_is_over:
             raise Skipped("the time limit was reached in training")
 
     indices = np.arange(len(every))
@@ -72,13 +156,7 @@ def _image_vectors(
     return lambda rows: np.clip(np.nan_to_num((vectors[of_rows[rows]] - mean) / spread), -5, 5).astype(np.float32)
 
 
-def _probe(sees: Sees) -> Probe:
-    def run(context: Context) -> Prediction:
-        return context.cross_fit(partial(_log_odds, context, sees))
-
-    sentence = f"{sees.sentence} and judges the choices together by a neural network"
-    name = f"set network: {sees.label}"
-    return Probe(name, sees, sentence, run, trained=True, fitted=True, cost=COST, setting="probes", one_thread=True)
-
-
-SET_MODELS = tuple(map(_probe, Sees))
+JUDGES = "judges the choices together by a neural network"
+SET_MODELS = tuple(
+    trained_probe("set network", sees, JUDGES, COST, partial(_log_odds, sees), one_thread=True) for sees in ProbeInputs
+)

@@ -12,7 +12,6 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional
 from torch.optim.adam import adam
 
-from hf_vqa_mc.audits.probes.text_bags import Bags
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.propensity_model import one_thread
 
@@ -28,6 +27,8 @@ EPOCHS, LEAST_STEPS = 4, 100
 """Number of epochs, and minimum number of steps; the learning rate falls linearly to 0."""
 
 Rows = NDArray[np.int64]
+Bags = Any
+"""sparse float32 (texts, features): the weight of each feature in each text"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +209,10 @@ def trained_odds(
         n_batches = -(-len(train) // size)
         steps = max(EPOCHS, -(-LEAST_STEPS // n_batches)) * n_batches
         adam = _Adam(network.parameters())
-        for step, batch in enumerate(_batches(len(train), size, steps // n_batches, generator)):
+        for step in range(steps):
+            if step % n_batches == 0:
+                order = torch.randperm(len(train), generator=generator).numpy()
+            batch = order[step % n_batches * size :][:size]
             check()
             loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
             adam.step(torch.autograd.grad(loss, adam.parameters), LEARNING_RATE * (1 - step / steps))
@@ -246,10 +250,3 @@ class _Adam:
             maximize=False,
             fused=True,
         )
-
-
-def _batches(rows: int, size: int, epochs: int, generator: Generator) -> Iterator[NDArray[np.int64]]:
-    """Random batches of all rows, for each epoch."""
-    for _ in range(epochs):
-        order = torch.randperm(rows, generator=generator).numpy()
-        yield from (order[first : first + size] for first in range(0, rows, size))

@@ -3,8 +3,22 @@
 Goyal et al. 2017, Sect. 3: workers saw a question's 24 nearest images and picked one that the question makes sense
 for and whose answer differs. Here every candidate has an estimated probability instead; candidates that lack an object
 that the question presupposes come last.
+
+For a question q with answer a and a candidate image c,
+
+    P(a on c) = (sum of w(e) over the questions e whose answer is a + P(a | q)) / (sum of w(e) + 1)
+
+over the questions e on c and on the images nearest to c, except q itself. The weight of a question is
+
+    w(e) = cosine(words of q, words of e) ** SHARPNESS * exp(-(distance(c, image of e) / reach of c) ** 2)
+
+on the images nearest to c, and ON_IMAGE * cosine ** SHARPNESS on c itself, if the cosine is LEAST_COSINE or more, else
+0; the reach of c is its mean distance to its nearest images. P(a | q) is the frequency of answer a among the other
+questions with the same words; its prior, with the weight of one question, is the frequency among those with the same
+first two words, whose prior is the frequency among all. The probability that the answer differs is 1 - P(a on c).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,14 +27,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.engines.complementary.likelihood import answer_differs
+from hf_vqa_mc.decoys.word_bags import WordBags
 from hf_vqa_mc.engines.complementary.nearest import Nearest, check_features, nearest_images
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.schema import check_triplets
+from hf_vqa_mc.text.normalisation import comparable, words
 
 N_CANDIDATES = 24
 """Nearest images shown to a worker (Goyal et al. 2017, Sect. 3)."""
@@ -35,11 +51,21 @@ COMPLEMENTARY = pa.schema(
         ("candidates", pa.list_(pa.string())),  # image ids, best first; premise "fails" last
         ("distances", pa.list_(pa.float64())),  # Euclidean, between the features
         ("differs", pa.list_(pa.float64())),  # probability in [0, 1] that the answer differs
-        ("evidence", pa.list_(pa.float64())),  # of the estimate, see `likelihood`
+        ("evidence", pa.list_(pa.float64())),  # of the estimate: the sum of w
         ("premise", pa.list_(pa.string())),  # whether the question's premise holds: one of PREMISES
     ]
 )
 """One row per question."""
+
+SHARPNESS = 8.0
+"""Two questions of five words that differ in one (cosine 0.8) have weight 0.17; ours."""
+ON_IMAGE = 10.0
+"""Weight of the same question about the candidate itself; it outweighs questions about nearby images; ours."""
+LEAST_COSINE = 0.5
+"""Less similar questions share only words such as "what is the"; ours."""
+_OPENING = 2
+"""Number of first words that define a type of question, for the prior of questions that occur once; ours."""
+_QUESTIONS_PER_TASK = 1024
 
 
 def complementary(
@@ -70,16 +96,26 @@ def complementary(
         A table ``COMPLEMENTARY``, in the order of the triplets; and statistics for JSON.
 
     Raises:
-        InputError: features and ids do not match or are not finite, or no question is about an image with features.
+        InputError: features are not finite, or no question is about an image with features.
 
-    Source: Goyal et al. 2017, Sect. 3; the estimate is ours, see `likelihood`.
+    Source: Goyal et al. 2017, Sect. 3; the estimate is ours, see above.
     """
     check_features(features, image_ids)
-    table, images = _with_features(check_triplets(triplets, "triplets"), image_ids)
+    index = {image_id: number for number, image_id in enumerate(image_ids)}
+    images = np.array(
+        [index.get(one, -1) for one in check_triplets(triplets, "triplets")["image_id"].to_pylist()], np.int32
+    )
+    if not (images >= 0).any():
+        mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
+        raise InputError(
+            f"no question is about an image with features: questions have image ids such as {mine!r}, and there are "
+            f"features of {len(image_ids):,} images{others}; extract features from this dataset's images"
+        )
+    table, images = triplets.filter(pa.array(images >= 0)).combine_chunks(), images[images >= 0]
     questions, answers = table["question"].to_pylist(), table["target"].to_pylist()
     near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
     candidates = near.images[images]
-    differs, evidence = answer_differs(questions, answers, images, candidates, near)
+    differs, evidence = _answer_differs(questions, answers, images, candidates, near)
     premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
@@ -87,57 +123,26 @@ def complementary(
         if not row % 4096:
             progress("premises", row, len(questions))
     progress("premises", len(questions), len(questions))
-    order = np.lexsort((np.broadcast_to(np.arange(candidates.shape[1]), candidates.shape), -differs, judged == FAILS))
-    ranked = [np.take_along_axis(part, order, axis=1) for part in (candidates, differs, evidence, judged)]
-    distances = np.take_along_axis(near.distances[images], order, axis=1)
-    found = _as_table(table, image_ids, ranked, distances)
-    left_out = triplets.num_rows - table.num_rows
-    return found, _summary(found, ranked, order, near, left_out, k)
-
-
-def _with_features(triplets: pa.Table, image_ids: Sequence[str]) -> tuple[pa.Table, NDArray[np.int32]]:
-    """The questions about images with features, and the indices of their images."""
-    index = {image_id: number for number, image_id in enumerate(image_ids)}
-    images = np.array([index.get(image_id, -1) for image_id in triplets["image_id"].to_pylist()], np.int32)
-    if not (images >= 0).any():
-        mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
-        raise InputError(
-            f"no question is about an image with features: questions have image ids such as {mine!r}, and there are "
-            f"features of {len(image_ids):,} images{others}; extract features from this dataset's images"
-        )
-    return triplets.filter(pa.array(images >= 0)).combine_chunks(), images[images >= 0]
-
-
-def _as_table(
-    table: pa.Table, image_ids: Sequence[str], ranked: list[NDArray[Any]], distances: NDArray[np.float64]
-) -> pa.Table:
-    candidates, differs, evidence, premises = ranked
-    names = pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))
-    lists = [names, distances.ravel(), differs.ravel(), evidence.ravel()]
-    offsets = pa.array(starts([candidates.shape[1]] * len(candidates)).astype(np.int32))
-    premise_names = pa.array(PREMISES, pa.string()).take(pa.array(premises.ravel()))
+    width = candidates.shape[1]
+    order = np.lexsort((np.broadcast_to(np.arange(width), candidates.shape), -differs, judged == FAILS))
+    ranked: list[NDArray[Any]] = [
+        np.take_along_axis(part, order, axis=1)
+        for part in (candidates, near.distances[images], differs, evidence, judged)
+    ]
+    candidates, distances, differs, evidence, judged = ranked
+    lists: list[pa.Array] = [pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))]
+    lists += [pa.array(part.ravel()) for part in (distances, differs, evidence)]
+    lists.append(pa.array(PREMISES, pa.string()).take(pa.array(judged.ravel())))
+    offsets = pa.array(starts([width] * len(candidates)).astype(np.int32))
     columns = [table[name] for name in ("question_id", "image_id", "split", "question", "target")]
-    columns += [pa.ListArray.from_arrays(offsets, pa.array(values)) for values in (*lists, premise_names)]
-    return pa.Table.from_arrays(columns, schema=COMPLEMENTARY)
-
-
-def _summary(
-    found: pa.Table,
-    ranked: list[NDArray[Any]],
-    order: NDArray[np.int64],
-    near: Nearest,
-    left_out: int,
-    k: int,
-) -> dict[str, Any]:
-    _, differs, evidence, premises = ranked
-    width = differs.shape[1]
-    return {
-        "questions": found.num_rows,
-        "left_out": {"no features of the image": left_out},
+    columns += [pa.ListArray.from_arrays(offsets, values) for values in lists]
+    figures = {
+        "questions": table.num_rows,
+        "left_out": {"no features of the image": triplets.num_rows - table.num_rows},
         "images": len(near.images),
         "candidates_per_question": width,
-        "candidates_missing": (k - width) * found.num_rows,
-        "premise": {name: int((premises == number).sum()) for number, name in enumerate(PREMISES)},
+        "candidates_missing": (k - width) * table.num_rows,
+        "premise": {name: int((judged == number).sum()) for number, name in enumerate(PREMISES)},
         "estimates": {
             "by questions on or near the candidate": int((evidence > 0).sum()),
             "by the question alone": int((evidence == 0).sum()),
@@ -147,6 +152,124 @@ def _summary(
             "mean_probability": float(differs[:, 0].mean()) if width else None,
         },
     }
+    return pa.Table.from_arrays(columns, schema=COMPLEMENTARY), figures
+
+
+def _answer_differs(
+    questions: Sequence[str],
+    answers: Sequence[str],
+    images: NDArray[np.int32],
+    candidates: NDArray[np.int32],
+    near: Nearest,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probability that the answers differ for other images, and the sum of w, float64 (questions, candidates).
+
+    ``images``: index of each question's image; ``candidates``: indices of images, int32 (questions, candidates).
+    """
+    bags = WordBags.group(questions)
+    numbers: dict[str, int] = {}
+    keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
+    differs, evidence = np.empty(candidates.shape), np.empty(candidates.shape)
+    reach = near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances))
+    over_ranges(
+        _estimate,
+        len(questions),
+        _QUESTIONS_PER_TASK,
+        candidates,
+        near,
+        reach,
+        keys,
+        np.argsort(images, kind="stable"),
+        starts(np.bincount(images, minlength=len(near.images))),
+        _priors(questions, bags, keys),
+        (bags.of_question, bags.words, bags.word_starts, bags.squares),
+        differs,
+        evidence,
+    )
+    return differs, evidence
+
+
+def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
+    """P(a | q) of each question's own answer, float64 (questions,) in [0, 1]."""
+    numbers: dict[tuple[str, ...], int] = {}
+    openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
+    alone = np.arange(len(answers)) + bags.size  # a question without words is a group of its own
+    same_words = np.where(bags.of_question >= 0, bags.of_question, alone)
+    shares = np.zeros(len(answers))
+    for groups in ([0] * len(answers), openings, same_words.tolist()):
+        pairs = list(zip(groups, answers.tolist(), strict=True))
+        of_pair, of_group = Counter(pairs), Counter(groups)
+        same = np.array([of_pair[pair] for pair in pairs]) - 1
+        others = np.array([of_group[group] for group in groups]) - 1
+        shares = (same + shares) / (others + 1)
+    return shares
+
+
+@njit(cache=True)
+def _cosine(
+    one: int, other: int, words_of: NDArray[np.int32], word_starts: NDArray[np.int64], squares: NDArray[np.int64]
+) -> float:
+    """Cosine of the word counts of two bags, whose words are sorted."""
+    if one < 0 or other < 0:
+        return 0.0
+    if one == other:
+        return 1.0
+    a, a_end, b, b_end = word_starts[one], word_starts[one + 1], word_starts[other], word_starts[other + 1]
+    product = 0
+    while a < a_end and b < b_end:
+        if words_of[a] < words_of[b]:
+            a += 1
+        elif words_of[a] > words_of[b]:
+            b += 1
+        else:
+            word, mine, theirs = words_of[a], 0, 0
+            while a < a_end and words_of[a] == word:
+                a, mine = a + 1, mine + 1
+            while b < b_end and words_of[b] == word:
+                b, theirs = b + 1, theirs + 1
+            product += mine * theirs
+    return float(product / np.sqrt(np.float64(squares[one]) * np.float64(squares[other])))
+
+
+@njit(cache=True, nogil=True)
+def _estimate(
+    first: int,
+    last: int,
+    candidates: NDArray[np.int32],
+    near: Nearest,
+    reach: NDArray[np.float64],
+    answers: NDArray[np.int32],
+    of_image: NDArray[np.int64],
+    image_starts: NDArray[np.int64],
+    priors: NDArray[np.float64],
+    bags: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
+    differs: NDArray[np.float64],
+    evidence: NDArray[np.float64],
+) -> None:
+    """Fill in the rows of some questions; image i has the questions of_image[image_starts[i]:image_starts[i + 1]]."""
+    bag_of, words_of, word_starts, squares = bags
+    for question in range(first, last):
+        for column in range(candidates.shape[1]):
+            candidate = candidates[question, column]
+            total, same = 0.0, 0.0
+            for step in range(-1, near.images.shape[1]):
+                image, nearness = candidate, ON_IMAGE
+                if step >= 0:
+                    image, distance = near.images[candidate, step], near.distances[candidate, step]
+                    nearness = np.exp(-((distance / reach[candidate]) ** 2)) if reach[candidate] > 0.0 else 1.0
+                for i in range(image_starts[image], image_starts[image + 1]):
+                    other = of_image[i]
+                    if other == question:
+                        continue
+                    cosine = _cosine(bag_of[question], bag_of[other], words_of, word_starts, squares)
+                    if cosine < LEAST_COSINE:
+                        continue
+                    weight = nearness * cosine**SHARPNESS
+                    total += weight
+                    if answers[other] == answers[question]:
+                        same += weight
+            differs[question, column] = min(max(1.0 - (same + priors[question]) / (total + 1.0), 0.0), 1.0)
+            evidence[question, column] = total
 
 
 def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache
 from itertools import chain, product, repeat
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,28 +14,24 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import Bools, QuestionTable
 from hf_vqa_mc.engines.gqa.entailment import Entailments
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, SHORT, YES
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, OPPOSITE, SHORT, YES
 from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
+from hf_vqa_mc.engines.gqa.selection import Bools, QuestionTable
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
 DIGITS = 4  # of the question's number in its id
-BOTH = (YES, NO)
 NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_group", "answer")
 
 Record = dict[str, Any]
 
 
 def question_id(image_id: str, number: int) -> str:
-    """A unique question id: the image's id and the question's number in four digits.
-
-    Raises:
-        InputError: the number has more digits.
+    """A unique question id: the image's id and the question's number in four digits; InputError if it has more.
 
     >>> question_id("2386621", 7)
     '23866210007'
@@ -49,7 +46,10 @@ def question_record(
 ) -> Record:
     """A question as a record of GQA's files, not yet balanced, with numbers of entailed and equivalent questions."""
     steps = published(question.program, question.found)
-    kind = QUESTION_TYPES[question.row]
+    kind, last, named = QUESTION_TYPES[question.row], question.program[-1], {}
+    if last.operation in ("query", "choose") and last.argument[:1] == ("name",):
+        words, found = len(question.answer.split()), question.found[last.inputs[0]]
+        named = {"0" if words == 1 else f"0:{words}": object_id for object_id in found if len(found) == 1}
     return {
         "semantic": steps,
         "entailed": [question_id(image_id, number) for number in entailed],
@@ -61,23 +61,13 @@ def question_record(
         "answer": question.answer,
         "semanticStr": semantic_text(steps),
         "annotations": {
-            "answer": _answer_objects(question),
+            "answer": named,
             "question": question.question.objects,
             "fullAnswer": question.full_answer.objects,
         },
         "types": {"detailed": question.detailed, "semantic": kind.semantic, "structural": kind.structural},
         "fullAnswer": question.full_answer.text,
     }
-
-
-def _answer_objects(question: Question) -> dict[str, str]:
-    last = question.program[-1]
-    if last.operation in ("query", "choose") and last.argument[:1] == ("name",):
-        found = question.found[last.inputs[0]]
-        words = len(question.answer.split())
-        if len(found) == 1:
-            return {"0" if words == 1 else f"0:{words}": found[0]}
-    return {}
 
 
 def graph_record(graph: SceneGraph) -> Record:
@@ -186,11 +176,8 @@ def write_dataset(
     """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
 
     Choices are those of the balanced questions (``kept``), which are scored; ``splits``: each image's split.
-
-    Raises:
-        OSError: the disk is full or read-only.
     """
-    choices = Choices(table)
+    choices = _choices(table)
     balanced = kept.tolist()
     index = 0
     with ExitStack() as stack:
@@ -206,48 +193,38 @@ def write_dataset(
                 add[split, ALL](question, text)
                 if balanced[index]:
                     add[split, BALANCED](question, text)
-                    add[split, CHOICES](question, choices.line(index, record, graph))
+                    add[split, CHOICES](question, choices(index, record, graph))
                 index += 1
             if number % 64 == 0:
                 progress("writing", number, len(splits))
         progress("writing", len(splits), len(splits))
 
 
-class Choices:
-    """The valid and the plausible answers to each question (Hudson and Manning 2019, Sect. 4.4).
+def _choices(table: QuestionTable) -> Callable[[int, Record, Record], str]:
+    """The valid and plausible answers to a question, by index, record and scene graph, as json (Sect. 4.4).
 
     Valid: all answers of the question's global group, or of its detailed type if it has none; yes and no; the options
     of a choice or comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and
     no.
     """
+    scopes = np.where(table.global_group >= 0, table.global_group, -2 - table.detailed.astype(np.int64))
+    valid, seen = (_by_group(groups, table.answer, table.names["answer"]) for groups in (scopes, table.local_group))
 
-    def __init__(self, table: QuestionTable) -> None:
-        self._scope = np.where(table.global_group >= 0, table.global_group, -2 - table.detailed.astype(np.int64))
-        self._local = table.local_group
-        self._valid = _by_group(self._scope, table.answer, table.names["answer"])
-        self._plausible = _by_group(table.local_group, table.answer, table.names["answer"])
-        self._lines: dict[tuple[int, int], str] = {}
+    @cache
+    def in_groups(scope: int, local: int) -> str:
+        return json.dumps({"valid": valid[scope], "plausible": sorted({*seen[local]} & {*valid[scope]})})
 
-    def line(self, index: int, record: Mapping[str, Any], graph: Mapping[str, Any]) -> str:
-        """The valid and plausible answers to a question, by index, record and scene graph, as json."""
-        answer = record["answer"]
-        if answer in BOTH:
-            return _line(BOTH, BOTH)
-        scope, local = int(self._scope[index]), int(self._local[index])
-        seen = self._plausible[local] if local >= 0 else [answer]
+    def line(index: int, record: Record, graph: Record) -> str:
+        answer, scope, local = record["answer"], int(scopes[index]), int(table.local_group[index])
+        if answer in OPPOSITE:
+            return json.dumps({"valid": [YES, NO], "plausible": [YES, NO]})
         options = _options(record, graph)
         if answer in options:
-            return _line(options, [one for one in options if one in seen or one == answer])
-        if local < 0:
-            return _line(self._valid[scope], seen)
-        if (scope, local) not in self._lines:
-            valid = self._valid[scope]
-            self._lines[scope, local] = _line(valid, sorted({*seen} & {*valid}))
-        return self._lines[scope, local]
+            likely = [one for one in options if one == answer or one in seen.get(local, ())]
+            return json.dumps({"valid": options, "plausible": likely})
+        return in_groups(scope, local) if local >= 0 else json.dumps({"valid": valid[scope], "plausible": [answer]})
 
-
-def _line(valid: Sequence[str], plausible: Sequence[str]) -> str:
-    return json.dumps({"valid": valid, "plausible": plausible})
+    return line
 
 
 def _by_group(

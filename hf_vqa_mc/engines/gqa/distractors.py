@@ -89,14 +89,14 @@ class Distractors:
             self._scenes[scene_kind][value] += 1
         for thing in graph.objects.values():
             self._names[self._kind(thing)][thing.name] += 1
-            own = self._above(thing.name)
+            own = self.ontology.above(thing.name)
             for kind, values in thing.values.items():
                 if kind and kind not in _POSITIONS:
                     for name in own:
                         self._values[name, kind].update(values)
             for relation, target in thing.relations:
                 if relation not in (LEFT, RIGHT):
-                    self._count_relation(own, relation, self._above(graph.objects[target].name))
+                    self._count_relation(own, relation, self.ontology.above(graph.objects[target].name))
 
     def _count_relation(self, own: tuple[str, ...], relation: str, others: tuple[str, ...]) -> None:
         for name in (*own, ANYTHING):
@@ -108,10 +108,6 @@ class Distractors:
 
     def _kind(self, thing: SceneObject) -> str:
         return self.ontology.nouns[thing.name].kind
-
-    def _above(self, name: str) -> tuple[str, ...]:
-        noun = self.ontology.nouns[name]
-        return (noun.kind, *noun.parents)
 
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
         """A value of a type that an object certainly does not have, but others of its kind do.
@@ -125,7 +121,9 @@ class Distractors:
         else:
             thing = graph.objects[object_id]
             values = thing.values.get(kind, ())
-            seen = [self._values[name, kind] for name in self._above(thing.name) if (name, kind) in self._values]
+            seen = [
+                self._values[name, kind] for name in self.ontology.above(thing.name) if (name, kind) in self._values
+            ]
             if kind in _POSITIONS:
                 seen = [Counter(dict.fromkeys(_POSITIONS[kind], 1))]
         if not values or kind not in self.ontology.exclusive:
@@ -157,7 +155,7 @@ class Distractors:
         """
         counts = self._subjects_of if side == "s" else self._objects_of
         context = self._image(graph).context
-        for name in (*self._above(graph.objects[object_id].name), ANYTHING):
+        for name in (*self.ontology.above(graph.objects[object_id].name), ANYTHING):
             seen = counts.get((name, relation), Counter())
             weights = {kind: count * (0.005 + context.get(kind, 0.0)) for kind, count in seen.items()}
             names = ((self._usual_name[kind], weights[kind]) for kind in _sorted(weights))
@@ -196,21 +194,27 @@ class Distractors:
         annotated = {name for name, other in graph.objects[subject].relations if other == target}
         barred = {relation, *self.ontology.relations[relation].related, *annotated}
         excluded = [name for name in self._excluded(relation) if name not in barred]
-        ones, others = self._above(graph.objects[subject].name), self._above(graph.objects[target].name)
+        ones, others = (
+            self.ontology.above(graph.objects[subject].name),
+            self.ontology.above(graph.objects[target].name),
+        )
         for pair in product(ones, others):
             seen = self._relations.get(pair, Counter())
             if weights := {name: float(seen[name]) for name in excluded if seen[name]}:
                 return _drawn(weights, rng)
-
-        def is_usual(name: str) -> bool:
-            has_objects = any((one, name) in self._objects_of for one in ones)
-            return has_objects and any((other, name) in self._subjects_of for other in others)
-
-        return _drawn({name: 1.0 for name in excluded if name in _PLAIN or is_usual(name)}, rng)
+        usual = {
+            name: 1.0
+            for name in excluded
+            if name in _PLAIN
+            or (
+                any((one, name) in self._objects_of for one in ones)
+                and any((other, name) in self._subjects_of for other in others)
+            )
+        }
+        return _drawn(usual, rng)
 
     def _all_excluded(self, relation: str) -> list[str]:
-        relations = self.ontology.relations
-        own = relations[relation].excludes
+        relations, own = self.ontology.relations, self.ontology.relations[relation].excludes
         return [name for name in relations if name in own or relation in relations[name].excludes]
 
     def _absent_from(self, graph: SceneGraph, weighted: Iterable[tuple[str, float]]) -> dict[str, float]:

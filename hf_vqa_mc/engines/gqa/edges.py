@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 from typing import TypeAlias
 
 import numpy as np
@@ -83,7 +83,11 @@ def clean_relations(
     kept = {key: set[tuple[str, str]]() for key in things}
     for subject, name, target in edges - one_sided:
         kept[subject].add((name, target))
-    _put_sides(kept, things, raw.width, edges, together)
+    for key, other in combinations(sorted(kept, key=lambda key: things[key].box[0]), 2):  # left and right by boxes
+        near = is_left_of(things[key].box, things[other].box, raw.width)
+        if near and (key, RIGHT, other) not in edges and frozenset((key, other)) not in together:
+            kept[key].add((LEFT, other))
+            kept[other].add((RIGHT, key))
     return kept
 
 
@@ -138,31 +142,11 @@ def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology:
             words = ontology.relations[name]
             reverse = words.inverse != name and (name in pairs[other, key] or words.inverse in names)
             against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
-            against = against or any(
-                name in ones and names & others for ones, others in (RULES.not_both, RULES.not_both[::-1])
-            )
+            against |= any(name in ones and names & others for ones, others in permutations(RULES.not_both))
             if (reverse and name not in RULES.mutual) or against or name in impossible:
                 wrong.add((key, name, other))
     wrong |= {(target, ontology.relations[name].inverse, subject) for subject, name, target in wrong}
     return wrong & edges
-
-
-def _put_sides(
-    kept: dict[str, set[tuple[str, str]]],
-    things: Mapping[str, RawObject],
-    width: int,
-    edges: set[Edge],
-    together: Set[frozenset[str]],
-) -> None:
-    """Add left and right by boxes, unless an annotation contradicts it or the objects touch."""
-    for key, other in combinations(sorted(kept, key=lambda key: things[key].box[0]), 2):
-        if (
-            is_left_of(things[key].box, things[other].box, width)
-            and (key, RIGHT, other) not in edges
-            and frozenset((key, other)) not in together
-        ):
-            kept[key].add((LEFT, other))
-            kept[other].add((RIGHT, key))
 
 
 def in_cycles(edges: Iterable[Edge]) -> set[Edge]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, QuestionTable, entropies
 from hf_vqa_mc.engines.gqa.dataset_files import QuestionStore, write_dataset
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.entailment import entailments
@@ -20,8 +19,8 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs, read_visual_genome
-from hf_vqa_mc.engines.gqa.selection import Selected, select_balanced
+from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
 from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
@@ -62,61 +61,41 @@ def generate(
 
     Raises:
         InputError: an input cannot be used; nothing was written.
-        OSError: the output cannot be written (disk full, no permission); an older folder is unchanged.
     """
     check_generated_folder(output, ENGINE, overwrite)
     check_outside(output, "output", scene_graphs)
-    words = ontology or own_ontology()
-    problems, rejected = Counter[str](), Counter[str]()
-    distractors, images = count_graphs(scene_graphs, words, settings, problems, progress)
+    words, paths = ontology or own_ontology(), ", ".join(map(os.fspath, scene_graphs))
+    problems, rejected, images = Counter[str](), Counter[str](), dict[str, str]()
+    progress("reading scene graphs", 0, 1)
+    distractors = Distractors(_with_splits(scene_graphs, words, problems, images, settings), words)
+    progress("reading scene graphs", 1, 1)
+    if not images:
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in (+problems).most_common(5))
+        raise InputError(f"no image of {paths} has an object to ask about ({reasons or 'no images'})")
     with generated_folder(output, ENGINE, overwrite) as folder, QuestionStore(folder) as store:
-        for done, (_, graph) in enumerate(read_graphs(scene_graphs, words, Counter())):
+        for done, (_, graph) in enumerate(_read_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, settings, rejected))
             store.add(graph, questions, entailments(questions, graph, words))
-        problems.update({f"question: {reason}": count for reason, count in rejected.items()})
         progress("generating questions", len(images), len(images))
         table = store.table()
         if not table.count:
-            paths = ", ".join(map(os.fspath, scene_graphs))
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
         write_dataset(folder, store, table, selected.kept, splits, progress)
+        problems.update({f"question: {reason}": count for reason, count in rejected.items()})
         source = {"engine": ENGINE, "version": __version__, "ontology": words.name, "seed": settings.seed}
         statistics = {**source, **dataset_statistics(table, selected, splits, problems)}
         write_json(folder / STATISTICS, statistics, indent=1)
     return statistics
 
 
-def count_graphs(
-    scene_graphs: Sequence[Path],
-    ontology: Ontology,
-    settings: GqaSettings,
-    problems: Counter[str],
-    progress: Progress = silent,
-) -> tuple[Distractors, dict[str, str]]:
-    """What occurs together in scene graphs, and the split of each image; counts ``problems`` by reason.
-
-    Raises:
-        InputError: an input cannot be used, or no image has an object.
-    """
-    images: dict[str, str] = {}
-    progress("reading scene graphs", 0, 1)
-    distractors = Distractors(_counted(scene_graphs, ontology, problems, images, settings), ontology)
-    progress("reading scene graphs", 1, 1)
-    if not images:
-        most = (+problems).most_common(5)
-        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no images"
-        paths = ", ".join(map(os.fspath, scene_graphs))
-        raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
-    return distractors, images
-
-
-def _counted(
+def _with_splits(
     paths: Sequence[Path], ontology: Ontology, problems: Counter[str], images: dict[str, str], settings: GqaSettings
 ) -> Iterator[SceneGraph]:
-    for path, graph in read_graphs(paths, ontology, problems):
+    """The graphs; puts each image's split into ``images``."""
+    for path, graph in _read_graphs(paths, ontology, problems):
         if graph.image_id in images:
             raise InputError(f"{path}: image {graph.image_id!r} occurs more than once; keep one of them")
         if not settings.keep_splits:
@@ -127,6 +106,25 @@ def _counted(
             begin = ", ".join(f"{split}_" for split in SPLITS)
             raise InputError(f"{path}: no split in its name; with --keep-splits it must begin with one of {begin}")
         yield graph
+
+
+def _read_graphs(
+    paths: Sequence[Path], ontology: Ontology, problems: Counter[str]
+) -> Iterator[tuple[Path, SceneGraph]]:
+    """Each normalised graph and its file; counts ``problems`` by reason."""
+    for path in paths:
+        if path.is_dir():
+            files = Folder(path)
+            if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
+                raise InputError(
+                    f"{path}: a folder is read as Visual Genome's; give GQA's files one by one, such as {found[0]}"
+                )
+            graphs = read_visual_genome(files)
+        elif path.exists():
+            graphs = read_gqa_graphs(PublishedFile(path.name, path))
+        else:
+            raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
+        yield from ((path, graph) for raw in graphs if (graph := normalise(raw, ontology, problems)) is not None)
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:
@@ -143,30 +141,6 @@ def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> 
     return list(splits)[-1]
 
 
-def read_graphs(
-    paths: Sequence[Path], ontology: Ontology, problems: Counter[str]
-) -> Iterator[tuple[Path, SceneGraph]]:
-    """Each normalised graph and its file; counts ``problems`` by reason."""
-    for path in paths:
-        for raw in _read(path):
-            graph = normalise(raw, ontology, problems)
-            if graph is not None:
-                yield path, graph
-
-
-def _read(path: Path) -> Iterator[RawGraph]:
-    if path.is_dir():
-        files = Folder(path)
-        if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
-            raise InputError(
-                f"{path}: a folder is read as Visual Genome's; give GQA's files one by one, such as {found[0]}"
-            )
-        return read_visual_genome(files)
-    if not path.exists():
-        raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
-    return read_gqa_graphs(PublishedFile(path.name, path))
-
-
 PAPER = {
     "entropy_increase": 0.72,  # Sect. 3.5
     "vocabulary": 3097,  # Sect. 4.1
@@ -176,27 +150,28 @@ PAPER = {
 }
 """The paper's numbers, for comparison."""
 LARGEST = 30  # groups that are listed one by one
+TYPES = ("structural", "semantic", "detailed")
 
 
 def dataset_statistics(
     table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
 ) -> dict[str, Any]:
     """The content of ``statistics.json``: counts, means in words and steps, entropies in bits, problems by reason."""
-    everything = np.ones(table.count, np.bool_)
+    answers, kept = table.answer, selected.kept
     return {
         "paper": PAPER,
         "images": dict(Counter(splits)),
-        "all": _part(table, everything, splits),
-        "balanced": _part(table, selected.kept, splits),
+        "all": _part(table, np.ones(table.count, np.bool_), splits),
+        "balanced": _part(table, kept, splits),
         "selection": {
             "removed": dict(selected.removed),
             "restored_to_keep_order": selected.restored,
             "groups_beyond_their_bound": dict(selected.beyond),
         },
         "entropy": {
-            "answers": _change(table.answer * 0, table.answer, selected.kept),
-            "global_groups": _change(table.global_group, table.answer, selected.kept, table.names["global_group"]),
-            "local_groups": _change(table.local_group, table.answer, selected.kept),
+            "answers": _change(answers * 0, answers, kept),
+            "global_groups": _change(table.global_group, answers, kept, table.names["global_group"]),
+            "local_groups": _change(table.local_group, answers, kept),
         },
         "problems": {reason: count for reason, count in sorted(problems.items()) if count},
     }
@@ -209,13 +184,9 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
     return {
         "questions": count,
         "per_split": _named(split, names),
-        "per_structural_type": _named(table.structural[chosen], table.names["structural"]),
-        "per_semantic_type": _named(table.semantic[chosen], table.names["semantic"]),
-        "per_detailed_type": _named(table.detailed[chosen], table.names["detailed"]),
+        **{f"per_{one}_type": _named(getattr(table, one)[chosen], table.names[one]) for one in TYPES},
         "answers": len(np.unique(table.answer[chosen])),
-        "words": _spread(table.words[chosen]),
-        "steps": _spread(table.steps[chosen]),
-        "entailed": _spread(table.entailed[chosen]),
+        **{one: _spread(getattr(table, one)[chosen]) for one in ("words", "steps", "entailed")},
         "vocabulary": table.vocabulary,
     }
 

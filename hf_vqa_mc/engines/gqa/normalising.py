@@ -42,7 +42,7 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     scene_of,
     within,
 )
-from hf_vqa_mc.engines.gqa.scene_graph_files import Box, RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
@@ -67,7 +67,10 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     relations = clean_relations(raw, things, same, ontology, problems)
     made = {}
     for key, thing in things.items():
-        values = _values(thing, size, ontology, problems)
+        values = values_by_type(dict.fromkeys(thing.attributes), ontology.nouns[thing.name], ontology, problems)
+        for axis, (kind, words) in enumerate(_SIDES.items()):
+            if (third := position(thing.box[axis], thing.box[axis + 2], size[axis])) is not None:
+                values[kind] = (words[third],)
         made[key] = SceneObject(key, thing.name, thing.box, values, frozenset(relations[key]))
     if not made:
         problems["image: no objects"] += 1
@@ -99,8 +102,10 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
             continue
         cleaned = clean_name(thing.name, ontology)
         box = within(thing.box, raw.width, raw.height)
-        reason = _left_out(thing, cleaned.name, box, ontology)
-        if reason or cleaned.name is None or box is None:
+        if cleaned.name is None or ontology.nouns[cleaned.name].vague or box is None:
+            unnamed = "unknown name" if plain(thing.name) else "no name"
+            out = "empty box" if thing.box[2] <= 0 or thing.box[3] <= 0 else "box outside the image"
+            reason = unnamed if cleaned.name is None else "vague name" if ontology.nouns[cleaned.name].vague else out
             problems[f"object: {reason}"] += 1
             continue
         if cleaned.note:
@@ -108,18 +113,6 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
         problems["object: box cut at the image's edge"] += box != thing.box
         things[key] = RawObject(key, cleaned.name, box, [*cleaned.values, *values])
     return things, image_values
-
-
-def _left_out(thing: RawObject, name: str | None, box: Box | None, ontology: Ontology) -> str:
-    if not plain(thing.name):
-        return "no name"
-    if name is None:
-        return "unknown name"
-    if ontology.nouns[name].vague:
-        return "vague name"
-    if thing.box[2] <= 0 or thing.box[3] <= 0:
-        return "empty box"
-    return "box outside the image" if box is None else ""
 
 
 def _duplicates(things: Mapping[str, RawObject], ontology: Ontology) -> dict[str, str]:
@@ -137,17 +130,6 @@ def _duplicates(things: Mapping[str, RawObject], ontology: Ontology) -> dict[str
         ):
             same[other] = key
     return same
-
-
-def _values(
-    thing: RawObject, size: tuple[int, int], ontology: Ontology, problems: Counter[str]
-) -> dict[str, tuple[str, ...]]:
-    by_type = values_by_type(dict.fromkeys(thing.attributes), ontology.nouns[thing.name], ontology, problems)
-    for axis, (kind, words) in enumerate(_SIDES.items()):
-        third = position(thing.box[axis], thing.box[axis + 2], size[axis])
-        if third is not None:
-            by_type[kind] = (words[third],)
-    return by_type
 
 
 @dataclass(frozen=True)

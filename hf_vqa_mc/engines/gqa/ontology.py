@@ -1,4 +1,4 @@
-"""The vocabulary of scene graphs: hierarchy of nouns, types of values, meanings of relations.
+"""The vocabulary of scene graphs: hierarchy of nouns, types of values, meanings of relations; plurals.
 
 Hudson and Manning 2019, Sect. 3.2. ``own_ontology.py`` makes one from our lists, ``ontology_files.py`` reads GQA's.
 """
@@ -86,7 +86,12 @@ class Ontology:
 
     @cached_property
     def _above(self) -> dict[str, frozenset[str]]:
-        return {name: frozenset((noun.kind, *noun.parents)) for name, noun in self.nouns.items()}
+        return {name: frozenset(self.above(name)) for name in self.nouns}
+
+    def above(self, name: str) -> tuple[str, ...]:
+        """A name's kind and hypernyms."""
+        noun = self.nouns[name]
+        return (noun.kind, *noun.parents)
 
     def isa(self, name: str, category: str) -> bool:
         """Whether a ``name`` certainly is a ``category``: apples are fruit, and of an apple's kind."""
@@ -152,11 +157,11 @@ def similar_kinds(
 ) -> dict[str, set[str]]:
     """Kind to those that might be used for the same thing: by our list, by meaning, and by ``others``, both ways."""
     near: dict[str, set[str]] = defaultdict(set)
-    listed = both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others)
     people = {one.kind for one in nouns.values() if "person" in one.parents or one.kind in KINDS.groups_of_people}
     people_alike = {  # a skier may be a man, a man is not a woman
         kind: {other for other in people if other != kind and not _two_people(kind, other)} for kind in people
     }
+    listed = both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others)
     for found in (*listed, people_alike, _heads_alike(nouns, aliases)):
         for kind, alike in found.items():
             near[kind] |= alike
@@ -290,3 +295,89 @@ def _compound(verb: str, preposition: str) -> RelationName:
     elif preposition in ("on", "on top of"):
         excludes.clear()  # a lamp hanging on the ceiling is under it
     return RelationName(name, excludes=frozenset(excludes), many=True, related=frozenset(related - excludes - {name}))
+
+
+@dataclass(frozen=True)
+class Plurals:
+    """The schema of ``plurals.yaml``, which describes its keys."""
+
+    irregular: dict[str, str]
+    same: frozenset[str]
+    in_compounds: tuple[str, ...]
+    no_compounds: frozenset[str]
+    no_men: frozenset[str]
+    pairs: frozenset[str]
+    collective: frozenset[str]
+    singular_in_s: frozenset[str]
+    plural_of_ie: frozenset[str]
+    plural_of_che: frozenset[str]
+
+
+PLURALS = vocabulary("gqa/plurals", Plurals)
+_SINGULARS = {plural: singular for singular, plural in PLURALS.irregular.items()}
+_NO_SINGULAR = PLURALS.pairs | PLURALS.collective | PLURALS.singular_in_s | PLURALS.same | PLURALS.irregular.keys()
+
+
+def plural_of(name: str) -> str:
+    """The plural of a singular noun or noun phrase whose last word is the noun.
+
+    >>> [plural_of(name) for name in ("berry", "wine glass", "policeman", "ottoman", "bookshelf", "goldfish")]
+    ['berries', 'wine glasses', 'policemen', 'ottomans', 'bookshelves', 'goldfish']
+    """
+    *before, last = name.split()
+    return " ".join((*before, _plural(last)))
+
+
+def singular_of(name: str) -> str:
+    """The singular of a plural noun; "" if there is none or no rule is certain.
+
+    >>> [singular_of(name) for name in ("berries", "wine cups", "policemen", "pants", "grass", "penknives")]
+    ['berry', 'wine cup', 'policeman', '', '', 'penknife']
+    """
+    *before, last = name.split() or [""]
+    singular = _singular(last)
+    return " ".join((*before, singular)) if singular else ""
+
+
+def is_surely_plural(name: str) -> bool:
+    """Whether a word is a plural by its form."""
+    last = name.split()[-1:]
+    return not PLURALS.pairs.isdisjoint(last) or not PLURALS.collective.isdisjoint(last) or bool(singular_of(name))
+
+
+def _plural(word: str) -> str:
+    if word in PLURALS.same or word in PLURALS.pairs or word in PLURALS.collective or word.endswith("fish"):
+        return word
+    if word in PLURALS.irregular:
+        return PLURALS.irregular[word]
+    if word.endswith("man") and len(word) > 4 and word not in PLURALS.no_men:
+        return word[:-3] + "men"
+    if (end := _compound_end(word, PLURALS.in_compounds)) and word not in PLURALS.no_compounds:
+        return word.removesuffix(end) + PLURALS.irregular[end]
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + ("es" if not word.endswith("ch") or word != "stomach" else "s")
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+def _compound_end(word: str, ends: Iterable[str]) -> str:
+    return next((end for end in ends if word.endswith(end) and len(word) > len(end) + 1), "")
+
+
+def _singular(word: str) -> str:
+    if word in _NO_SINGULAR:
+        return ""
+    if word in _SINGULARS:
+        return _SINGULARS[word]
+    if word.endswith("men") and len(word) > 5:
+        return word[:-3] + "man"
+    if end := _compound_end(word, [PLURALS.irregular[singular] for singular in PLURALS.in_compounds]):
+        return word.removesuffix(end) + _SINGULARS[end]
+    if not word.endswith("s") or len(word) < 4 or word.endswith(("ss", "us", "is", "ous")):
+        return ""
+    if word.endswith("ies") and len(word) > 4:
+        return word if word in ("series", "species") else word[:-3] + ("ie" if word in PLURALS.plural_of_ie else "y")
+    if word.endswith(("ches", "shes", "xes", "sses", "zzes")) and word not in PLURALS.plural_of_che:
+        return word[:-2]
+    return word[:-1]

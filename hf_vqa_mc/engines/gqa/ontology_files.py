@@ -15,7 +15,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, similar_kinds
+from hf_vqa_mc.engines.gqa.ontology import (
+    KINDS,
+    PLURALS,
+    Attribute,
+    Noun,
+    Ontology,
+    RelationTable,
+    plural_of,
+    similar_kinds,
+    singular_of,
+)
 from hf_vqa_mc.engines.gqa.own_ontology import (
     NOUNS,
     VALUES,
@@ -25,7 +35,6 @@ from hf_vqa_mc.engines.gqa.own_ontology import (
     similar_values,
     with_numbers_of_one_kind,
 )
-from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of, singular_of
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
@@ -66,19 +75,25 @@ def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
 @lru_cache(maxsize=2)
 def _read(objects: Path, attributes: Path) -> Ontology:
     layout = "name,count,category,marks as in GQA's list of objects"
-    rows = _rows(objects, ",", layout, lambda field: field.isdigit() or bool(_MARKS.match(field)))
-    lines = [_object_line(name, fields) for name, fields in rows]
+    lines = []
+    for name, fields in _rows(objects, ",", layout, lambda field: field.isdigit() or bool(_MARKS.match(field))):
+        lists, plain = _marks(fields, ".")
+        category = next((field for field in plain if field and not _MARKS.match(field)), "")
+        number = next((mark for mark in "PMSC" if mark in plain), "")
+        aliases = tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name)
+        category = PUBLISHED.categories.get(name, category)
+        lines.append(_Line(name, category, number, tuple(lists["K"]), aliases, tuple(lists["J"])))
     nouns = _nouns(lines)
     values, value_aliases = _read_attributes(attributes)
-    aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
+    name_aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
     return Ontology(
         nouns=nouns,
         attributes=values,
         relations=RelationTable(),
         exclusive=VALUES.exclusive_types & {kind for value in values.values() for kind in value.types},
         name=f"{objects.name}, {attributes.name}",
-        similar_kinds=_similar_kinds(lines, nouns, aliases),
-        name_aliases=aliases,
+        similar_kinds=_similar_kinds(lines, nouns, name_aliases),
+        name_aliases=name_aliases,
         value_aliases=value_aliases,
     )
 
@@ -117,15 +132,6 @@ def _marks(fields: Iterable[str], separator: str) -> tuple[dict[str, list[str]],
         else:
             plain.append(field)
     return lists, plain
-
-
-def _object_line(name: str, fields: list[str]) -> _Line:
-    lists, plain = _marks(fields, ".")
-    category = next((field for field in plain if field and not _MARKS.match(field)), "")
-    number = next((mark for mark in "PMSC" if mark in plain), "")
-    aliases = tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name)
-    category = PUBLISHED.categories.get(name, category)
-    return _Line(name, category, number, tuple(lists["K"]), aliases, tuple(lists["J"]))
 
 
 def _nouns(lines: Iterable[_Line]) -> dict[str, Noun]:

@@ -7,8 +7,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_ways, similar_kinds
-from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of
+from hf_vqa_mc.engines.gqa.ontology import (
+    KINDS,
+    PLURALS,
+    Attribute,
+    Noun,
+    Ontology,
+    RelationTable,
+    both_ways,
+    plural_of,
+    similar_kinds,
+)
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
 

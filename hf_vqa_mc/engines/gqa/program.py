@@ -47,16 +47,29 @@ def joined(one: Program, other: Program, operation: str, *argument: str) -> Prog
 
 def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str, object]]:
     """The program as in GQA's files, field ``semantic``; ``found``: the object ids of each step."""
-    return [
-        {
-            "operation": f"choose {step.argument[0]}"
-            if step.operation == "compare"
-            else f"{step.operation} {step.argument[0] if step.operation in _TYPED else ''}".strip(),
-            "argument": _argument(step, ids),
-            "dependencies": list(step.inputs),
-        }
-        for step, ids in zip(program, found, strict=True)
-    ]
+    steps: list[dict[str, object]] = []
+    for step, ids in zip(program, found, strict=True):
+        name, argument = step.operation, step.argument
+        if name == "compare":
+            name = f"choose {argument[0]}"
+        elif name in _TYPED:
+            name, argument = f"{name} {argument[0]}".strip(), argument[1:]
+        text = ",".join(argument)
+        match step.operation, argument:
+            case "filter", (value, negated):
+                text = f"not({value})" if negated else value
+            case "choose", _:
+                text = "|".join(argument)
+            case "choose rel", (noun, one, other, side):
+                text = f"{noun},{one}|{other},{side}"
+            case "exist", _:
+                text = "?"
+            case "compare", _:
+                text = ""
+        if step.operation in _NAMING and argument != ("scene",):
+            text += f" ({','.join(ids) or '-'})"
+        steps.append({"operation": name, "argument": text, "dependencies": list(step.inputs)})
+    return steps
 
 
 def semantic_text(steps: Sequence[dict[str, object]]) -> str:
@@ -65,24 +78,6 @@ def semantic_text(steps: Sequence[dict[str, object]]) -> str:
         f"{step['operation']}: {step['argument']}{' ' if step['dependencies'] else ''}{step['dependencies'] or ''}"
         for step in steps
     )
-
-
-def _argument(step: Step, ids: Sequence[str]) -> str:
-    named = f" ({','.join(ids) or '-'})" if step.operation in _NAMING and step.argument != ("scene",) else ""
-    match step.operation, step.argument:
-        case "filter", (_, value, negated):
-            return f"not({value})" if negated else value
-        case "verify", (_, value):
-            return value
-        case "choose", (_, one, other):
-            return f"{one}|{other}"
-        case "choose rel", (name, one, other, side):
-            return f"{name},{one}|{other},{side}{named}"
-        case "exist", ():
-            return "?"
-        case (("same" | "different" | "compare"), _):
-            return ""
-    return ",".join(step.argument) + named
 
 
 Part: TypeAlias = tuple[str, str]  # Words and the id of the object that they refer to, "" for none.

@@ -270,23 +270,19 @@ class References:
             anchor = self.pick(link.anchor, rng, {*hidden, (object_id,)}, depth - 1)
             if anchor is None or any(step.argument[-1:] == ("not",) for step in anchor.program):
                 continue  # not "the man wearing the hat that is not tan"
-            if link.side == "s" or len(anchor.words) == 1:
-                return _linked(object_id, link, anchor, frozenset(own), rng)
+            if link.side == "s":
+                nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and rng.happens(0.5))
+                that = f"that {link.head.be}" if nested or rng.happens(0.3) else ""
+                behind = [(that, ""), (link.relation, ""), *anchor.the]
+            elif len(anchor.words) == 1:
+                short = anchor.depth == 0 and relation_form(link.relation) == "verb" and rng.happens(0.5)
+                behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {link.relation}", "")]
+            else:
+                continue
+            program = then(anchor.program, "relate", link.name, link.relation, link.side)
+            words = ((link.head.text, object_id), *behind)
+            return Reference(object_id, link.head, program, words, anchor.facts | own, anchor.depth + 1)
         return None
-
-
-def _linked(object_id: str, link: Link, anchor: Reference, own: frozenset[Fact], rng: SeededRng) -> Reference:
-    program = then(anchor.program, "relate", link.name, link.relation, link.side)
-    behind: list[Part]
-    if link.side == "s":
-        nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and rng.happens(0.5))
-        that = f"that {link.head.be}" if nested or rng.happens(0.3) else ""
-        behind = [(that, ""), (link.relation, ""), *anchor.the]
-    else:
-        short = anchor.depth == 0 and relation_form(link.relation) == "verb" and rng.happens(0.5)
-        behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {link.relation}", "")]
-    words = ((link.head.text, object_id), *behind)
-    return Reference(object_id, link.head, program, words, own | anchor.facts, anchor.depth + 1)
 
 
 def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:

@@ -8,9 +8,8 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology, plural_of
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
-from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
@@ -228,14 +227,18 @@ class Pattern:
     def __init__(self, text: str, phrases: Mapping[str, Sequence[str]]) -> None:
         pieces = re.split(r"\{([A-Z_]+)\}", text.removesuffix("?"))
         choices = [phrases[piece] if at % 2 else [piece] for at, piece in enumerate(pieces)]
-        self.forms = tuple(dict.fromkeys(_split("".join(chosen)) for chosen in product(*choices)))
+        self.forms: list[list[tuple[str, bool]]] = []  # alternating texts and slots
+        for form in dict.fromkeys(re.sub(r"\s*,", " ,", "".join(chosen)) for chosen in product(*choices)):
+            found = [(" ".join(piece.split()), at % 2 == 1) for at, piece in enumerate(re.split(r"\{(\w+)\}", form))]
+            if (parts := [(piece, is_slot) for piece, is_slot in found if piece]) not in self.forms:
+                self.forms.append(parts)
 
     def fill(self, rng: SeededRng, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()) -> list[Part]:
         """A random form with its slots filled, without the avoided words if there is such a form."""
         forms = self.forms
         if avoided:
-            words = [{word for text, is_slot in form if not is_slot for word in text.split()} for form in forms]
-            forms = tuple(form for form, own in zip(forms, words, strict=True) if own.isdisjoint(avoided)) or forms
+            fixed = (" ".join(text for text, is_slot in form if not is_slot).split() for form in forms)
+            forms = [form for form, words in zip(forms, fixed, strict=True) if avoided.isdisjoint(words)] or forms
         parts: list[Part] = []
         for text, is_slot in rng.pick(forms):
             value = slots[text] if is_slot else text
@@ -255,9 +258,3 @@ def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
 def detailed_types(question_type: str) -> dict[str, str]:
     """GQA's names of the detailed types by variant."""
     return vocabulary("gqa/templates", Templates).detailed_types[question_type]
-
-
-def _split(form: str) -> tuple[tuple[str, bool], ...]:
-    pieces = re.split(r"\{(\w+)\}", re.sub(r"\s*,", " ,", form))
-    found = [(" ".join(piece.split()), at % 2 == 1) for at, piece in enumerate(pieces)]
-    return tuple((text, is_slot) for text, is_slot in found if text)

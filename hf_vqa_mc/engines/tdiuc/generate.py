@@ -10,12 +10,21 @@ from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, coco_files
-from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects, ask_coco
+from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_genome, import_vqa, read_annotated
-from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions, settled, without_duplicates
-from hf_vqa_mc.engines.tdiuc.question import DOES_NOT_APPLY, NO, ORIGINS, SPLITS, Images, Made, Question
+from hf_vqa_mc.engines.tdiuc.questions import (
+    DOES_NOT_APPLY,
+    NO,
+    ORIGINS,
+    SPLITS,
+    AbsurdQuestions,
+    Images,
+    Made,
+    Question,
+    settled,
+    without_duplicates,
+)
 from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
@@ -219,7 +228,7 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
 def _type_statistics(questions: list[Question], images: Images) -> dict[str, Any]:
     splits = Counter(SPLITS[images.subset(one.image_id)] for one in questions)
     answers = Counter(one.answer for one in questions)
-    top: dict[str, int] = dict(most_frequent(answers, TOP_ANSWERS))
+    top = dict(most_frequent(answers, TOP_ANSWERS))
     return {
         "questions": len(questions),
         "images": len({one.image_id for one in questions}),

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
-from hf_vqa_mc.engines.tdiuc.question import Images, Made
+from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
+from hf_vqa_mc.engines.tdiuc.questions import Images, Made
 from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, plural_of, single_color
 from hf_vqa_mc.errors import InputError
@@ -253,11 +253,9 @@ def _is_colored(one: GenomeObject) -> bool:
 
 def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
     """Whether a question about one could mean the other: the same noun (singular or plural) or the same synset."""
-    if one.synset and one.synset == other.synset:
-        return True
-    nouns = {name.split()[-1] for name in (one.name, *one.other_names)}
-    others = {name.split()[-1] for name in (other.name, *other.other_names)}
-    return bool((nouns | {plural_of(noun) for noun in nouns}) & (others | {plural_of(noun) for noun in others}))
+    nouns, others = ({name.split()[-1] for name in (each.name, *each.other_names)} for each in (one, other))
+    same_noun = nouns.union(map(plural_of, nouns)) & others.union(map(plural_of, others))
+    return bool(same_noun or (one.synset and one.synset == other.synset))
 
 
 def _is_name(name: str) -> bool:

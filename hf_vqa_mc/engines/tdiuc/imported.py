@@ -13,7 +13,7 @@ from itertools import islice, product
 from pathlib import Path
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
-from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
+from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
 from hf_vqa_mc.engines.tdiuc.settings import AGREEMENT
 from hf_vqa_mc.engines.tdiuc.words import (
     ANSWERS,
@@ -126,11 +126,7 @@ def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Mad
 
 
 def _import_vqa_subset(
-    questions: PublishedFile,
-    annotations: PublishedFile,
-    subset: str,
-    images: Images,
-    made: Made,
+    questions: PublishedFile, annotations: PublishedFile, subset: str, images: Images, made: Made
 ) -> None:
     asked: dict[str, tuple[int, str]] = {}
     for records in read_records(questions, "questions"):

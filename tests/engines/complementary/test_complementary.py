@@ -28,7 +28,7 @@ def first_row(**options):
 
 
 def literal_probability(triplets, image_ids, features, k, row, candidate):
-    """The formula at the top of `likelihood`, in plain Python."""
+    """The formula at the top of `complementary`, in plain Python."""
     rows, features = triplets.to_pylist(), features.astype(np.float64)
     mine = rows[row]
     distance = {other: float(np.linalg.norm(features[candidate] - one)) for other, one in enumerate(features)}

@@ -68,9 +68,6 @@ def test_an_image_alone_has_no_neighbours():
     [
         (np.array([[1.0], [np.nan]], np.float32), ["a", "b"], "image_id 'b' are not finite"),
         (np.array([[np.inf], [1.0]], np.float32), ["a", "b"], "image_id 'a' are"),
-        (np.ones((2, 1), np.float32), ["a"], "features of 2 images for 1 image ids"),
-        (np.ones((2, 1), np.float32), ["a", "a"], "'a' has features twice"),
-        (np.ones((2, 4, 3), np.float32), ["a", "b"], "without --grid"),
     ],
 )
 def test_features_that_cannot_be_compared_are_refused(features, image_ids, complaint):

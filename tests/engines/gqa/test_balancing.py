@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.gqa.balancing import HEAD, MIN_RATIO, THIN, AnswerCells, QuestionTable, entropies, smoothed
-from hf_vqa_mc.engines.gqa.selection import select_balanced
+from hf_vqa_mc.engines.gqa.selection import (
+    HEAD,
+    MIN_RATIO,
+    THIN,
+    AnswerCells,
+    QuestionTable,
+    entropies,
+    select_balanced,
+    smoothed,
+)
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.errors import InputError
 

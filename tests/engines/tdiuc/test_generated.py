@@ -12,12 +12,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc import coco_questions, genome, post_processing
+from hf_vqa_mc.engines.tdiuc import coco, genome, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
-from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, CocoImage
-from hf_vqa_mc.engines.tdiuc.coco_questions import SCENES
+from hf_vqa_mc.engines.tdiuc.coco import SCENES, CocoAnnotations, CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.question import Images
+from hf_vqa_mc.engines.tdiuc.questions import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
 from hf_vqa_mc.sources.files import PublishedFile
@@ -77,11 +76,11 @@ def _swapped(beside: Callable[..., bool]) -> Callable[..., bool]:
 
 FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "counts one too many": (
-        lambda patch: patch.setattr(coco_questions, "COUNTABLE", tuple(NUMBERS[2:])),
+        lambda patch: patch.setattr(coco, "COUNTABLE", tuple(NUMBERS[2:])),
         "counting",
     ),
     "says no of what is there": (
-        lambda patch: patch.setattr(coco_questions, "absent_objects", _all_objects),
+        lambda patch: patch.setattr(coco, "absent_objects", _all_objects),
         "there is one",
     ),
     "asks absurdly of what is there": (
@@ -89,25 +88,25 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "'absurd'",
     ),
     "does not balance": (
-        lambda patch: patch.setattr(post_processing, "_balanced", lambda questions, *_: questions),
+        lambda patch: patch.setattr(questions, "_balanced", lambda questions, *_: questions),
         "not half yes",
     ),
     "takes left for right": (
-        lambda patch: patch.setattr(coco_questions, "_is_next_to", _swapped(coco_questions._is_next_to)),
+        lambda patch: patch.setattr(coco, "_is_next_to", _swapped(coco._is_next_to)),
         "positional_reasoning",
     ),
     "overlooks a second thing beside": (
-        lambda patch: patch.setattr(coco_questions, "LOOSELY", 1.0),
+        lambda patch: patch.setattr(coco, "LOOSELY", 1.0),
         "things are there",
     ),
     "takes every sport for tennis": (
         lambda patch: patch.setattr(
-            coco_questions, "SCENES", replace(SCENES, equipment=dict.fromkeys(SCENES.equipment, "tennis"))
+            coco, "SCENES", replace(SCENES, equipment=dict.fromkeys(SCENES.equipment, "tennis"))
         ),
         "sport_recognition",
     ),
     "is always indoors": (
-        lambda patch: patch.setattr(coco_questions, "_where", lambda _: "indoors"),
+        lambda patch: patch.setattr(coco, "_where", lambda _: "indoors"),
         "scene_recognition",
     ),
     "overlooks small objects": (
@@ -117,12 +116,12 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "object_recognition",
     ),
     "says 'a apple'": (
-        lambda patch: patch.setattr(coco_questions, "with_article", lambda phrase: f"a {phrase}"),
+        lambda patch: patch.setattr(coco, "with_article", lambda phrase: f"a {phrase}"),
         "a or an",
     ),
     "says 'how many dog'": (
         lambda patch: patch.setattr(
-            coco_questions,
+            coco,
             "COCO_OBJECTS",
             {name: one._replace(counted=one.wording) for name, one in COCO_OBJECTS.items()},
         ),
@@ -160,8 +159,8 @@ def test_the_checker_detects_an_engine_that(
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        (((coco_questions, "MIN_AREA", 0),), "ambiguous"),
-        (((post_processing, "MIN_ANSWERS", 1), (engine, "MIN_ANSWERS", 1)), "occurs once"),
+        (((coco, "MIN_AREA", 0),), "ambiguous"),
+        (((questions, "MIN_ANSWERS", 1), (engine, "MIN_ANSWERS", 1)), "occurs once"),
     ],
 )
 def test_other_thresholds_make_other_questions(
@@ -195,7 +194,7 @@ def test_whatever_is_annotated_the_questions_are_right(
             one["id"] += 100 * number
         files.append(made.write(folder / f"{number}.json", content))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coco_questions, "MIN_AREA", 0)
+        patch.setattr(coco, "MIN_AREA", 0)
         figures = generate(TdiucInputs(coco=files), folder / "out", TdiucSettings(seed=seed))
     assert faults(folder / "out", files, min_area=0) == []
     assert figures["questions"]

@@ -14,10 +14,9 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
-from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations
-from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects
+from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.question import Images
+from hf_vqa_mc.engines.tdiuc.questions import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
@@ -80,7 +79,7 @@ def test_a_small_cat_makes_the_kind_of_animal_doubtful(tmp_path: Path) -> None:
 
 
 def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("generate", "post_processing"):
+    for module in ("generate", "questions"):
         monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
     content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
     path = made.write(tmp_path / "one.json", content)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.tdiuc.imported import type_of
-from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions
-from hf_vqa_mc.engines.tdiuc.question import Question
+from hf_vqa_mc.engines.tdiuc.questions import AbsurdQuestions, Question
 from hf_vqa_mc.engines.tdiuc.words import (
     ANSWERS,
     COCO_OBJECTS,

@@ -9,7 +9,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Question
-from hf_vqa_mc.engines.gqa.question_types import attributes, categories, comparisons, objects, relations, scene
+from hf_vqa_mc.engines.gqa.question_types import attributes, comparisons, objects, relations
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
@@ -31,9 +31,9 @@ class QuestionType(NamedTuple):
 
 QUESTION_TYPES = Listing(
     "question type",
-    QuestionType("query global", QUERY, "global", 3, scene.query),
-    QuestionType("verify global", VERIFY, "global", 2, scene.verify),
-    QuestionType("choose global", CHOOSE, "global", 2, scene.choose),
+    QuestionType("query global", QUERY, "global", 3, attributes.query_scene),
+    QuestionType("verify global", VERIFY, "global", 2, attributes.verify_scene),
+    QuestionType("choose global", CHOOSE, "global", 2, attributes.choose_scene),
     QuestionType("query attribute", QUERY, "attr", 40, attributes.query),
     QuestionType("verify attribute", VERIFY, "attr", 32, attributes.verify),
     QuestionType("logical attribute", LOGICAL, "attr", 20, attributes.logical),
@@ -42,8 +42,8 @@ QUESTION_TYPES = Listing(
     QuestionType("exist relation", VERIFY, "rel", 28, relations.exist),
     QuestionType("exist or", LOGICAL, "obj", 10, objects.either),
     QuestionType("exist and", LOGICAL, "obj", 10, objects.both),
-    QuestionType("query category", QUERY, "cat", 20, categories.query),
-    QuestionType("choose category", CHOOSE, "cat", 12, categories.choose),
+    QuestionType("query category", QUERY, "cat", 20, objects.query_category),
+    QuestionType("choose category", CHOOSE, "cat", 12, objects.choose_category),
     QuestionType("query relation", QUERY, "rel", 44, relations.query),
     QuestionType("verify relation", VERIFY, "rel", 32, relations.verify),
     QuestionType("choose relation", CHOOSE, "rel", 24, relations.choose),

@@ -1,18 +1,20 @@
-"""Questions about an object's attributes: color, material, size, activity, position in the image."""
+"""Questions about attributes: of an object (color, material, activity, position), of the image (weather, place)."""
 
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Step, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
 from hf_vqa_mc.engines.gqa.wording import (
     DOING,
     MATERIAL,
     MENTIONS,
     POSITIONS,
+    NounPhrase,
+    called,
     detailed_types,
     one,
     spelled,
@@ -27,6 +29,10 @@ HINTS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size
 """Types whose values give away something about another type: a dark coat is not white."""
 OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
 SIDES = (HORIZONTAL, VERTICAL)
+
+
+def _material_last(pair: tuple[str, str]) -> bool:
+    return pair[0] == MATERIAL
 
 
 def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
@@ -47,10 +53,6 @@ def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     if kind == "age":
         return image.kind(object_id) not in MENTIONS.young
     return kind not in ("gender", "race", "fatness")
-
-
-def _group(kind: str) -> str:
-    return "" if kind in SIDES else kind
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -92,7 +94,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
             full, local = _states(image, key, kind, value), f"10q-{image.name(key)}_{kind}"
-            yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
+            yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -145,15 +147,11 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
-        one_text, other_text = (image.predicate(*pair) for pair in sorted(chosen, key=_is_material))
+        one_text, other_text = (image.predicate(*pair) for pair in sorted(chosen, key=_material_last))
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
         full = _what_it_is(image, key, chosen, answers)
         yield yes_no(detailed, program, answers == [YES, YES], patterns, slots, full, local)
-
-
-def _is_material(pair: tuple[str, str]) -> bool:
-    return pair[0] == MATERIAL
 
 
 def _exclusive_pairs(image: ImageContext, key: str) -> list[tuple[str, str]]:
@@ -188,7 +186,7 @@ def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], an
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
     pairs, word = [*right, *instead], "but"
     if not right or not instead:
-        pairs, word = sorted(pairs, key=_is_material), "and"
+        pairs, word = sorted(pairs, key=_material_last), "and"
     one_text, other_text = (image.predicate(*pair) for pair in pairs)
     return [*image.the(key), (f"{image.phrase(key).be} {one_text} {word} {other_text}", "")]
 
@@ -212,7 +210,11 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
         full, local = _states(image, key, kind, value), f"10c-{image.name(key)}_{kind}"
-        yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
+        yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
+
+
+def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
+    return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
 
 
 def _values_and_positions(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
@@ -220,5 +222,66 @@ def _values_and_positions(image: ImageContext, rng: SeededRng) -> list[tuple[str
     return _with_positions(image, pairs, SIDES, rng)
 
 
-def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
-    return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
+WEATHER, LOCATION, PLACE = "weather", "location", "place"
+QUERY_SCENE, VERIFY_SCENE, CHOOSE_SCENE = (wordings(f"{form} global") for form in ("query", "verify", "choose"))
+LOCATIONS = {"indoors": "an indoor", "outdoors": "an outdoor"}
+
+
+def _scene_forms(image: ImageContext, kind: str, value: str) -> tuple[str, str]:
+    """A value after "it is", and with an article."""
+    if kind == PLACE:
+        phrase = called(image.ontology, value) if value in image.ontology.nouns else NounPhrase(spelled(value))
+        return phrase.some, phrase.some
+    return image.predicate(kind, value) if kind == WEATHER else value, LOCATIONS.get(value, value)
+
+
+def _it_is(image: ImageContext, kind: str, value: str) -> list[Part]:
+    return [(f"it is {_scene_forms(image, kind, value)[0]}", "")]
+
+
+def query_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "How is the weather?"; the location is only verified and chosen."""
+    for kind, value in sorted(image.graph.scene.items()):
+        if kind in (WEATHER, PLACE):
+            program, full = then(selected(SCENE), "query", kind), _it_is(image, kind, value)
+            yield Draft(kind, program, value, QUERY_SCENE[kind], {}, full, f"02q-{kind}", kind)
+
+
+def verify_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Is it cloudy?"."""
+    for kind, value in rng.shuffled(sorted(image.graph.scene.items())):
+        asked = value if rng.happens(0.5) else _other_scene(image, kind, value, rng)
+        if asked is None or kind not in VERIFY_SCENE:
+            continue
+        text, with_a = _scene_forms(image, kind, asked)
+        program, slots = then(selected(SCENE), "verify", kind, asked), {"value": text, "a": with_a}
+        full, local = _it_is(image, kind, value), f"01-{kind}_{asked}"
+        yield yes_no(f"{kind}Verify", program, asked == value, VERIFY_SCENE[kind], slots, full, local)
+
+
+def choose_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Is it sunny or cloudy?"."""
+    for kind, value in rng.shuffled(sorted(image.graph.scene.items())):
+        other = _other_scene(image, kind, value, rng)
+        if other is None or kind not in CHOOSE_SCENE:
+            continue
+        options = rng.shuffled((value, other))
+        one_text, two_text = (_scene_forms(image, kind, option)[0] for option in options)
+        program = then(selected(SCENE), "choose", kind, *options)
+        slots, full = {"one": one_text, "other": two_text}, _it_is(image, kind, value)
+        yield Draft(f"{kind}Choose", program, value, CHOOSE_SCENE[kind], slots, full, f"02c-{kind}", kind)
+
+
+def _other_scene(image: ImageContext, kind: str, value: str, rng: SeededRng) -> str | None:
+    """A value that cannot be mistaken for the correct one."""
+    nouns = image.ontology.nouns
+    decoy = image.decoys.attribute(image.graph, SCENE, kind, rng)
+    if decoy is not None:
+        possible = kind == PLACE and decoy in nouns and image.exists(decoy) != NO
+        return None if possible else decoy
+    if kind == LOCATION:
+        return next((other for other in LOCATIONS if other != value), None)
+    if kind == PLACE and value in nouns:
+        return image.decoys.sibling(value, PLACE, rng, image.graph)
+    others = [other for other in image.ontology.values.get(kind, ()) if not image.ontology.alike(value, other)]
+    return rng.pick(others) if others else None

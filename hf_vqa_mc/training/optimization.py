@@ -1,16 +1,34 @@
-"""The accelerator and the optimizer of a run, and noise and clipping of gradients."""
+"""The accelerator and the optimizer of a run, noise and clipping of gradients, and averages of weights."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 
 from hf_vqa_mc.decoys.rng import purpose_hash
+from hf_vqa_mc.recipe import Optimizer
 from hf_vqa_mc.training.settings import TrainingSettings
 
 MOMENTUM = 0.9
 """Of sgd (Chao et al. 2018, supplement A.4)."""
 DECAY = 0.55
 """Exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)."""
+WARM_UP = 10
+"""The decay of averages at step t, from 0, is at most (1 + t) / (10 + t), as in TensorFlow, so that the random weights
+of the beginning are soon forgotten."""
+PREFIX = "average."
+"""Of the averages in the tensors of a run."""
+
+_OPTIMIZERS: Mapping[Optimizer, Callable[..., torch.optim.Optimizer]] = {
+    "sgd": partial(torch.optim.SGD, momentum=MOMENTUM, fused=True),
+    "rmsprop": torch.optim.RMSprop,  # alpha 0.99: Lu et al. 2016's decay
+    "adam": partial(torch.optim.Adam, fused=True),
+    "adamax": torch.optim.Adamax,
+    "adadelta": partial(torch.optim.Adadelta, rho=0.95, eps=1e-6),  # Zeiler 2012, section 4.1
+}
 
 
 def accelerator_of() -> Accelerator:
@@ -23,16 +41,8 @@ def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.op
     """Create the optimizer."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     weights = trained or [torch.nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
-    rate = settings.recipe.learning_rate
-    if settings.recipe.optimizer == "sgd":
-        return torch.optim.SGD(weights, rate, MOMENTUM, fused=True)
-    if settings.recipe.optimizer == "rmsprop":
-        return torch.optim.RMSprop(weights, rate)  # alpha 0.99: Lu et al. 2016's decay
-    if settings.recipe.optimizer == "adamax":
-        return torch.optim.Adamax(weights, rate)
-    if settings.recipe.optimizer == "adadelta":
-        return torch.optim.Adadelta(weights, rate, rho=0.95, eps=1e-6)  # Zeiler 2012, section 4.1
-    return torch.optim.Adam(weights, rate, fused=True)
+    recipe = settings.recipe
+    return _OPTIMIZERS[recipe.optimizer](weights, lr=recipe.learning_rate)
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -78,3 +88,50 @@ def change_gradients(
         torch.nn.utils.clip_grad_norm_(weights, recipe.clip_norm)
     if recipe.clip_value:
         torch.nn.utils.clip_grad_value_(weights, recipe.clip_value)
+
+
+class AveragedWeights:
+    """The exponential moving average of each trained weight, which is evaluated and saved instead of the last weights.
+
+    Without a decay it does nothing.
+    """
+
+    def __init__(self, model: nn.Module, decay: float | None) -> None:
+        self._decay = decay or 0.0
+        trained = {name: one for name, one in model.named_parameters() if one.requires_grad} if decay else {}
+        self._averages = {name: one.detach().clone() for name, one in trained.items()}
+
+    def update(self, model: nn.Module, step: int) -> None:
+        """Add the weights after a step."""
+        if self._averages:
+            weights = dict(model.named_parameters())
+            now = [weights[name].detach() for name in self._averages]
+            decay = min(self._decay, (1 + step) / (WARM_UP + step))
+            torch._foreach_lerp_(list(self._averages.values()), now, 1 - decay)
+
+    def to(self, device: torch.device) -> None:
+        """Move the averages to a device."""
+        self._averages = {name: one.to(device) for name, one in self._averages.items()}
+
+    @contextlib.contextmanager
+    def applied(self, model: nn.Module) -> Iterator[None]:
+        """Give the model the averages meanwhile."""
+        self._swap(model)
+        try:
+            yield
+        finally:
+            self._swap(model)
+
+    def _swap(self, model: nn.Module) -> None:
+        weights = dict(model.named_parameters())
+        for name, average in self._averages.items():
+            weights[name].data, self._averages[name] = average, weights[name].data
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The averages, by names for the run's state."""
+        return {PREFIX + name: one for name, one in self._averages.items()}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Restore the result of ``tensors``."""
+        for name, average in self._averages.items():
+            average.copy_(tensors[PREFIX + name])

@@ -1,5 +1,7 @@
 """The model, texts and task of an open-ended run."""
 
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,17 +14,17 @@ from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import Layouts, rules
 from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
 from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
 from hf_vqa_mc.text.word_vectors import WordVectors
-from hf_vqa_mc.training.answered_questions import AnsweredQuestions, coverage, most_frequent_answers
-from hf_vqa_mc.training.candidates import check_picked
-from hf_vqa_mc.training.new_model import Made, check_checkpoint, check_same_features, new_model
+from hf_vqa_mc.training.model_inputs import check_same_features
+from hf_vqa_mc.training.new_model import check_checkpoint, new_model
 from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
-from hf_vqa_mc.training.questions import Splits
+from hf_vqa_mc.training.questions import Questions, Splits
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
 from hf_vqa_mc.training.word_vectors import run_word_vectors
 
@@ -30,16 +32,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from hf_vqa_mc.models.model import Model
+    from hf_vqa_mc.training.new_model import ModelAndTask
 
 
-def open_ended(
+def open_ended_model(
     settings: TrainingSettings,
     declared: "Model",
-    data: Splits[AnsweredQuestions],
-    train: AnsweredQuestions,
+    data: Splits,
+    train: Questions,
     images: ImageFeatures | None,
     progress: Progress,
-) -> Made:
+) -> "ModelAndTask":
     """A new model or that of a checkpoint; a model that counts is fitted.
 
     Raises:
@@ -56,7 +59,11 @@ def open_ended(
         }
         sizes = dict(texts.sizes)
         if train.candidates is not None:
-            check_picked(train)
+            if train.picked is not None and (train.picked == NO_PICK).all():
+                raise InputError(
+                    f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
+                    "with the candidates of vqa-mc generate complementary for it"
+                )
             sizes["candidates"] = train.candidates.shape[1]
         model = new_model(settings, declared, images, **sizes, **labels)
         _take_first_layers(settings, model, texts, images)
@@ -89,7 +96,7 @@ def open_ended(
         progress("fitting", 0, 1)
         task.fit(model, train)
         progress("fitting", 1, 1)
-    return Made(model, processor, task, train, about)
+    return model, processor, task, train, about
 
 
 def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
@@ -131,8 +138,8 @@ _PART = {"question": "bow-q", "image": "image", "caption": "caption"}
 def _texts(
     settings: TrainingSettings,
     declared: "Model",
-    data: Splits[AnsweredQuestions],
-    train: AnsweredQuestions,
+    data: Splits,
+    train: Questions,
     progress: Progress,
 ) -> OpenEndedTexts:
     questions = [data.texts[number] for number in train.texts]
@@ -149,7 +156,7 @@ def _texts(
     return texts
 
 
-def _check_words(declared: "Model", texts: OpenEndedTexts, train: AnsweredQuestions) -> None:
+def _check_words(declared: "Model", texts: OpenEndedTexts, train: Questions) -> None:
     """Raise InputError if a bag of words would be empty."""
     for name, what, words in (("question_bags", "question", texts.words), ("caption_bags", "caption", texts.captions)):
         if name in declared.inputs and words is not None and not words.words:
@@ -177,10 +184,6 @@ def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: Qu
         table.weight[at] = torch.from_numpy(rows[found])
 
 
-def _vocabulary(texts: OpenEndedTexts, name: str) -> QuestionWords | None:
-    return texts.words if name == "question" else texts.captions
-
-
 def _take_first_layers(
     settings: TrainingSettings, model: "PreTrainedModel", texts: OpenEndedTexts, images: ImageFeatures | None
 ) -> None:
@@ -198,9 +201,29 @@ def _take_first_layers(
         (name,) = inputs
         if name == "image" and images is not None:
             check_same_features(images, processor, checkpoint)
-        if name != "image" and _vocabulary(texts, name) != _vocabulary(processor.texts, name):
+        vocabularies = [one.words if name == "question" else one.captions for one in (texts, processor.texts)]
+        if name != "image" and vocabularies[0] != vocabularies[1]:
             raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
         model.take_first_layer(part, start)
         missing.remove(name)
     if missing:
         raise InputError(f"--first-layers: no checkpoint of {', '.join(_PART[name] for name in missing)}; add it")
+
+
+def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
+    """The answer vocabulary: the ``size`` most frequent targets, ties by text; all if there are fewer.
+
+    Antol et al. 2015 (section 5.1) take 1,000, which are 82.67% of the answers.
+    """
+    counts = Counter(targets)
+    return sorted(counts, key=lambda text: (-counts[text], text))[:size]
+
+
+def coverage(vocabulary: Collection[str], train: Questions) -> dict[str, float]:
+    """The fractions of the training questions, and of all their human answers, whose answer is in the vocabulary."""
+    known = set(vocabulary)
+    answers = [text in known for texts in train.answers for text in texts]
+    return {
+        "questions": float(np.mean([target in known for target in train.targets])),
+        "human_answers": float(np.mean(answers)),
+    }

@@ -1,15 +1,22 @@
-"""Questions from COCO's annotation of an image: Kafle and Kanan 2017, "Generating Questions using Image Annotations".
+"""COCO's instance annotations, and the questions that they allow.
 
-Presence, counting, kinds of objects, sports, scenes and positions. Which objects identify a sport or a room is our
-choice (``data/scenes.yaml``); the paper's only example is toilet and sink for a bathroom.
+Kafle and Kanan 2017, "Generating Questions using Image Annotations": presence, counting, kinds of objects, sports,
+scenes and positions. The files list their images and all annotated objects on them. Which objects identify a sport or
+a room is our choice (``data/scenes.yaml``); the paper's only example is toilet and sink for a bathroom.
 """
 
+import zipfile
+from array import array
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import numpy as np
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
-from hf_vqa_mc.engines.tdiuc.question import NO, YES, Made
+from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, subset_in
 from hf_vqa_mc.engines.tdiuc.settings import (
     HORIZONTAL_THRESHOLD,
     MIN_AREA,
@@ -19,7 +26,145 @@ from hf_vqa_mc.engines.tdiuc.settings import (
 )
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related, with_article
 from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
+from hf_vqa_mc.sources.files import PublishedFile, member_names
+
+NAMES = tuple(COCO_OBJECTS)
+_NUMBERS = {name: number for number, name in enumerate(NAMES)}
+
+
+class Instance(NamedTuple):
+    """One annotated object."""
+
+    name: str  # COCO's, of its category
+    area: float  # pixels
+    left: float
+    top: float
+    width: float
+    height: float
+    crowd: bool  # a region of many, not one
+
+
+class CocoImage(NamedTuple):
+    """One image with all its annotated objects."""
+
+    image_id: int
+    width: int
+    height: int
+    annotated: frozenset[str]  # names of objects that would be annotated if the image showed them
+    instances: list[Instance]
+
+    @property
+    def present(self) -> frozenset[str]:
+        """The names of all objects, of any size."""
+        return frozenset(one.name for one in self.instances)
+
+
+class CocoAnnotations:
+    """The annotations of all files in columns: each of 860,000 objects takes about fifty bytes."""
+
+    def __init__(self, images: Images) -> None:
+        self.left_out = Counter[str]()
+        self._images = images
+        self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
+        self._stems: dict[int, str] = {}
+        self._numbers = array("q")  # annotation id, image id, category, crowd
+        self._boxes = array("d")  # area, left, top, width, height
+
+    def __len__(self) -> int:
+        """The number of images."""
+        return len(self._sizes)
+
+    def read(self, file: PublishedFile) -> None:
+        """Add a file's images and objects; count those that another file listed before.
+
+        Raises:
+            InputError: the file is not as COCO's are, is truncated, or has another image under a known id.
+        """
+        listed: dict[int, tuple[int, int, str]] = {}  # width, height and the last part of the file name
+        names: dict[int, str] = {}
+        ids, image_ids, category_ids, crowds = columns = [array("q") for _ in range(4)]
+        for field, records in read_lists(file, ("images", "annotations", "categories")):
+            if field == "images":
+                last = [PurePosixPath(name).name for name in records.filled_texts("file_name")]
+                sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), last, strict=True)
+                listed.update(zip(records.whole_numbers("id"), sizes, strict=True))
+            elif field == "categories":
+                names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
+            else:
+                for column, name in zip(columns, ("id", "image_id", "category_id", "iscrowd"), strict=True):
+                    column.extend(records.whole_numbers(name))
+                for area, box in zip(records.column("area"), records.lists("bbox", 4), strict=True):
+                    self._boxes.extend((area, *box))
+        if unknown := sorted({*names.values()} - COCO_OBJECTS.keys()):
+            raise InputError(f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS)}")
+        if not names:
+            raise InputError(f"{file.location}: field 'categories': expected a list of categories, found none")
+        self._add_images(file, listed, frozenset(names.values()))
+        for what, used, known in (("image", image_ids, listed.keys()), ("category", category_ids, names.keys())):
+            if unlisted := set(used) - known:
+                raise InputError(
+                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
+                )
+        categories = [_NUMBERS[names[one]] for one in category_ids]
+        self._numbers.frombytes(np.column_stack([ids, image_ids, categories, crowds]).astype(np.int64).tobytes())
+
+    def _add_images(
+        self, file: PublishedFile, listed: dict[int, tuple[int, int, str]], annotated: frozenset[str]
+    ) -> None:
+        for image_id, (width, height, name) in listed.items():
+            known = self._sizes.get(image_id)
+            stem = PurePosixPath(name).stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
+            if known and (known[:2] != (width, height) or self._stems[image_id] != stem):
+                raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
+            self._stems[image_id] = stem
+            self.left_out["images listed in another file too"] += known is not None
+            self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
+            self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
+
+    def __iter__(self) -> Iterator[CocoImage]:
+        """The images that have objects, sorted by id, each with its objects sorted by id."""
+        numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
+        boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
+        order = np.lexsort((numbers[:, 0], numbers[:, 1]))
+        again = np.append(False, numbers[order[1:], 0] == numbers[order[:-1], 0])[: len(order)]
+        self.left_out["objects listed in another file too"] = int(again.sum())
+        order = order[~again]
+        ids = np.array(sorted(self._sizes), np.int64)
+        starts = np.searchsorted(numbers[order, 1], ids)
+        ends = np.searchsorted(numbers[order, 1], ids, "right")
+        self.left_out["images without any annotated object"] = int((starts == ends).sum())
+        for image_id, start, end in zip(ids.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            if start < end:
+                rows = order[start:end]
+                pairs = zip(numbers[rows, 2:].tolist(), boxes[rows].tolist(), strict=True)
+                instances = [Instance._make((NAMES[name], *box, bool(crowd))) for (name, crowd), box in pairs]
+                yield CocoImage(image_id, *self._sizes[image_id], instances)
+
+
+def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
+    """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json.
+
+    Raises:
+        InputError: a path is not a file, or a zip file has no such member.
+    """
+    found = []
+    for path in paths:
+        if not path.is_file():
+            raise InputError(f"COCO file {path}: {'it is a folder' if path.is_dir() else 'no such file'}; give a file")
+        if not zipfile.is_zipfile(path):
+            found.append(PublishedFile(path.name, path))
+            continue
+        members = member_names(path)
+        wanted = sorted(
+            one for one in members if PurePosixPath(one).match("instances*.json") and "__MACOSX" not in one
+        )
+        if not wanted:
+            raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
+        found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""Batches of questions: which questions and decoys a step has, and their tensors."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from accelerate.utils import gather_object
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.training.questions import NONE, Questions
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+Done = TypeVar("Done")
+
+
+class Part(NamedTuple):
+    """The share of a step's batch that a process computes."""
+
+    tensors: dict[str, Tensor]
+    """arguments of the model, with labels"""
+    weight: float
+    """fraction of the step's loss"""
+
+
+Batches = Callable[[int, int, int], Part]
+"""From step (from 0), process (from 0) and number of processes to the share of this process."""
+
+
+class ChoiceInputs:
+    """Converts questions to a model's tensors: encodes the ``used`` texts; ``needed`` are the model's inputs."""
+
+    def __init__(
+        self,
+        texts: list[str],
+        used: NDArray[np.int64],
+        text: TextFeatures,
+        needed: Collection[str],
+        images: ImageFeatures | None,
+    ) -> None:
+        self.needed = frozenset(needed)
+        self.images = images
+        self.vectors = np.zeros((len(texts), text.dim), np.float32)
+        """(texts, dim); 0 for texts that are not used"""
+        self.vectors[used] = text.encode([texts[number] for number in used])
+        self.texts, self._text = texts, text
+
+    def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
+        """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
+        valid = choices != NONE
+        distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
+        found = {
+            "choice_vectors": torch.from_numpy(self.vectors[distinct]),
+            "choice_indices": torch.from_numpy(indices.reshape(choices.shape)),
+        }
+        if not valid.all():
+            found["choice_mask"] = torch.from_numpy(valid)
+        texts = questions.texts[rows]
+        if "question_vectors" in self.needed:
+            found["question_vectors"] = torch.from_numpy(self.vectors[texts])
+        if "question_tokens" in self.needed:
+            tokens, mask = self._text.encode_words([self.texts[text] for text in texts])
+            found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
+        if self.images is not None:
+            found |= self.images.tensors([questions.image_ids[row] for row in rows])
+        return found
+
+
+class Sample(NamedTuple):
+    """The questions of a step and their choices."""
+
+    rows: NDArray[np.int64]
+    """(questions,): indices of the training questions"""
+    choices: NDArray[np.int64]
+    """(questions, 1 + decoys): indices of the target, then of the decoys, padded with NONE"""
+
+
+class Order:
+    """The questions of each step, which depend only on the seed and the step.
+
+    Each epoch is a permutation of all questions; batches can span two epochs.
+    """
+
+    def __init__(self, questions: int, batch_size: int, seed: int) -> None:
+        self._questions, self._batch_size, self._seed = questions, batch_size, seed
+        self._orders: dict[int, NDArray[np.int64]] = {}
+
+    def rows(self, number: int) -> NDArray[np.int64]:
+        """The questions of a step, from 0."""
+        positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
+        epochs, rows = np.divmod(positions, self._questions)
+        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epochs).tolist()}
+        return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
+
+    def rng(self, number: int) -> np.random.Generator:
+        """The generator of a step's other random choices."""
+        return self._rng(2 * number + 1)
+
+    def _order(self, epoch: int) -> NDArray[np.int64]:
+        return self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(self._questions)
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
+
+
+class Sampler:
+    """Samples the questions and decoys of each step.
+
+    For each question, a kind of decoys is drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018,
+    supplement A.4).
+    """
+
+    def __init__(self, questions: Questions, batch_size: int, decoys: int, seed: int) -> None:
+        self._kinds, self._labels, self._decoys = questions.kinds, questions.labels, decoys
+        self._order = Order(len(questions), batch_size, seed)
+
+    def step(self, number: int) -> Sample:
+        """The sample of a step, from 0."""
+        rows, rng = self._order.rows(number), self._order.rng(number)
+        kinds = self._kinds[rows]
+        kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # exclude the target
+        keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
+        for kind in range(keys.shape[1]):
+            keys[~(kinds == kind).any(1), kind] = 2.0
+        of_kind = kinds == keys.argmin(1)[:, None]
+        order = np.where(of_kind, rng.random(kinds.shape), 2.0).argsort(1)[:, : self._decoys]
+        decoys = np.where(np.take_along_axis(of_kind, order, 1), order, NONE)
+        return Sample(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
+
+
+def share_of(rows: int, process: int, processes: int) -> NDArray[np.int64]:
+    """The indices of a step's rows in the share of a process."""
+    return np.array_split(np.arange(rows), processes)[process]
+
+
+def by_blocks(
+    rows: int, size: int, compute: Callable[[slice], Done], accelerator: "Accelerator", progress: Progress
+) -> Sequence[Done]:
+    """The results of all blocks of ``size`` rows, in order; each is computed by one process, all return them."""
+    blocks = [slice(first, min(first + size, rows)) for first in range(0, rows, size)]
+    mine = []
+    for number in range(accelerator.process_index, len(blocks), accelerator.num_processes):
+        mine.append((number, compute(blocks[number])))
+        progress("scoring", number + 1, len(blocks))
+    gathered = gather_object(mine) if accelerator.num_processes > 1 else mine
+    return [found for _, found in sorted(gathered, key=lambda block: block[0])]
