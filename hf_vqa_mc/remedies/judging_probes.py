@@ -79,8 +79,8 @@ def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [text.lower() for text in (*vocabulary.choices, *vocabulary.questions)]
-    pattern = r"(?u)\b\w+\b"
-    found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, token_pattern=pattern)
+    pattern = {"token_pattern": r"(?u)\b\w+\b"} if analyzer == "word" else {}
+    found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, **pattern)
     counts = found.fit_transform(texts)
     size = max(min(LSA_SIZE, counts.shape[1] - 1), 1)
     vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))

@@ -31,8 +31,8 @@ NEIGHBOURS = 120
 """Rows with similar questions whose choices are candidates."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
-SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 4.0, 0.5
-"""Weights of the cosine of the questions and of the log odds of plausibility, against a lead in standard deviations."""
+SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 0.1
+"""Weights of the cosine of the questions and of the log odds of plausibility, against a lead in standard deviations of the stacked scores."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak: rows without one stay as they are (19 of 20)."""
 
@@ -50,7 +50,7 @@ class ChangedDecoy:
     """row whose choice it is; of the pool, counted from the number of rows on"""
     round: int
     lead: float
-    """lead of the target over the next choice by the fought probes, in standard deviations of a probe"""
+    """lead of the target over the next choice by the fought probes, in standard deviations of the stacked scores"""
     lead_after: float
     plausibility: float
     """log odds that the new text is a published choice of the question"""
@@ -276,6 +276,8 @@ class _Repair:
             found, odds = found[plausible], odds[plausible]
             kept = self._filtered(found, odds)
             found, odds = found[kept], odds[kept]
+            if not len(found):
+                continue
             virtual = self.rows.texts[found["row"]].copy()
             virtual[np.arange(len(found)), found["column"]] = found["text"]
             sums = fought.sums_of(fold, virtual, self.rows.questions[found["row"]])
@@ -298,8 +300,8 @@ class _Repair:
     ) -> NDArray[np.void]:
         """Distinct choices of the donors that pass the cheap filters, each with its most similar question."""
         donors, similarity = donors[donors != MISSING], similarity[donors != MISSING]
-        current = np.concatenate([self.rows.texts, self.donors.texts[len(self.rows) :, : self.rows.texts.shape[1]]])
-        texts = current[donors]
+        texts, own = self.donors.texts[donors], donors < len(self.rows)
+        texts[own, : self.rows.texts.shape[1]] = self.rows.texts[donors[own]]
         at, place = (texts != MISSING).nonzero()
         text = texts[at, place]
         keys = self.rows.vocabulary.keys
