@@ -95,6 +95,14 @@ class Repaired:
     floor: float = 0.0
     """log odds of plausibility that every new decoy reaches"""
 
+    def donor_groups(self, groups: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(rows,): the group of the donor of each changed row, else its own; each question of a pool is one group."""
+        found = np.asarray(groups, np.int64).copy()
+        first_of_pool = int(found.max(initial=0)) + 1 - len(groups)
+        for one in self.changes:
+            found[one.row] = groups[one.donor] if one.donor < len(groups) else first_of_pool + one.donor
+        return found
+
 
 def repair(
     rows: Rows,
