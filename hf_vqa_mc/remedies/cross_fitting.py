@@ -70,9 +70,7 @@ def in_blocks(score: Callable[[NDArray[np.int64]], NDArray[Any]], size: int, blo
     return np.concatenate(parts)
 
 
-def sparse_columns(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], choices: int, size: int
-) -> Any:  # noqa: ANN401  a matrix of scipy
+def sparse_columns(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], choices: int, size: int) -> Any:  # noqa: ANN401  a matrix of scipy
     """A matrix (choices, size) of ones from hashed columns."""
     from scipy.sparse import csr_matrix
 

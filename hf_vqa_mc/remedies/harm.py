@@ -48,7 +48,7 @@ class Comparison:
 
     @property
     def harmed(self) -> tuple[Change, ...]:
-        """Probes whose distance from chance rises, the Holm-corrected interval above 0; below chance is a leak, too."""
+        """Probes whose distance from chance rises, Holm-corrected interval above 0; below chance is a leak, too."""
         return tuple(one for one in self.probes if one.low > 0)
 
 
@@ -88,14 +88,21 @@ def compare_probes(
     quantiles = _holm_quantiles(changes, errors)
     guess = float(chance.mean())
     probes = tuple(
-        Change(name, float(before[name].mean()), float(after[name].mean()), guess, change, *_interval(change, error, z))
+        Change(
+            name, float(before[name].mean()), float(after[name].mean()), guess, change, *_interval(change, error, z)
+        )
         for name, change, error, z in zip(names, changes, errors, quantiles, strict=True)
     )
     mean = float(np.mean(changes))
     error = float(np.mean(factors)) * two_way_error(np.mean(influence, axis=0), groups, donor_groups)
     distances = [float(np.mean([abs(scores[name].mean() - guess) for name in names])) for scores in (before, after)]
     whole = Change(
-        "mean over the probes", guess + distances[0], guess + distances[1], guess, mean, *_interval(mean, error, _z(LEVEL))
+        "mean over the probes",
+        guess + distances[0],
+        guess + distances[1],
+        guess,
+        mean,
+        *_interval(mean, error, _z(LEVEL)),
     )
     return Comparison(probes, whole)
 

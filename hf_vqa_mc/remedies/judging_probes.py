@@ -1,4 +1,4 @@
-"""Selection probes and report probes: they judge a repair and share no learner, text form or folds with what it fights.
+"""Selection probes and report probes, which judge a repair: other learners, text forms and folds than it fights.
 
 Selection probes stop the loop and choose the strategy. Report probes are run once, on the rows before and after, when
 the choice is frozen; every table shows these alone.

@@ -32,7 +32,7 @@ NEIGHBOURS = 120
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
 SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 0.1
-"""Weights of the cosine of the questions and of the log odds of plausibility, against a lead in standard deviations of the stacked scores."""
+"""Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak: rows without one stay as they are (19 of 20)."""
 
@@ -256,9 +256,7 @@ class _Repair:
             taken.plausibility,
         )
 
-    def _ranked(
-        self, fought: FoughtProbes, some: NDArray[np.int64], counts: "_Counts"
-    ) -> dict[int, list["_Scored"]]:
+    def _ranked(self, fought: FoughtProbes, some: NDArray[np.int64], counts: "_Counts") -> dict[int, list["_Scored"]]:
         """The candidates of some rows that cost the target its first place, the best first."""
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf

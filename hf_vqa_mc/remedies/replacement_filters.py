@@ -79,9 +79,7 @@ class ReplacementFilters:
         self._numbers = {word: number for number, word in enumerate(distinct)}
         self._relations = Relations.of(list(distinct))
 
-    def near(
-        self, text: NDArray[np.integer], others: NDArray[np.int32], most: float
-    ) -> NDArray[np.bool_]:
+    def near(self, text: NDArray[np.integer], others: NDArray[np.int32], most: float) -> NDArray[np.bool_]:
         """Whether each text is nearer than ``most`` to any of its others, (texts, others), in any embedding."""
         near = np.zeros(len(text), np.bool_)
         for space in self._spaces:

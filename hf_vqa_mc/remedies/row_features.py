@@ -162,7 +162,7 @@ class TextForms:
     def hashed_words(
         self, texts: Texts, asked: Asked, question: bool, size: int
     ) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Hashed columns and choices (raveled) of words and bigrams; with ``question`` also crossed with its beginning."""
+        """Hashed columns and choices (raveled) of words, bigrams and, with ``question``, words with its beginning."""
         words, choice = self.words_of(texts.ravel())
         bigram = (choice[1:] == choice[:-1]).nonzero()[0]
         found = [
@@ -175,13 +175,13 @@ class TextForms:
         return found
 
 
-def _hashed(
-    kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int
-) -> NDArray[np.int64]:
+def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int) -> NDArray[np.int64]:
     """A column in [0, size) for each pair of numbers of one kind."""
     from hf_vqa_mc.decoys.rng import mixed
 
-    codes = (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ (np.uint64(kind) << np.uint64(60))
+    codes = (
+        (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ (np.uint64(kind) << np.uint64(60))
+    )
     hashed: NDArray[np.int64] = (mixed(codes) % np.uint64(size)).astype(np.int64)
     return hashed
 
