@@ -1,7 +1,7 @@
 """Static sentence embeddings: averages of word vectors, or of the token vectors of the package ``wordllama``.
 
-They need no model and no network. Two families are used where they are at hand, because what one of them hides the
-other may still show. A family that is missing is reported by `embedding_families`, never replaced.
+They need no model and no network. Two families are used where word vectors are given, because what one of them hides
+the other may still show.
 """
 
 from collections.abc import Sequence
@@ -93,32 +93,13 @@ class TokenVectors:
         return _sums(self.table, numbers, starts)
 
 
-def embedding_families(
-    vectors: WordVectors | None, wordllama: Path | None = None
-) -> tuple[list[EmbeddingFamily], list[str]]:
-    """The families at hand, and a sentence for each one that is missing.
-
-    Args:
-        vectors: word vectors given by the user.
-        wordllama: folder of the package; None for the installed one.
-
-    Raises:
-        InputError: ``wordllama`` does not hold the files.
-    """
-    families: list[EmbeddingFamily] = []
-    missing: list[str] = []
-    if vectors is not None:
-        families.append(AveragedWordVectors(vectors))
-    else:
-        missing.append("no word vectors: add --word-vectors FILE")
+def embedding_families(vectors: WordVectors | None = None) -> list[EmbeddingFamily]:
+    """The token vectors of the package ``wordllama``, and word vectors if they are given."""
     installed = find_spec("wordllama")
-    if wordllama is None and installed is not None and installed.submodule_search_locations:
-        wordllama = Path(installed.submodule_search_locations[0])
-    if wordllama is not None:
-        families.append(TokenVectors.read(wordllama))
-    else:
-        missing.append("no token vectors: pip install --no-deps wordllama")
-    return families, missing
+    if installed is None or not installed.submodule_search_locations:
+        raise InputError("the package wordllama is not installed; pip install wordllama")
+    families: list[EmbeddingFamily] = [TokenVectors.read(Path(installed.submodule_search_locations[0]))]
+    return families if vectors is None else [AveragedWordVectors(vectors), *families]
 
 
 def _sums(table: NDArray[np.float32], numbers: NDArray[np.integer], starts: NDArray[np.int64]) -> Embeddings:

@@ -1,4 +1,4 @@
-"""The probes that targeted repair fights: cross-fitted models and untrained cosines, summed.
+"""The probes that targeted repair fights: cross-fitted models and untrained cosines, stacked.
 
 Three kinds, because a repair that fights one probe moves the leak to where that probe is blind: a linear model of
 words, a boosted one of relations in embeddings, and the untrained cosine of question and choice.
@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Sees, picked
+from hf_vqa_mc.audits.shortcut import ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import Scores, conditional_logit, fitted_rows, in_blocks, sparse_columns
@@ -22,14 +22,12 @@ HASHED = 2**15
 """Columns of hashed words."""
 TREES, RATE, LEAVES, SMALLEST_LEAF = 60, 0.1, 12, 20
 """Boosting: max_iter, learning_rate, max_leaf_nodes, min_samples_leaf."""
-COSINE_WEIGHT = 2.0
-"""Weight of each cosine in the sum, relative to a model."""
 SHARE_PRIOR = 1.0
 """Presentations that a text's share as a target is shrunk by."""
-INPUTS = (Sees.CHOICES, Sees.QUESTION)
+INPUTS = (ProbeInputs.CHOICES, ProbeInputs.QUESTION)
 
-Score = Callable[[Texts, Asked], Scores]
-"""Scores (rows, choices) of rows that need not exist."""
+Score = Callable[[Columns, Texts, Asked], Scores]
+"""Scores (rows, choices) of rows that need not exist, from their features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ class FoughtProbes:
     ) -> None:
         self._material, self._folds = material, folds
         self._shares = TargetShares(rows, folds, material.keys)
-        self._models: dict[int, dict[str, Score]] = {}
+        self._models: dict[int, dict[ProbeInputs, dict[str, Score]]] = {}
         present = np.unique(folds).tolist()
         for fold in present:
             progress("fitting the fought probes", len(self._models), len(present))
@@ -100,65 +98,76 @@ class FoughtProbes:
             self._models[fold] = self._fit(rows.take(fitted), folds[fitted], fold, seed)
         self.scores = self._cross_fitted(rows)
         """probe to scores of the rows, float64 (rows, choices), centred in each row"""
-        spread = {name: scores[rows.valid].std() for name, scores in self.scores.items()}
-        weight = {name: COSINE_WEIGHT if name.startswith("cosine") else 1.0 for name in spread}
-        self._weights = {name: weight[name] / max(float(one), 1e-6) for name, one in spread.items()}
         self.accuracy = {name: float(picked(scores, rows).mean()) for name, scores in self.scores.items()}
-        self.sums: Scores = np.where(
-            rows.valid, sum(self._weights[name] * one for name, one in self.scores.items()), -np.inf
-        )
-        """(rows, choices): the sum of the standardised scores, -inf for padding"""
+        self._weights = {fold: self._stacked(rows, folds != fold) for fold in self._models}
+        names, sums = list(self.scores), np.zeros(rows.texts.shape)
+        for fold, weights in self._weights.items():
+            own = folds == fold
+            sums[own] = np.sum([weights[name] * self.scores[name][own] for name in names], axis=0)
+        self.sums: Scores = np.where(rows.valid, sums, -np.inf)
+        """(rows, choices): the stacked scores with standard deviation 1, -inf for padding"""
+
+    def _stacked(self, rows: Rows, some: NDArray[np.bool_]) -> dict[str, float]:
+        """The weight of each probe by which a conditional logit finds the targets of some rows.
+
+        A plain sum falls to chance while single probes still find the target: what is fought most overshoots and
+        then hides the others. Weights may be negative, as a probe below chance leaks, too.
+        """
+        scores = np.stack(list(self.scores.values()), axis=2)[some]
+        valid = rows.valid[some]
+        spread = np.maximum(scores[valid].std(axis=0), 1e-6)
+        flat = scipy.sparse.csr_matrix((scores / spread).reshape(-1, scores.shape[2]))
+        weights = conditional_logit(flat, scores.shape[:2], valid) / spread
+        deviation = max(float((scores @ weights)[valid].std()), 1e-6)
+        return dict(zip(self.scores, (weights / deviation).tolist(), strict=True))
 
     def sums_of(self, fold: int, texts: Texts, asked: Asked) -> Scores:
         """As `sums`, of rows that need not exist, by the models that have not seen a fold."""
 
         def block(rows: NDArray[np.int64]) -> Scores:
-            valid = texts[rows] != MISSING
-            total = np.zeros(valid.shape)
-            for name, score in self._models[fold].items():
-                total += self._weights[name] * _centred(score(texts[rows], asked[rows]), valid)
-            return np.where(valid, total, -np.inf)
+            found = self._scores_of(fold, texts[rows], asked[rows])
+            total = np.sum([self._weights[fold][name] * scores for name, scores in found.items()], axis=0)
+            return np.where(texts[rows] != MISSING, total, -np.inf)
 
-        found: Scores = in_blocks(block, len(texts))
-        return found
+        sums: Scores = in_blocks(block, len(texts))
+        return sums
+
+    def _scores_of(self, fold: int, texts: Texts, asked: Asked) -> dict[str, Scores]:
+        """Probe to centred scores (rows, choices)."""
+        found: dict[str, Scores] = {}
+        for sees in INPUTS:
+            columns = self._columns(texts, asked, sees.question, fold)
+            found |= {name: score(columns, texts, asked) for name, score in self._models[fold][sees].items()}
+        for space in self._material.spaces:
+            found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked)
+        return {name: _centred(scores, texts != MISSING) for name, scores in found.items()}
 
     def _cross_fitted(self, rows: Rows) -> dict[str, Scores]:
-        names = next(iter(self._models.values()))
-        found = {name: np.zeros(rows.texts.shape) for name in names}
-        for fold, models in self._models.items():
+        found: dict[str, Scores] = {}
+        for fold in self._models:
             index = np.flatnonzero(self._folds == fold)
-            for name, score in models.items():
-                found[name][index] = in_blocks(
-                    lambda some, index=index, score=score: _centred(  # type: ignore[misc]
-                        score(rows.texts[index[some]], rows.questions[index[some]]), rows.valid[index[some]]
-                    ),
-                    len(index),
-                )
+            for some in np.array_split(index, len(index) // 4096 + 1):
+                for name, scores in self._scores_of(fold, rows.texts[some], rows.questions[some]).items():
+                    found.setdefault(name, np.zeros(rows.texts.shape))[some] = scores
         return found
 
-    def _fit(self, rows: Rows, own: NDArray[np.integer], fold: int, seed: int) -> dict[str, Score]:
-        models: dict[str, Score] = {}
+    def _fit(self, rows: Rows, own: NDArray[np.integer], fold: int, seed: int) -> dict[ProbeInputs, dict[str, Score]]:
+        models: dict[ProbeInputs, dict[str, Score]] = {}
         for sees in INPUTS:
-            question = sees.question
-            dense = in_blocks(
-                lambda some, question=question: self._material.columns(  # type: ignore[misc]
-                    rows.texts[some], rows.questions[some], question
-                ),
-                len(rows),
-            )
-            dense = np.concatenate([dense, self._shares.columns(rows.texts, fold, own)], axis=2)
-            models[f"boosting: {sees.label}"] = self._boosting(dense, rows, question, fold, seed)
-            models[f"linear: {sees.label}"] = self._linear(dense, rows, question, fold)
-        for space in self._material.spaces:
-            models[f"cosine with the question: {space.name}"] = space.question_cosines
+            dense = self._columns(rows.texts, rows.questions, sees.question, fold, own)
+            models[sees] = {
+                f"boosting: {sees.label}": self._boosting(dense, rows, seed),
+                f"linear: {sees.label}": self._linear(dense, rows, sees.question),
+            }
         return models
 
-    def _columns(self, texts: Texts, asked: Asked, question: bool, fold: int) -> Columns:
-        return np.concatenate(
-            [self._material.columns(texts, asked, question), self._shares.columns(texts, fold)], axis=2
-        )
+    def _columns(
+        self, texts: Texts, asked: Asked, question: bool, fold: int, own: NDArray[np.integer] | None = None
+    ) -> Columns:
+        relations = in_blocks(lambda some: self._material.columns(texts[some], asked[some], question), len(texts))
+        return np.concatenate([relations, self._shares.columns(texts, fold, own)], axis=2)
 
-    def _boosting(self, dense: Columns, rows: Rows, question: bool, fold: int, seed: int) -> Score:
+    def _boosting(self, dense: Columns, rows: Rows, seed: int) -> Score:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         model = HistGradientBoostingClassifier(
@@ -174,23 +183,21 @@ class FoughtProbes:
         is_target[:, 0] = True
         model.fit(dense[rows.valid], is_target[rows.valid])
 
-        def score(texts: Texts, asked: Asked) -> Scores:
-            valid = texts != MISSING
-            scores = np.zeros(texts.shape)
-            scores[valid] = model.decision_function(self._columns(texts, asked, question, fold)[valid])
+        def score(columns: Columns, texts: Texts, asked: Asked) -> Scores:
+            valid, scores = texts != MISSING, np.zeros(texts.shape)
+            scores[valid] = model.decision_function(columns[valid])
             return scores
 
         return score
 
-    def _linear(self, dense: Columns, rows: Rows, question: bool, fold: int) -> Score:
+    def _linear(self, dense: Columns, rows: Rows, question: bool) -> Score:
         spread = np.maximum(dense[rows.valid].std(axis=0), 1e-6)
         weights = conditional_logit(
             self._linear_columns(dense / spread, rows.texts, rows.questions, question), rows.texts.shape, rows.valid
         )
 
-        def score(texts: Texts, asked: Asked) -> Scores:
-            columns = self._columns(texts, asked, question, fold) / spread
-            found: Scores = self._linear_columns(columns, texts, asked, question) @ weights
+        def score(columns: Columns, texts: Texts, asked: Asked) -> Scores:
+            found: Scores = self._linear_columns(columns / spread, texts, asked, question) @ weights
             return found.reshape(texts.shape)
 
         return score

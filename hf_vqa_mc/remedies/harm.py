@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def harmed(self) -> tuple[Change, ...]:
-        """Probes whose distance from chance rises, the Holm-corrected interval above 0; below chance is a leak, too."""
+        """Probes whose distance from chance rises, Holm-corrected interval above 0; below chance is a leak, too."""
         return tuple(one for one in self.probes if one.low > 0)
 
 

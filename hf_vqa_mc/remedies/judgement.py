@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data import Split
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
 from hf_vqa_mc.remedies.harm import Comparison, compare_probes
@@ -82,4 +81,3 @@ def _donor_groups(split: Split, groups: NDArray[np.int64], changes: Sequence[dic
         if one["split"] == split.name and one["donor"] in number and one["question_id"] in number:
             found[number[one["question_id"]]] = groups[number[one["donor"]]]
     return found
-

@@ -1,4 +1,4 @@
-"""Selection probes and report probes: they judge a repair and share no learner, text form or folds with what it fights.
+"""Selection probes and report probes, which judge a repair: other learners, text forms and folds than it fights.
 
 Selection probes stop the loop and choose the strategy. Report probes are run once, on the rows before and after, when
 the choice is frozen; every table shows these alone.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Prediction, Sees, picked
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import (
@@ -68,7 +68,7 @@ class JudgingProbe:
     """The declaration of a probe."""
 
     name: str
-    sees: Sees
+    sees: ProbeInputs
     scores: Callable[[Judged], Scores] = field(repr=False)
     trained: bool = True
 
@@ -79,8 +79,8 @@ def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [text.lower() for text in (*vocabulary.choices, *vocabulary.questions)]
-    pattern = r"(?u)\b\w+\b"
-    found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, token_pattern=pattern)
+    pattern = {"token_pattern": r"(?u)\b\w+\b"} if analyzer == "word" else {}
+    found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, **pattern)
     counts = found.fit_transform(texts)
     size = max(min(LSA_SIZE, counts.shape[1] - 1), 1)
     vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
@@ -231,7 +231,7 @@ def _longest(judged: Judged) -> Scores:
     return lengths[judged.rows.texts]
 
 
-CHOICES, QUESTION = Sees.CHOICES, Sees.QUESTION
+CHOICES, QUESTION = ProbeInputs.CHOICES, ProbeInputs.QUESTION
 SELECTION_PROBES = (
     JudgingProbe("extra trees on word LSA", CHOICES, _forest("words", True, False)),
     JudgingProbe("extra trees on word LSA", QUESTION, _forest("words", True, True)),

@@ -16,6 +16,7 @@ from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies.cross_fitting import fitted_rows, in_blocks
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.remedies.similar_rows import similar_rows
+from hf_vqa_mc.remedies.word_types import WordTypes
 
 NEIGHBOURS = 20
 """Similar questions whose choices a candidate is compared with."""
@@ -47,7 +48,8 @@ class Plausibility:
         forms: TextForms,
         seed: int,
     ) -> None:
-        self._rows, self._spaces, self._forms, self._folds = rows, spaces, forms, folds
+        types = TextSpace.embedded(WordTypes(), rows.vocabulary)
+        self._rows, self._spaces, self._forms, self._folds = rows, [*spaces, types], forms, folds
         self._keys = np.append(rows.vocabulary.keys, MISSING)
         self._near = np.full((len(rows), NEIGHBOURS), MISSING, np.int64)
         for fold in np.unique(folds).tolist():
@@ -61,7 +63,7 @@ class Plausibility:
         """(rows, choices): log odds of the published choices, NaN for padding"""
         self.published[row, column] = self.of(row, column, rows.texts[row, column], rows.texts)
 
-    def floor(self, share: float = 0.5) -> float:
+    def floor(self, share: float) -> float:
         """The log odds that this share of the published choices does not reach."""
         return float(np.nanquantile(self.published, share))
 

@@ -25,14 +25,19 @@ from hf_vqa_mc.remedies.replacement_filters import MOST_SIMILAR, NEAR_DUPLICATE,
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.remedies.similar_rows import similar_rows
 
-BUDGET, ROUNDS = 0.2, 4
+BUDGET, ROUNDS = 0.2, 3
 """Default largest share of decoys that are changed, and largest number of rounds."""
 NEIGHBOURS = 120
 """Rows with similar questions whose choices are candidates."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
-SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 4.0, 0.5
-"""Weights of the cosine of the questions and of the log odds of plausibility, against a lead in standard deviations."""
+SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 0.1
+"""Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
+MARGIN = 0.3
+"""Lead that the best candidate leaves to another choice; models of other rows find less (regression to the mean)."""
+PLAUSIBLE = 0.6
+"""Share of the published choices that are less plausible than any new decoy. Of 50 changed rows of A-OKVQA that were
+read, 30% of those above the median were absurd, and 19% of those above 0.6."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak: rows without one stay as they are (19 of 20)."""
 
@@ -50,7 +55,7 @@ class ChangedDecoy:
     """row whose choice it is; of the pool, counted from the number of rows on"""
     round: int
     lead: float
-    """lead of the target over the next choice by the fought probes, in standard deviations of a probe"""
+    """lead of the target over the next choice by the fought probes, in standard deviations of the stacked scores"""
     lead_after: float
     plausibility: float
     """log odds that the new text is a published choice of the question"""
@@ -94,6 +99,14 @@ class Repaired:
     """why the loop ended"""
     floor: float = 0.0
     """log odds of plausibility that every new decoy reaches"""
+
+    def donor_groups(self, groups: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(rows,): the group of the donor of each changed row, else its own; each question of a pool is one group."""
+        found = np.asarray(groups, np.int64).copy()
+        first_of_pool = int(found.max(initial=0)) + 1 - len(groups)
+        for one in self.changes:
+            found[one.row] = groups[one.donor] if one.donor < len(groups) else first_of_pool + one.donor
+        return found
 
 
 def repair(
@@ -154,7 +167,7 @@ class _Repair:
         self.material = ChoiceMaterial(self.spaces, self.forms, np.append(rows.vocabulary.keys, 0))
         progress("learning plausibility", 0, 1)
         self.plausibility = Plausibility(rows, groups, self.folds, self.spaces, self.forms, seed)
-        self.floor = self.plausibility.floor()
+        self.floor = self.plausibility.floor(PLAUSIBLE)
         self.filters = ReplacementFilters(rows, self.spaces, answers, rejected)
         self.donors = rows if pool is None else rows.followed_by(pool)
         spare = len(self.donors) - len(rows)
@@ -274,11 +287,13 @@ class _Repair:
             found, odds = found[plausible], odds[plausible]
             kept = self._filtered(found, odds)
             found, odds = found[kept], odds[kept]
+            if not len(found):
+                continue
             virtual = self.rows.texts[found["row"]].copy()
             virtual[np.arange(len(found)), found["column"]] = found["text"]
             sums = fought.sums_of(fold, virtual, self.rows.questions[found["row"]])
             lead = sums[:, 0] - sums[:, 1:].max(axis=1)
-            cost = -lead - SIMILARITY_WEIGHT * found["similarity"] - PLAUSIBILITY_WEIGHT * odds
+            cost = np.abs(lead + MARGIN) - SIMILARITY_WEIGHT * found["similarity"] - PLAUSIBILITY_WEIGHT * odds
             for one in np.lexsort((found["text"], cost)).tolist():
                 if lead[one] < 0:
                     scored = _Scored(
@@ -296,8 +311,8 @@ class _Repair:
     ) -> NDArray[np.void]:
         """Distinct choices of the donors that pass the cheap filters, each with its most similar question."""
         donors, similarity = donors[donors != MISSING], similarity[donors != MISSING]
-        current = np.concatenate([self.rows.texts, self.donors.texts[len(self.rows) :, : self.rows.texts.shape[1]]])
-        texts = current[donors]
+        texts, own = self.donors.texts[donors], donors < len(self.rows)
+        texts[own, : self.rows.texts.shape[1]] = self.rows.texts[donors[own]]
         at, place = (texts != MISSING).nonzero()
         text = texts[at, place]
         keys = self.rows.vocabulary.keys

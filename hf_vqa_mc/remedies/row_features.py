@@ -162,7 +162,7 @@ class TextForms:
     def hashed_words(
         self, texts: Texts, asked: Asked, question: bool, size: int
     ) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Hashed columns and choices (raveled) of words and bigrams; with ``question`` also crossed with its beginning."""
+        """Hashed columns and choices (raveled) of words, bigrams and, with ``question``, words with its beginning."""
         words, choice = self.words_of(texts.ravel())
         bigram = (choice[1:] == choice[:-1]).nonzero()[0]
         found = [

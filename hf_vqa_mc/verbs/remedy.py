@@ -342,9 +342,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         )
     _check_config(settings, benchmark)
     donors = [] if settings.pool is None else read_donors(settings.pool, progress)
-    families, missing = embedding_families(_word_vectors(settings, benchmark, progress))
-    if not families:
-        raise InputError(f"the probes need text embeddings: {'; '.join(missing)}")
+    families = embedding_families(_word_vectors(settings, benchmark, progress))
     makers = {
         name: partial(_remedied, name, settings, benchmark, families, donors, verdicts)
         for name in (_suitable(settings, benchmark) if settings.chosen == "best" else [settings.chosen])

@@ -1,0 +1,43 @@
+import json
+
+import numpy as np
+import pytest
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.remedies.embeddings import TABLE, TOKENIZER, WEIGHTS, TokenVectors, embedding_families
+from hf_vqa_mc.text.word_vectors import WordVectors
+
+
+@pytest.fixture
+def wordllama(tmp_path):
+    from safetensors.numpy import save_file
+
+    (tmp_path / WEIGHTS).parent.mkdir()
+    (tmp_path / TOKENIZER).parent.mkdir()
+    save_file({TABLE: np.array([[0, 0], [1, 0], [0, 1]], np.float16)}, tmp_path / WEIGHTS)
+    vocabulary = {"<unk>": 0, "cat": 1, "dog": 2}
+    tokenizer = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+        "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None, "decoder": None,
+        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unk>"},
+    }  # fmt: skip
+    (tmp_path / TOKENIZER).write_text(json.dumps(tokenizer))
+    return tmp_path
+
+
+def test_a_text_is_the_normalised_mean_of_its_tokens_and_the_last_row_is_zero(wordllama):
+    found = TokenVectors.read(wordllama).embed(["Cat", "cat dog", "", "zebra"])
+    assert found.tolist() == pytest.approx(np.array([[1, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0, 0], [0, 0]]), abs=1e-5)
+
+
+def test_families_that_are_missing_are_named(wordllama):
+    vectors = WordVectors.of("small.txt", "", ["cat", "dog"], np.eye(2, dtype=np.float32))
+    families, missing = embedding_families(vectors, wordllama)
+    assert [one.name for one in families] == ["word vectors small.txt", "token vectors wordllama"]
+    assert missing == []
+    assert "--word-vectors" in embedding_families(None, wordllama)[1][0]
+
+
+def test_a_folder_without_the_files_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="expected the package wordllama"):
+        TokenVectors.read(tmp_path)

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from hf_vqa_mc.remedies.harm import compare_probes, two_way_error
+
+ROWS = 2_000
+
+
+def scores(accuracy, seed):
+    return (np.random.default_rng(seed).random(ROWS) < accuracy).astype(float)
+
+
+def compared(before, after):
+    chance, own = np.full(ROWS, 0.25), np.arange(ROWS)
+    names = [f"probe {number}" for number in range(len(before))]
+    return compare_probes(
+        *(dict(zip(names, [scores(one, seed + part) for seed, one in enumerate(given)], strict=True))
+          for part, given in ((0, before), (100, after))),
+        chance, own, own,
+    )  # fmt: skip
+
+
+def test_a_fall_towards_chance_is_better_and_harms_nothing():
+    found = compared([0.40, 0.35, 0.25], [0.27, 0.26, 0.25])
+    assert found.better
+    assert found.harmed == ()
+    assert found.mean.change == pytest.approx(np.mean([one.change for one in found.probes]))
+
+
+@pytest.mark.parametrize("after", [0.40, 0.12])
+def test_a_rise_above_chance_or_a_fall_below_it_is_harm(after):
+    found = compared([0.25, 0.25, 0.25], [0.25, after, 0.25])
+    assert [one.name for one in found.harmed] == ["probe 1"]
+    assert not found.better
+
+
+def test_rows_at_chance_are_neither_better_nor_harmed():
+    found = compared([0.25] * 11, [0.25] * 11)
+    assert not found.better
+    assert found.harmed == ()
+
+
+def test_rows_tied_by_a_donor_count_as_one_cluster():
+    values = np.repeat(np.random.default_rng(0).normal(size=50), 10)
+    own, donor = np.arange(500), np.repeat(np.arange(50), 10)
+    assert two_way_error(values, own, donor) == pytest.approx(two_way_error(values, donor, donor))
+    assert two_way_error(values, own, donor) > 2 * two_way_error(values, own, own)

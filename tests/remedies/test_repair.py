@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.remedies.embeddings import normalised
+from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, Judged, report_folds, run_judging_probes
+from hf_vqa_mc.remedies.repair import repair
+from hf_vqa_mc.remedies.row_features import TextForms
+from tests.audits.planted import planted
+
+ROWS = 400
+
+
+class Letters:
+    """Embeddings by counts of letters, and so of lengths."""
+
+    name = "letters"
+
+    def embed(self, texts):
+        counts = np.array([[1.0 + text.lower().count(chr(97 + letter)) for letter in range(26)] for text in texts])
+        return normalised(np.vstack([counts - counts.mean(axis=0), np.zeros((1, 26))]))
+
+
+def made(bias, strength, seed=0, rows=ROWS, shuffled=False):
+    table = planted(bias, strength, rows, seed)[0]
+    if shuffled:
+        labels = np.random.default_rng(seed).integers(4, size=len(table))
+        table = table.set_column(table.column_names.index("label"), "label", [labels])
+    groups = np.unique(table["image_id"].to_pylist(), return_inverse=True)[1]
+    return number_rows({"rows": table})["rows"], groups
+
+
+def accuracy(rows, groups, names):
+    probes = [one for one in REPORT_PROBES if one.name in names]
+    judged = Judged(rows, report_folds(groups, 0), TextForms(rows.vocabulary), [], 0)
+    return {name: one.scores.mean() for name, one in run_judging_probes(probes, judged).items()}
+
+
+@pytest.fixture(scope="module")
+def planted_length():
+    rows, groups = made("length", 0.35)
+    return rows, groups, repair(rows, groups, [Letters()], rounds=2)
+
+
+def test_a_planted_leak_falls_by_report_probes_and_the_budget_holds(planted_length):
+    rows, groups, found = planted_length
+    before, after = (accuracy(one, groups, ["longest choice"]) for one in (rows, found.rows))
+    name = "longest choice: choices alone"
+    assert before[name] > 0.4
+    assert abs(after[name] - 0.25) < 0.6 * abs(before[name] - 0.25)
+    assert 0 < len(found.changes) <= 0.2 * 3 * ROWS
+
+
+def test_only_listed_decoys_change_and_targets_never(planted_length):
+    rows, _, found = planted_length
+    assert (found.rows.texts[:, 0] == rows.texts[:, 0]).all()
+    changed = {(row, int(rows.positions[row, column])) for row, column in np.argwhere(found.rows.texts != rows.texts)}
+    assert changed == {(one.row, one.index) for one in found.changes}
+    words = rows.vocabulary.choices
+    for one in found.changes:
+        column = rows.positions[one.row].tolist().index(one.index)
+        assert words[found.rows.texts[one.row, column]] == one.new
+        assert words[rows.texts[one.row, column]] == one.old
+        assert one.plausibility >= found.floor
+        assert one.lead_after < 0 < one.lead
+
+
+def test_no_text_crosses_folds(planted_length):
+    from hf_vqa_mc.remedies.cross_fitting import group_folds
+
+    _, groups, found = planted_length
+    folds = group_folds(groups, 0)
+    assert all(folds[one.row] == folds[one.donor] for one in found.changes)
+
+
+def test_the_same_seed_gives_the_same_changes():
+    rows, groups = made("length", 0.35, rows=150)
+    one, other = (repair(rows, groups, [Letters()], rounds=1, seed=3).changes for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["clean", "shuffled labels"])
+def test_rows_without_a_leak_stay_almost_untouched(shuffled):
+    rows, groups = made("length" if shuffled else "none", 0.35 if shuffled else 0.0, seed=1, shuffled=shuffled)
+    found = repair(rows, groups, [Letters()], rounds=2)
+    assert len(found.changes) < 0.02 * 3 * ROWS
+    assert all(abs(one - 0.25) < 0.08 for one in accuracy(found.rows, groups, ["longest choice"]).values())

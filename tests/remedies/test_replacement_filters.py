@@ -1,0 +1,42 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters
+
+QUESTION, TARGET, OTHER = "What is the man riding?", "motorcycle", "nineteenth century"
+CANDIDATES = {
+    "motorcycles": Refusal.CONTAINED,
+    "Motor-cycle": Refusal.CONTAINED,
+    "motor vehicle": Refusal.RELATED,
+    "motorbike": Refusal.RELATED,
+    "19th century": Refusal.RELATED,
+    "man riding": Refusal.QUESTION,
+    "scooter": Refusal.ANSWER,
+    "scooters": Refusal.ANSWER,
+    "skateboard": Refusal.VERDICT,
+    "horse": None,
+    "sofa": None,
+}
+
+
+@pytest.fixture(scope="module")
+def refusal():
+    choices = [[TARGET, OTHER], *([text, "lamp"] for text in CANDIDATES)]
+    questions = [QUESTION, *("Which one is it?" for _ in CANDIDATES)]
+    table = pa.table({"question": questions, "choices": choices, "label": pa.array([0] * len(choices), pa.int64())})
+    rows = number_rows({"rows": table})["rows"]
+    none = [()] * len(CANDIDATES)
+    filters = ReplacementFilters(rows, [], [("a scooter",), *none], [("Skateboard",), *none])
+    text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
+    return lambda one: filters.refusal(0, text[one], np.array([text[TARGET], text[OTHER]]))
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES)
+def test_candidates_are_refused_for_the_named_reason(refusal, candidate):
+    found, expected = refusal(candidate), CANDIDATES[candidate]
+    if expected is Refusal.RELATED:
+        assert found in (Refusal.RELATED, Refusal.WUP)
+    else:
+        assert found == expected
