@@ -29,7 +29,9 @@ _AT_A_TIME = 10_000
 class EmbeddingFamily(Protocol):
     """A kind of text embeddings."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name of the embeddings."""
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Embed texts, see `Embeddings`."""

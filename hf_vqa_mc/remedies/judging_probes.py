@@ -172,11 +172,12 @@ def _network(question: bool) -> Callable[[Judged], Scores]:
                 )
                 optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
                 for _ in range(EPOCHS):
-                    for some in torch.randperm(len(rows)).split(BATCH):
+                    for some in torch.split(torch.randperm(len(rows)), BATCH):
                         batch = rows.take(some.numpy())
                         odds = model(inputs(batch))[:, :, 0].masked_fill(~torch.from_numpy(batch.valid), -1e9)
                         optimizer.zero_grad()
-                        torch.nn.functional.cross_entropy(odds, torch.zeros(len(batch), dtype=torch.int64)).backward()
+                        loss = torch.nn.functional.cross_entropy(odds, torch.zeros(len(batch), dtype=torch.int64))
+                        torch.autograd.backward(loss)
                         optimizer.step()
                 model.eval()
 

@@ -34,7 +34,7 @@ MOST_SCORED = 60
 SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 0.1
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
-"""Lead that the best candidate leaves to another choice; models of other rows find less (regression to the mean)."""
+"""Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
 PLAUSIBLE = 0.6
 """Share of the published choices that are less plausible than any new decoy. Of 50 changed rows of A-OKVQA that were
 read, 30% of those above the median were absurd, and 19% of those above 0.6."""
@@ -383,9 +383,12 @@ class _Counts:
         self._per_target = max(float(np.median(rows.sizes)) - 1, 1.0)
 
     def may_add(self, text: int) -> bool:
-        """Whether the text may be a decoy once more."""
+        """Whether the text may be a decoy once more: a target that is not yet one too often, or a text of no row.
+
+        A text that is only a decoy elsewhere would be known as one to whoever trains on other rows.
+        """
         key = self._keys[text]
-        return bool(self._decoys[key] + 1 <= self._per_target * max(self._targets[key], 1))
+        return bool(self._decoys[key] < max(self._per_target * self._targets[key], 1))
 
     def move(self, old: int, new: int) -> None:
         """Count a replacement."""

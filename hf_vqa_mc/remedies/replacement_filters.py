@@ -123,10 +123,10 @@ class ReplacementFilters:
     def _related(self, word: str, other: str) -> bool:
         if _stem(word) == _stem(other):
             return True
-        numbers = self._numbers.get(word), self._numbers.get(other)
-        if numbers[0] is None or numbers[1] is None:
+        one, two = self._numbers.get(word), self._numbers.get(other)
+        if one is None or two is None:
             return False
-        return bool(related(*numbers, self._relations)) and not exclusive(*numbers, self._relations)
+        return bool(related(one, two, self._relations)) and not exclusive(one, two, self._relations)
 
 
 @lru_cache(maxsize=1_000_000)

@@ -6,13 +6,14 @@ int32 (rows, choices) are numbers of texts, padded with MISSING, and ``asked`` (
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Vocabulary
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.rng import mixed
 from hf_vqa_mc.remedies.embeddings import EmbeddingFamily, Embeddings
 
 Texts = NDArray[np.int32]
@@ -52,7 +53,8 @@ class TextSpace:
 
     def question_cosines(self, texts: Texts, asked: Asked) -> NDArray[np.float32]:
         """Cosine of each choice with its question, in [-1, 1]; 0 for padding."""
-        return np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
+        found: NDArray[np.float32] = np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
+        return found
 
     def centrality(self, texts: Texts) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Mean and largest cosine of each choice with the others of its row."""
@@ -103,7 +105,8 @@ def _principal_axes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :AXES]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    return axes.astype(np.float32)
+    found: NDArray[np.float32] = axes.astype(np.float32)
+    return found
 
 
 class TextForms:
@@ -177,11 +180,8 @@ class TextForms:
 
 def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int) -> NDArray[np.int64]:
     """A column in [0, size) for each pair of numbers of one kind."""
-    from hf_vqa_mc.decoys.rng import mixed
-
-    codes = (
-        (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ (np.uint64(kind) << np.uint64(60))
-    )
+    of_kind = np.uint64(kind) << np.uint64(60)
+    codes: Any = (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ of_kind
     hashed: NDArray[np.int64] = (mixed(codes) % np.uint64(size)).astype(np.int64)
     return hashed
 

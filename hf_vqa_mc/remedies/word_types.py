@@ -55,11 +55,11 @@ def _word_vector(word: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     if adjectives:
         types += [adjectives[0], *wordnet.similar[slice(*wordnet.similar_starts[adjectives[0] : adjectives[0] + 2])]]
     total = np.sum([_direction(f"synset {one}") for one in types], axis=0) if types else np.zeros(SIZE)
-    norm = np.linalg.norm(total)
+    norm = float(np.linalg.norm(total))
     form = next((ending for ending in _ENDINGS if word.endswith(ending)), "digits" if word.isdigit() else "none")
     parts = f"{form} {bool(nouns)} {bool(adjectives)}"
     found = total / max(norm, 1e-6) + 0.5 * _direction(f"form {parts}")
-    return np.asarray(found)
+    return found
 
 
 @lru_cache(maxsize=200_000)

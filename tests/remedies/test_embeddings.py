@@ -30,12 +30,10 @@ def test_a_text_is_the_normalised_mean_of_its_tokens_and_the_last_row_is_zero(wo
     assert found.tolist() == pytest.approx(np.array([[1, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0, 0], [0, 0]]), abs=1e-5)
 
 
-def test_families_that_are_missing_are_named(wordllama):
+def test_word_vectors_come_in_addition_to_token_vectors():
     vectors = WordVectors.of("small.txt", "", ["cat", "dog"], np.eye(2, dtype=np.float32))
-    families, missing = embedding_families(vectors, wordllama)
-    assert [one.name for one in families] == ["word vectors small.txt", "token vectors wordllama"]
-    assert missing == []
-    assert "--word-vectors" in embedding_families(None, wordllama)[1][0]
+    assert [one.name for one in embedding_families(vectors)] == ["word vectors small.txt", "token vectors wordllama"]
+    assert [one.name for one in embedding_families()] == ["token vectors wordllama"]
 
 
 def test_a_folder_without_the_files_is_an_error(tmp_path):
