@@ -139,7 +139,7 @@ class FoughtProbes:
             columns = self._columns(texts, asked, sees.question, fold)
             found |= {name: score(columns, texts, asked) for name, score in self._models[fold][sees].items()}
         for space in self._material.spaces:
-            found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked)
+            found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked).astype(np.float64)
         return {name: _centred(scores, texts != MISSING) for name, scores in found.items()}
 
     def _cross_fitted(self, rows: Rows) -> dict[str, Scores]:

@@ -213,7 +213,8 @@ def _naive_bayes(question: bool) -> Callable[[Judged], Scores]:
             def score(test: Rows) -> Scores:
                 words = columns(test)
                 total = np.asarray(words.sum(axis=1)).ravel()
-                return np.round((words @ odds / np.maximum(total, 1)).reshape(test.texts.shape), 9)
+                found: Scores = np.round((words @ odds / np.maximum(total, 1)).reshape(test.texts.shape), 9)
+                return found
 
             return score
 

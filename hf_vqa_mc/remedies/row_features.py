@@ -182,8 +182,8 @@ def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], siz
     """A column in [0, size) for each pair of numbers of one kind."""
     of_kind = np.uint64(kind) << np.uint64(60)
     codes: Any = (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ of_kind
-    hashed: NDArray[np.int64] = (mixed(codes) % np.uint64(size)).astype(np.int64)
-    return hashed
+    hashed: Any = mixed(codes) % np.uint64(size)
+    return np.asarray(hashed, np.int64)
 
 
 def pair_columns(
