@@ -344,11 +344,10 @@ class _Repair:
         kept: list[int] = []
         taken: Counter[int] = Counter()
         for one in np.lexsort((found["text"], -fit)).tolist():
-            row, column, text = (int(found[name][one]) for name in ("row", "column", "text"))
+            row, text = int(found["row"][one]), int(found["text"][one])
             if taken[row] >= MOST_SCORED:
                 continue
-            others = np.delete(self.rows.texts[row], column)
-            reason = self.filters.refusal(row, text, others[others != MISSING])
+            reason = self.filters.refusal(row, text, self.rows.texts[row][self.rows.valid[row]])
             if reason is None:
                 taken[row] += 1
                 kept.append(one)
