@@ -27,8 +27,9 @@ from hf_vqa_mc.remedies.similar_rows import similar_rows
 
 BUDGET, ROUNDS = 0.2, 3
 """Default largest share of decoys that are changed, and largest number of rounds."""
-NEIGHBOURS = 120
-"""Rows with similar questions whose choices are candidates."""
+NEIGHBOURS, POOL_NEIGHBOURS = 120, 1000
+"""Rows and questions of the pool with similar questions, whose choices are candidates; similar ones of a large pool
+mostly have the same few answers."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
 SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 0.1
@@ -192,7 +193,7 @@ class _Repair:
                 stopped = "the probes find no leak"
             elif surplus < 1:
                 stopped = "the fought probes are at chance"
-            elif number > 2 and min(distances[-2:]) >= min(distances[:-2]):
+            elif number > 3 and min(distances[-2:]) >= min(distances[:-2]):
                 stopped = "the selection probes stopped falling"
             elif number > rounds:
                 stopped = "all rounds done"
@@ -269,10 +270,15 @@ class _Repair:
         ranked: dict[int, list[_Scored]] = {}
         for fold in np.unique(self.folds[some]).tolist():
             own = np.flatnonzero(self.folds[some] == fold)
-            among = np.flatnonzero((self.donor_folds == fold) | (self.donor_folds == MISSING))
-            donors, similarity = similar_rows(
-                self.spaces, self.donors.questions, self.donor_groups, some[own], among, NEIGHBOURS
-            )
+            near = [
+                similar_rows(self.spaces, self.donors.questions, self.donor_groups, some[own], among, most)
+                for among, most in (
+                    (np.flatnonzero(self.donor_folds == fold), NEIGHBOURS),
+                    (np.flatnonzero(self.donor_folds == MISSING), POOL_NEIGHBOURS),
+                )
+                if len(among)
+            ]
+            donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
             parts = [
                 self._candidates(int(some[one]), int(columns[one]), donors[at], similarity[at], counts)
                 for at, one in enumerate(own.tolist())
@@ -344,11 +350,10 @@ class _Repair:
         kept: list[int] = []
         taken: Counter[int] = Counter()
         for one in np.lexsort((found["text"], -fit)).tolist():
-            row, column, text = (int(found[name][one]) for name in ("row", "column", "text"))
+            row, text = int(found["row"][one]), int(found["text"][one])
             if taken[row] >= MOST_SCORED:
                 continue
-            others = np.delete(self.rows.texts[row], column)
-            reason = self.filters.refusal(row, text, others[others != MISSING])
+            reason = self.filters.refusal(row, text, self.rows.texts[row][self.rows.valid[row]])
             if reason is None:
                 taken[row] += 1
                 kept.append(one)

@@ -36,6 +36,7 @@ class Refusal(StrEnum):
     RELATED = "synonym, hypernym or hyponym of another choice"
     ANSWER = "given by an annotator, or means the same as such an answer"
     QUESTION = "words of the question"
+    KIND = "no number, colour or animal, as all choices of the row are"
     VERDICT = "rejected by a verdict"
 
 
@@ -95,11 +96,17 @@ class ReplacementFilters:
         return not (different or (self._digits[text] and self._digits[other]))
 
     def refusal(self, row: int, text: int, others: NDArray[np.integer]) -> Refusal | None:
-        """Why a text may not stand next to the ``others``, the target first; None if it may."""
+        """Why a text may not replace one of the ``others``, all choices of the row, the target first; None if it may.
+
+        It must differ from the decoy that it replaces, too.
+        """
         key, keys = int(self._keys[text]), self._keys[others].astype(np.int32)
         reason = reason_against(key, int(keys[0]), keys[1:].copy(), len(keys) - 1, True, self._tables)
         if reason != ACCEPTED:
             return _OF_DECOYS[DecoyReason(reason)]
+        kinds = self._tables.relations.kinds[keys]
+        if kinds[0] >= 0 and (kinds == kinds[0]).all() and self._tables.relations.kinds[key] != kinds[0]:
+            return Refusal.KIND
         content = self._content[key]
         if content and {_stem(word) for word in content} <= self._asked[self._rows.questions[row]]:
             return Refusal.QUESTION

@@ -40,3 +40,13 @@ def test_candidates_are_refused_for_the_named_reason(refusal, candidate):
         assert found in (Refusal.RELATED, Refusal.WUP)
     else:
         assert found == expected
+
+
+def test_a_row_of_numbers_takes_numbers_only():
+    choices = [["two", "three", "five"], ["six", "ski", "lamp"]]
+    table = pa.table({"question": ["How many skaters?", "Which?"], "choices": choices, "label": pa.array([0, 0])})
+    rows = number_rows({"rows": table})["rows"]
+    filters = ReplacementFilters(rows, [])
+    text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
+    assert filters.refusal(0, text["ski"], rows.texts[0]) is Refusal.KIND
+    assert filters.refusal(0, text["six"], rows.texts[0]) is None
