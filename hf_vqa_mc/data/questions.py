@@ -6,6 +6,7 @@ Exported are the input of a model, the label (unless hidden), the question type 
 
 import re
 import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +94,10 @@ class Questions:
 
     def __len__(self) -> int:
         return len(self.question_ids)
+
+    def order(self, row: int) -> Sequence[int]:
+        """The index in the benchmark of each presented choice of a row."""
+        return self.orders[row] if self.orders else range(len(self.choices[row]))
 
     def where(self, row: int) -> str:
         """The location of a row, for messages."""

@@ -9,9 +9,8 @@ from math import inf
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.inputs import INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
-from hf_vqa_mc.evaluation.methods import Method
+from hf_vqa_mc.evaluation.methods import INPUTS, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
 from hf_vqa_mc.io.progress import Progress

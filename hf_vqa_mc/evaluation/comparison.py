@@ -1,7 +1,7 @@
 """Runs side by side: accuracies and paired differences with intervals and tests, overall and by group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.gains import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.compared_runs import CLUSTER, QUESTION_TYPE, Run
-from hf_vqa_mc.evaluation.figures import Floats, Ints, Share, difference, share
-from hf_vqa_mc.evaluation.tables import NO_INTERVAL
+from hf_vqa_mc.evaluation.figures import NO_INTERVAL, Floats, Ints, Share, difference, share
+from hf_vqa_mc.evaluation.runs import CLUSTER, QUESTION_TYPE, Run
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import one_line
@@ -46,10 +45,6 @@ class Paired:
     p_holm: float = 1.0
     """p, adjusted for all comparisons of its table"""
 
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {**vars(self), "difference": self.difference.as_json()}
-
 
 def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     """Compare two runs on the same questions.
@@ -72,12 +67,10 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
         mcnemar = float(scipy.stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
     error, units = standard_error(changes, clusters), len(np.unique(clusters))
-    clustered, detectable = 1.0, None
+    clustered, detectable, student = 1.0, None, scipy.stats.t(units - 1)
     if error is not None and error > SMALLEST_ERROR:
-        clustered = float(2 * scipy.stats.t.sf(abs(changes.mean()) / error, units - 1))
-        detectable = (
-            float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, units - 1) + scipy.stats.t.ppf(POWER, units - 1)) * error
-        )
+        clustered = float(2 * student.sf(abs(changes.mean()) / error))
+        detectable = float(student.ppf((1 + CONFIDENCE) / 2) + student.ppf(POWER)) * error
     elif gained + lost:
         clustered = 0.5 ** (units - 1)
     p = clustered if mcnemar is None else max(clustered, mcnemar)
@@ -88,18 +81,19 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
 class Line:
     """A run on all compared questions or on a group of them."""
 
-    run: Run
-    group: tuple[str, ...]
-    """value of each column of the breakdown; empty for all questions"""
+    run: str
+    """its name"""
+    input: str | None
+    metric: str
     accuracy: Share
-    against: Paired | None
+    against_baseline: Paired | None
     """None for the baseline"""
+    group: tuple[str, ...] = ()
+    """value of each column of the breakdown; empty for all questions"""
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
-        of_run = {"run": self.run.name, "input": self.run.compared or None, "metric": self.run.metric}
-        against = self.against and self.against.as_json()
-        return {**of_run, "accuracy": self.accuracy.as_json(), "against_baseline": against}
+        return {name: value for name, value in asdict(self).items() if name != "group"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,15 +158,23 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     Raises:
         InputError: the runs have no question in common, or there is no such run or column.
     """
-    baseline = _baseline(runs, baseline_name)
+    baseline = runs[0] if baseline_name is None else _named(runs, baseline_name)
     in_order = [baseline, *(run for run in runs if run is not baseline)]
     scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
     if not len(scores):
         ids = [shown(run.scores.index[0]) if len(run.scores) else "none" for run in runs]
         raise InputError(f"the runs have no question in common; their first question ids are {', '.join(ids)}")
-    order = baseline.scores.index
+    order, notes = baseline.scores.index, []
     scores = scores.reindex(order[order.isin(scores.index)])
-    notes = [_left_out(runs, len(scores)), _orders(runs)]
+    if others := [f"{len(run.scores) - len(scores):,} of {run.name}" for run in runs if len(run.scores) > len(scores)]:
+        notes.append(f"Questions that not all runs have are left out: {', '.join(others)}.")
+    rotations = {run.name: run.rotations for run in runs if run.rotations is not None}
+    if len(set(rotations.values())) > 1:
+        counts = ", ".join(f"{count} in {name}" for name, count in rotations.items())
+        notes.append(
+            f"Orders of the choices in which each question was asked (--rotations): {counts}; scores are means over "
+            "them."
+        )
     answered = scores.notna().all(axis=1)
     if not answered.any():
         raise InputError("no question has a reply in all runs; run vqa-mc evaluate again to ask them again")
@@ -182,40 +184,23 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     clusters = _clusters(in_order, scores.index)
     if clusters is None:
         notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
-    found = np.arange(len(scores)) if clusters is None else clusters
+        clusters = np.arange(len(scores))
     groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
-    lines = _adjusted(_lines(runs, baseline, scores.to_numpy(), found))
-    group_lines = _adjusted(_group_lines(runs, baseline, scores, found, groups) if by else [])
-    if any(line.against and line.against.difference.low is None for line in (*lines, *group_lines)):
+    lines = _adjusted(_lines(runs, baseline, scores.to_numpy(), clusters))
+    group_lines = _adjusted(_group_lines(runs, baseline, scores, clusters, groups) if by else [])
+    against = [line.against_baseline for line in (*lines, *group_lines)]
+    if any(one and one.difference.low is None for one in against):
         notes.append(NO_INTERVAL)
-    chance, notes = _chance(in_order, scores.index), [one for one in notes if one]
+    chance = _chance(in_order, scores.index)
     return Comparison(list(runs), baseline, scores, tuple(by), groups, lines, group_lines, chance, notes)
 
 
-def _baseline(runs: Sequence[Run], name: str | None) -> Run:
-    if name is None:
-        return runs[0]
+def _named(runs: Sequence[Run], name: str) -> Run:
+    """The run with this name, path or name of its folder or file."""
     for names in ([run.name for run in runs], [str(run.path) for run in runs], [run.path.name for run in runs]):
         if names.count(name) == 1:
             return runs[names.index(name)]
     raise unknown_name("--baseline", name, [run.name for run in runs])
-
-
-def _left_out(runs: Sequence[Run], count: int) -> str:
-    """How many questions of each run the others lack; "" if none."""
-    others = [f"{len(run.scores) - count:,} of {run.name}" for run in runs if len(run.scores) > count]
-    return f"Questions that not all runs have are left out: {', '.join(others)}." if others else ""
-
-
-def _orders(runs: Sequence[Run]) -> str:
-    """How often each run asked a question, if they differ; "" otherwise."""
-    counts = {run.name: run.rotations for run in runs if run.rotations is not None}
-    if len(set(counts.values())) < 2:
-        return ""
-    found = ", ".join(f"{count} in {name}" for name, count in counts.items())
-    return (
-        f"Orders of the choices in which each question was asked (--rotations): {found}; scores are means over them."
-    )
 
 
 def _chance(runs: Sequence[Run], questions: pd.Index) -> float | None:
@@ -244,7 +229,13 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
     for run in runs:
         if name in run.columns:
             column = run.columns[name].reindex(questions)
-            return column.map(_text)
+            return column.map(
+                lambda cell: (
+                    ""
+                    if pd.api.types.is_scalar(cell) and pd.isna(cell)
+                    else one_line(f"{cell:g}" if isinstance(cell, float) else str(cell))
+                )
+            )
     known = dict.fromkeys(column for run in runs for column in run.columns if column != CLUSTER)
     if not known:
         raise InputError(
@@ -252,12 +243,6 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
             "dataset has types, folders of vqa-mc evaluate also label and leaked"
         )
     raise unknown_name("column of --by", name, known)
-
-
-def _text(value: Any) -> str:  # noqa: ANN401  any cell
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return ""
-    return one_line(f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _lines(
@@ -268,7 +253,14 @@ def _lines(
     by_run = dict(zip([run.name for run in runs], scores.T, strict=True))
     own = by_run[baseline.name]
     return [
-        Line(run, group, share(of, clusters), None if run is baseline else paired(of, own, clusters))
+        Line(
+            run.name,
+            run.compared or None,
+            run.metric,
+            share(of, clusters),
+            None if run is baseline else paired(of, own, clusters),
+            group,
+        )
         for run, of in zip(runs, by_run.values(), strict=True)
     ]
 
@@ -299,7 +291,9 @@ def _ranks(column: pd.Series) -> dict[str, tuple[float, str]]:
 
 def _adjusted(lines: Sequence[Line]) -> list[Line]:
     """The lines with p-values adjusted for all of their comparisons."""
-    adjusted = iter(holm([line.against.p for line in lines if line.against]))
+    found = [line.against_baseline for line in lines]
+    adjusted = iter(holm([one.p for one in found if one]))
     return [
-        replace(line, against=replace(line.against, p_holm=next(adjusted))) if line.against else line for line in lines
+        replace(line, against_baseline=replace(one, p_holm=next(adjusted))) if one else line
+        for line, one in zip(lines, found, strict=True)
     ]

@@ -1,35 +1,33 @@
-"""An evaluation: rows, prompts, replies, figures."""
+"""An evaluation: the benchmark, the model and its method, prompts, replies, figures."""
 
-import contextlib
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hf_vqa_mc.data.benchmark import Benchmark, Split
+from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.names import VIDEO, named
 from hf_vqa_mc.data.questions import Questions, presented_questions
 from hf_vqa_mc.data.reading import load
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
-from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS, Shown
 from hf_vqa_mc.evaluation.language_model import name_of
-from hf_vqa_mc.evaluation.methods import Method
-from hf_vqa_mc.evaluation.opening import find_method, open_model
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
-from hf_vqa_mc.evaluation.settings import EvaluateSettings
+from hf_vqa_mc.evaluation.settings import EvaluateSettings, JudgeSettings
+from hf_vqa_mc.io.hub_folder import hub_folder
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 LOG = logging.getLogger("hf_vqa_mc")
 LOOKED_AT = 1_000
@@ -60,129 +58,146 @@ class Evaluation:
                 **self.figures.as_json()}  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """An evaluation that can start."""
-
-    benchmark: Benchmark
-    model: Any
-    """a LanguageModel"""
-    method: Method
-    prompts: Prompts
-    jobs: list[Job]
-    run: dict[str, Any]
-    """see `Evaluation`"""
-
-
 def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     """Evaluate a model as the settings say; see `hf_vqa_mc.evaluate`."""
     if settings.output is not None:
         check_outside(settings.output, "--output", settings.paths)
-    with contextlib.ExitStack() as stack:
-        given = _prepared(settings, progress, stack)
-        folder = RunFolder(settings.output, given.run)
-        folder.check_results(given.jobs)
-        if hasattr(given.model, "check_words"):
-            given.model.check_words(given.prompts.texts(given.jobs))
-        LOG.info(_extent(given.prompts, given.jobs))
-        with folder.open():
-            ask(given.model, given.method, given.prompts, given.jobs, folder, progress)
-            check_replies(given.jobs, folder)
-            split = given.benchmark.test
-            figures = figures_of(given.prompts.questions, split, given.method, given.jobs, folder.replies)
-    notes = given.benchmark.notes
-    if videos := video_columns(split):
-        notes = (*notes, f"no video is shown (column {', '.join(videos)})")
-    return Evaluation(figures, split.location, given.run, notes, given.benchmark.revision)
-
-
-def _prepared(settings: EvaluateSettings, progress: Progress, stack: contextlib.ExitStack) -> _Prepared:
-    """Read the benchmark and open the model; the stack closes it."""
     benchmark = load(settings, progress)
-    questions = presented_questions(benchmark, None, hide_answers=False)
-    model = open_model(settings, stack)
-    split = benchmark.test
-    method = find_method(model, settings.method or ("generate" if settings.base_url else None))
-    inputs = checked_inputs(settings.inputs, method, model, split, questions)
-    prompts = Prompts(questions, method, settings.seed, settings.instruction)
-    if any(INPUTS[name].image is not Shown.NONE for name in inputs):
-        prompts.check_images(model)
-    rows = sampled(questions, settings.sample, settings.seed)
-    most = max((len(texts) for texts in questions.choices), default=0)
-    rotations = most if settings.rotations == "all" else int(settings.rotations)
-    jobs = jobs_of(rows.tolist(), inputs, rotations, [len(texts) for texts in questions.choices])
-    run = {
-        "version": __version__,
-        "model": name_of(model),
-        "model_version": getattr(model, "version", None),
-        "dataset": public_name(settings.dataset_name),
-        "config": benchmark.config,
-        "split": split.name,
-        "method": method.name,
-        "instruction": settings.instruction,
-        "max_tokens": settings.max_tokens if method.name == "generate" else None,
-        "seed": settings.seed,
-        "questions_sha256": prompts.fingerprint(),
-        "example": prompts.text(FULL, 0),
-    }
-    return _Prepared(benchmark, model, method, prompts, jobs, run)
+    questions, split = presented_questions(benchmark, None, hide_answers=False), benchmark.test
+    with ExitStack() as stack:
+        model = open_model(settings, stack)
+        method = _method(model, settings.method or ("generate" if settings.base_url else None))
+        inputs = _inputs(settings.inputs, method, model, split, questions)
+        prompts = Prompts(questions, method, settings.seed, settings.instruction)
+        if any(INPUTS[name].image is not Shown.NONE for name in inputs):
+            prompts.check_images(model)
+        rows = sampled(questions, settings.sample, settings.seed)
+        sizes = list(map(len, questions.choices))
+        rotations = max(sizes, default=0) if settings.rotations == "all" else int(settings.rotations)
+        jobs = jobs_of(rows.tolist(), inputs, rotations, sizes)
+        run = {
+            "version": __version__,
+            "model": name_of(model),
+            "model_version": getattr(model, "version", None),
+            "dataset": public_name(settings.dataset_name),
+            "config": benchmark.config,
+            "split": split.name,
+            "method": method.name,
+            "instruction": settings.instruction,
+            "max_tokens": settings.max_tokens if method.name == "generate" else None,
+            "seed": settings.seed,
+            "questions_sha256": prompts.fingerprint(),
+            "example": prompts.text(FULL, 0),
+        }
+        folder = RunFolder(settings.output, run)
+        folder.check_results(jobs)
+        if hasattr(model, "check_words"):
+            model.check_words(prompts.texts(jobs))
+        LOG.info(_extent(prompts, jobs))
+        with folder.open():
+            ask(model, method, prompts, jobs, folder, progress)
+            check_replies(jobs, folder)
+            figures = figures_of(questions, split, method, jobs, folder.replies)
+    notes = benchmark.notes
+    if videos := _videos(split):
+        notes = (*notes, f"no video is shown (column {', '.join(videos)})")
+    return Evaluation(figures, split.location, run, notes, benchmark.revision)
 
 
-def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:
-    """The size of a run: its prompts, estimated tokens and images."""
-    some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
-    texts = [prompts.text(INPUTS[job.input], job.row) for job in some]
-    tokens = sum(map(len, texts)) / len(texts) / CHARACTERS * len(jobs)
-    images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
-    return f"{len(jobs):,} prompts, about {tokens:,.0f} tokens of text to read, {images:,} with an image"
+def open_model(settings: EvaluateSettings | JudgeSettings, stack: ExitStack) -> Any:  # noqa: ANN401  a LanguageModel
+    """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
+
+    Args:
+        settings: which model, and ``max_tokens``.
+        stack: closes what was opened.
+
+    Raises:
+        InputError: there is no such model, or an option does not fit it.
+        ConnectionError: the Hub or the server cannot be reached.
+    """
+    if not isinstance(settings.model, str | Path):
+        if not any(callable(getattr(settings.model, name, None)) for name in METHODS):
+            raise InputError(
+                f"model is {shown(settings.model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
+            )
+        return settings.model
+    name, word_vectors = str(settings.model), getattr(settings, "word_vectors", None)
+    device, size = settings.device, settings.batch_size
+    if settings.base_url is not None:
+        from hf_vqa_mc.evaluation.served_model import ServedModel
+
+        limits = {"concurrency": settings.concurrency, "max_tokens": settings.max_tokens}
+        served = ServedModel(name, settings.base_url, **limits)
+        stack.callback(served.close)
+        return served
+    local = Path(name).expanduser()
+    expected = "expected a folder, or a name on the Hub; for a server's model, give --base-url"
+    config = (local if local.is_dir() else hub_folder("--model", name, ["config.json"], expected)) / "config.json"
+    if not config.is_file():
+        raise InputError(
+            f"--model {name} has no config.json; expected a folder written by save_pretrained or vqa-mc train"
+        )
+    from hf_vqa_mc.models import MODELS
+
+    if read_json(config).get("model_type") in {one.config_class.model_type for one in MODELS.values()}:
+        from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
+
+        return CheckpointModel(name, word_vectors=word_vectors, device=device, batch_size=size)
+    if word_vectors is not None:
+        raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
+    from hf_vqa_mc.evaluation.transformers_model import TransformersModel
+
+    return TransformersModel(name, max_tokens=settings.max_tokens, device=device, batch_size=size)
 
 
-def checked_inputs(
+def _method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel
+    """The method of a name, by default the model's first one; raises InputError if the model does not have it."""
+    own = [one for one in METHODS if callable(getattr(model, one, None))]
+    method = METHODS.find(own[0] if name is None else name)
+    if method.name not in own:
+        raise InputError(f"--method {name}: model {name_of(model)} cannot do this; expected {' or '.join(own)}")
+    return method
+
+
+def _inputs(
     names: Sequence[str],
     method: Method,
     model: Any,  # noqa: ANN401  a LanguageModel
     split: Split,
     questions: Questions,
 ) -> list[str]:
-    """The inputs to ask, each once.
-
-    Raises:
-        InputError: an input cannot be shown, or is the same as another with this method.
-    """
+    """The inputs to ask, each once; raises InputError if one cannot be shown, or is the same as another."""
     found = list(dict.fromkeys(names))
     if method.compares_inputs and CHOICES_ONLY.name not in found:
         found.append(CHOICES_ONLY.name)  # for the unconditional likelihood
     for name in found:
-        given = INPUTS[name]
+        given, why = INPUTS[name], ""
         if not given.choices and not method.without_choices:
-            raise InputError(f"--inputs {name}: --method {method.name} needs the choices; use --method generate")
-        if not given.choices and not method.lists_choices:
-            raise InputError(
-                f"--inputs {name}: with --method {method.name} no prompt lists the choices, so it is the same as "
-                "no-image; remove it"
-            )
-        if given.image is Shown.NONE:
+            why = f"--method {method.name} needs the choices; use --method generate"
+        elif not given.choices and not method.lists_choices:
+            why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
+        elif given.image is Shown.NONE:
             continue
-        if not getattr(model, "sees_images", True):
-            raise InputError(
-                f"--inputs {name}: model {name_of(model)} sees no images; use --inputs no-image,choices-only"
-            )
-        if not len(questions.image_rows):
-            why = split.images_missing or "the benchmark has no images"
-            if videos := video_columns(split):
-                why = f"the rows have videos ({', '.join(videos)}) and no images, and vqa-mc evaluate shows no video"
-            raise InputError(f"--inputs {name}: {why}; or use --inputs no-image,choices-only")
-        if given.image is Shown.OTHER and len(questions.image_rows) < 2:
-            raise InputError(f"--inputs {name}: the benchmark has only one image; remove this input")
+        elif not getattr(model, "sees_images", True):
+            why = f"model {name_of(model)} sees no images; use --inputs no-image,choices-only"
+        elif not questions.image_rows:
+            videos = f"the rows have videos ({', '.join(_videos(split))}) and no images"
+            reason = split.images_missing or "the benchmark has no images"
+            why = f"{videos}, and vqa-mc evaluate shows no video" if _videos(split) else reason
+            why += "; or use --inputs no-image,choices-only"
+        elif given.image is Shown.OTHER and len(questions.image_rows) < 2:
+            why = "the benchmark has only one image; remove this input"
+        if why:
+            raise InputError(f"--inputs {name}: {why}")
     return found
 
 
-def video_columns(split: Split) -> list[str]:
+def _videos(split: Split) -> list[str]:
     """The columns that name videos, such as video, video_id or vid_name."""
     return named(split.original.column_names, VIDEO)
 
 
-def sampled(questions: Questions, count: int | None, seed: int) -> "NDArray[np.int64]":
+def sampled(questions: Questions, count: int | None, seed: int) -> NDArray[np.int64]:
     """The indices of a random sample, ascending; each question type has its share, to the nearest row.
 
     All rows without ``count``. The sample of a larger count contains that of a smaller one, up to rounding.
@@ -198,3 +213,12 @@ def sampled(questions: Questions, count: int | None, seed: int) -> "NDArray[np.i
     # rows in the order of their rank's share of the type: a prefix has every type in proportion
     first = np.argsort((within + keys[order]) / sizes[types[order]], kind="stable")[:count]
     return np.sort(order[first])
+
+
+def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:
+    """The size of a run: its prompts, estimated tokens and images."""
+    some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
+    texts = [prompts.text(INPUTS[job.input], job.row) for job in some]
+    tokens = sum(map(len, texts)) / len(texts) / CHARACTERS * len(jobs)
+    images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
+    return f"{len(jobs):,} prompts, about {tokens:,.0f} tokens of text to read, {images:,} with an image"

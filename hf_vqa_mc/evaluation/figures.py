@@ -1,8 +1,9 @@
 """What the replies of a model say: accuracy by input, visual gain, leaks, positions, and by type and decoy kind."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,18 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
-from hf_vqa_mc.evaluation.inputs import CHOICES_ONLY, FULL, INPUTS
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import FAILED, UNPARSED, Method
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, rotated
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.table import percent, points, with_interval
+from hf_vqa_mc.text.counted import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+COUNTED = ("unparsed", "cut_off", "failed")
+"""Numbers of replies that a reader should know of."""
+NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
 
 
 @dataclass(frozen=True)
@@ -31,9 +36,13 @@ class Share:
     high: float | None
     rows: int
 
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return dict(vars(self))
+    def percent(self) -> str:
+        """The share in percent with its interval."""
+        return with_interval(self.mean, None if self.low is None or self.high is None else (self.low, self.high))
+
+    def points(self) -> str:
+        """The difference in percentage points with its interval; "n/a" without one, see `NO_INTERVAL`."""
+        return f"{points(self.mean)} ({'n/a' if self.low is None else f'{points(self.low)} to {points(self.high)}'})"
 
 
 def share(scores: Floats, clusters: Ints) -> Share:
@@ -60,44 +69,29 @@ def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
     return Share(mean, max(mean - half, -1.0), min(mean + half, 1.0), len(found))
 
 
-@dataclass(frozen=True, eq=False)
 class Picks:
-    """What was picked with one input and rule; a row has as many columns as rotations, at most one per choice."""
+    """What was picked with one input and rule; a row has as many columns as rotations, at most one per choice.
 
-    picked: Ints
-    """(rows, rotations): index of the picked choice in the row's own order; UNPARSED or FAILED; FAILED where a row has
-    fewer rotations"""
-    shown: Ints
-    """the same as shown, 0 for A"""
-    labels: Ints
-    """(rows,): index of the target"""
+    Args:
+        picked: (rows, rotations): index of the picked choice in the row's own order; UNPARSED or FAILED; FAILED where
+            a row has fewer rotations.
+        shown: the same as shown, 0 for A.
+        labels: (rows,): index of the target.
+    """
 
-    @property
-    def asked(self) -> NDArray[np.bool_]:
-        """(rows, rotations): whether there is a reply."""
-        return np.asarray(self.picked != FAILED)
-
-    @property
-    def evaluated(self) -> NDArray[np.bool_]:
-        """(rows,): whether there is any reply."""
-        return np.asarray(self.asked.any(axis=1))
-
-    @property
-    def correct(self) -> NDArray[np.bool_]:
-        """(rows, rotations): whether the target is picked."""
-        return np.asarray(self.picked == self.labels[:, None])
-
-    @property
-    def scores(self) -> Floats:
-        """(rows,): share of rotations in which the target is picked; NaN without a reply."""
-        counts = self.asked.sum(1)
-        empty = np.full(len(counts), np.nan)
-        return np.asarray(np.divide(self.correct.sum(1), counts, out=empty, where=counts > 0))
-
-    @property
-    def always_correct(self) -> NDArray[np.bool_]:
-        """(rows,): whether the target is picked in every rotation."""
-        return np.asarray((self.correct | ~self.asked).all(1) & self.evaluated)
+    def __init__(self, picked: Ints, shown: Ints, labels: Ints) -> None:
+        self.picked, self.shown, self.labels = picked, shown, labels
+        self.asked = np.asarray(picked != FAILED)
+        """(rows, rotations): whether there is a reply"""
+        self.evaluated = np.asarray(self.asked.any(axis=1))
+        """(rows,): whether there is any reply"""
+        self.correct = np.asarray(picked == labels[:, None])
+        """(rows, rotations): whether the target is picked"""
+        counts, empty = self.asked.sum(1), np.full(len(picked), np.nan)
+        self.scores = np.asarray(np.divide(self.correct.sum(1), counts, out=empty, where=counts > 0))
+        """(rows,): share of rotations in which the target is picked; NaN without a reply"""
+        self.always_correct = np.asarray((self.correct | ~self.asked).all(1) & self.evaluated)
+        """(rows,): whether the target is picked in every rotation"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +116,16 @@ class Figures:
         return next(iter(self.picks[name].values()))
 
     @property
+    def first(self) -> Picks:
+        """The picks with the first input."""
+        return self.of(next(iter(self.picks)))
+
+    @property
     def rules(self) -> list[str]:
         """The rules of the method, the first one its own."""
         return max((list(rules) for rules in self.picks.values()), key=len)
 
-    @property
+    @cached_property
     def clusters(self) -> Ints:
         """(rows,): number of each row's image."""
         return np.unique(self.split.clusters[self.rows], return_inverse=True)[1].astype(np.int64)
@@ -139,7 +138,7 @@ class Figures:
     @property
     def rotations(self) -> int:
         """Maximum number of rotations of a row."""
-        return int(self.of(next(iter(self.picks))).picked.shape[1])
+        return int(self.first.picked.shape[1])
 
     def accuracy(self, name: str, rule: str | None = None) -> Share:
         """The accuracy with an input, over all rotations."""
@@ -151,8 +150,10 @@ class Figures:
         picks = self.of(name)
         return share(picks.always_correct[picks.evaluated].astype(float), self.clusters[picks.evaluated])
 
-    def gain(self, name: str) -> Share:
-        """The accuracy with all inputs minus that with this one, on the rows with both."""
+    def gain(self, name: str) -> Share | None:
+        """The accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself."""
+        if name == FULL.name or FULL.name not in self.picks:
+            return None
         full, other = self.of(FULL.name), self.of(name)
         both = full.evaluated & other.evaluated
         return difference(full.scores[both], other.scores[both], self.clusters[both])
@@ -172,13 +173,9 @@ class Figures:
         shown, total = picks.shown[parsed], max(int(parsed.sum()), 1)
         sizes = np.array([len(self.questions.choices[row]) for row in self.rows])
         offset = (picks.shown - picks.picked) % sizes[:, None]  # of the rotation
-        targets = ((picks.labels[:, None] + offset) % sizes[:, None])[parsed]
+        at_positions = {"picked": shown, "target": ((picks.labels[:, None] + offset) % sizes[:, None])[parsed]}
         return [
-            {
-                "letter": letter(at),
-                "picked": float((shown == at).sum() / total),
-                "target": float((targets == at).sum() / total),
-            }
+            {"letter": letter(at), **{what: float((of == at).sum() / total) for what, of in at_positions.items()}}
             for at in range(int(sizes.max(initial=0)))
         ]
 
@@ -187,9 +184,8 @@ class Figures:
         kinds = [self.split.rows["choice_kinds"][int(row)].as_py() for row in self.rows]
         if not any(kinds):
             return None
-        if (orders := self.questions.orders) is not None:
-            by_row = zip(kinds, self.rows, strict=True)
-            kinds = [of_row and [of_row[index] for index in orders[row]] for of_row, row in by_row]
+        by_row = zip(kinds, map(self.questions.order, self.rows.tolist()), strict=True)
+        kinds = [of_row and [of_row[index] for index in order] for of_row, order in by_row]
         picked, shown, parsed = Counter[str](), Counter[str](), 0
         for of_row, kinds_of_row in zip(self.of(name).picked.tolist(), kinds, strict=True):
             for index in of_row:
@@ -227,22 +223,19 @@ class Figures:
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
         inputs = {}
-        for name in self.picks:
-            given, circular = INPUTS[name], self.rotations > 1
-            sets = self.sets(name)
+        for name, rules in self.picks.items():
+            gain, sets = self.gain(name), self.sets(name)
             inputs[name] = {
-                "shows": given.sentence,
-                "accuracy": self.accuracy(name).as_json(),
+                "shows": INPUTS[name].sentence,
+                "accuracy": asdict(self.accuracy(name)),
                 **self.counts(name),
-                "circular_accuracy": self.circular(name).as_json() if circular else None,
-                "gain": self.gain(name).as_json() if FULL.name in self.picks and name != FULL.name else None,
-                "set_accuracy": sets and sets.as_json(),
+                "circular_accuracy": asdict(self.circular(name)) if self.rotations > 1 else None,
+                "gain": gain and asdict(gain),
+                "set_accuracy": sets and asdict(sets),
                 "per_type": self.by_type(name),
                 "positions": self.positions(name),
                 "choice_kinds": self.kinds(name),
-                "rules": {rule: self.accuracy(name, rule).as_json() for rule in self.picks[name]}
-                if len(self.picks[name]) > 1
-                else None,
+                "rules": {rule: asdict(self.accuracy(name, rule)) for rule in rules} if len(rules) > 1 else None,
                 "failures": sorted(set(self.failures[name]))[:10],
             }
         return {
@@ -282,14 +275,54 @@ class Figures:
             "choices": [questions.choices[row] for row in rows],
             "label": [(questions.labels or [])[row] for row in rows],
         }
-        leaked = self.leaked
-        if leaked is not None:
+        if (leaked := self.leaked) is not None:
             columns["leaked"] = leaked.tolist()
         for name in self.picks:
             picks = self.of(name)
             columns[f"{name}_picked"] = [index if index >= 0 else None for index in picks.picked[:, 0].tolist()]
             columns[f"{name}_score"] = [None if np.isnan(score) else score for score in picks.scores.tolist()]
         return columns
+
+    def columns(self) -> dict[str, list[str]]:
+        """The cells of a table in percent and points, a line per input; without columns that are empty."""
+        columns: dict[str, list[str]] = {}
+        for name in self.picks:
+            counts, sets, gain = self.counts(name), self.sets(name), self.gain(name)
+            line = {
+                "input": name,
+                "accuracy": self.accuracy(name).percent(),
+                "full minus this": gain.points() if gain else "",
+                "all rotations": self.circular(name).percent() if self.rotations > 1 else "",
+                **{rule: percent(self.accuracy(name, rule).mean) for rule in self.rules[1:]},
+                "whole sets": sets.percent() if sets else "",
+                **{key.replace("_", " "): f"{counts[key]:,}" if counts[key] else "" for key in COUNTED},
+            }
+            for heading, cell in line.items():
+                columns.setdefault(heading, []).append(cell)
+        for heading, cells in columns.items():
+            cells.append({"input": "chance", "accuracy": percent(self.chance)}.get(heading, ""))
+        return {heading: cells for heading, cells in columns.items() if any(cells)}
+
+    def extent(self) -> str:
+        """The number of questions, and whether they are a sample."""
+        asked, of_split = len(self.rows), counted(len(self.questions), "question")
+        return of_split if asked == len(self.questions) else f"{asked:,} of {of_split} (random sample)"
+
+    def notes(self) -> Iterator[str]:
+        """Sentences below the table."""
+        yield "Percent and 95% intervals, clustered by image."
+        without = int((self.questions.images[self.rows] < 0).sum())
+        if without and any(INPUTS[name].image is not Shown.NONE for name in self.picks):
+            yield f"{counted(without, 'question')} without an image, asked without one with all inputs."
+        if cut := sum(self.counts(name)["cut_off"] for name in self.picks):
+            yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
+        if others := self.rules[1:]:
+            yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."
+        if any(gain and gain.low is None for gain in map(self.gain, self.picks)):
+            yield NO_INTERVAL
+        for name, failures in self.failures.items():
+            if failures:
+                yield f"{name}, {len(failures):,} without a reply, such as: {failures[0]}"
 
 
 def figures_of(

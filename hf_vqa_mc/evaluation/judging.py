@@ -1,12 +1,15 @@
-"""Which other choices of a question are also correct, by a model or by WordNet."""
+"""Which other choices of a question are also correct, by a model or by WordNet; fractions, agreement and precision."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import possibly_correct
@@ -15,19 +18,21 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.questions import LETTERS, Questions, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import ask, check_replies
-from hf_vqa_mc.evaluation.evaluating import sampled
-from hf_vqa_mc.evaluation.inputs import FULL, NO_IMAGE, Input
+from hf_vqa_mc.evaluation.evaluating import open_model, sampled
+from hf_vqa_mc.evaluation.figures import share
 from hf_vqa_mc.evaluation.language_model import Reply, name_of
-from hf_vqa_mc.evaluation.methods import METHODS
-from hf_vqa_mc.evaluation.opening import open_model
+from hf_vqa_mc.evaluation.methods import FULL, METHODS, NO_IMAGE, Input
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
 from hf_vqa_mc.evaluation.settings import JudgeSettings
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.scoring.statistics import CONFIDENCE
+from hf_vqa_mc.scoring.table import with_interval
 from hf_vqa_mc.scoring.written_letters import NO_OTHER, written_letters
 from hf_vqa_mc.version import __version__
 
@@ -42,26 +47,11 @@ INSTRUCTION = (
 METHOD = replace(METHODS["generate"], instruction="")
 UNKNOWN, NO, YES = -1, 0, 1
 """Whether a decoy is flagged; unknown without a reply that can be read."""
-
-
-@dataclass(frozen=True, eq=False)
-class Decoys:
-    """The decoys of the judged rows, (decoys,) each."""
-
-    rows: NDArray[np.int64]
-    """index among the benchmark's rows"""
-    question_ids: list[str]
-    texts: list[str]
-    kinds: list[str]
-    """names of ``decoys.CHOICE_KINDS``; "" where the benchmark has none"""
-    types: list[str]
-    """question types; "" where the benchmark has none"""
-    clusters: NDArray[np.int64]
-    """number of the image, or of the question where there is none"""
-    flags: NDArray[np.int8]
-    """UNKNOWN, NO or YES, by the judge"""
-    baseline: NDArray[np.int8]
-    """by WordNet"""
+VERDICTS_OF = {UNKNOWN: "", NO: WRONG, YES: CORRECT}
+MOST_TYPES = 20
+"""Maximum number of question types, the most frequent first."""
+RESAMPLES = 2_000
+"""Bootstrap samples of images for the interval of F1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,23 +62,65 @@ class Judgement:
     location: str
     run: dict[str, Any]
     """settings of the run"""
-    decoys: Decoys
+    decoys: pd.DataFrame
+    """one row per decoy of the judged rows: row, question_id, choice, kind, question_type ("" where there is none),
+    cluster (number of the image, or of the question), flag by the judge and by wordnet, and label by people if given:
+    UNKNOWN, NO or YES"""
     n_rows: int
     """judged rows"""
     unparsed: list[str]
     """replies that are no list of choices"""
     failures: list[str]
     """reasons of rows without a reply"""
-    labels: NDArray[np.int8] | None = None
-    """(decoys,): verdicts of people; UNKNOWN where there is none"""
-    notes: tuple[str, ...] = ()
+    benchmark_notes: tuple[str, ...] = ()
     """see `Benchmark.notes`"""
 
     def verdicts(self) -> list[Verdict]:
         """A verdict on each decoy, for ``vqa-mc remedy --reject``; none for rows without a reply that can be read."""
-        names = {NO: WRONG, YES: CORRECT}
-        cells = zip(self.decoys.question_ids, self.decoys.texts, self.decoys.flags.tolist(), strict=True)
-        return [Verdict(one, text, names[flag], self.judge) for one, text, flag in cells if flag != UNKNOWN]
+        known = self.decoys[self.decoys["flag"] != UNKNOWN]
+        cells = zip(known["question_id"], known["choice"], known["flag"], strict=True)
+        return [Verdict(question_id, text, VERDICTS_OF[flag], self.judge) for question_id, text, flag in cells]
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        judges, decoys = {self.judge: "flag", WORDNET: "wordnet"}, self.decoys
+        return {
+            **{name: value for name, value in self.run.items() if name != "example"},
+            "judge": public_name(self.judge),
+            "rows": self.n_rows,
+            "unparsed": len(self.unparsed),
+            "failed": len(self.failures),
+            "groups": list(_groups(decoys)),
+            "agreement": None if self.judge == WORDNET else _agreement(decoys),
+            "calibration": {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
+            if "label" in decoys
+            else None,
+        }
+
+    def notes(self) -> Iterator[str]:
+        """Sentences below the table."""
+        by = "by WordNet and annotators' answers" if self.judge == WORDNET else "as also correct"
+        yield f"Percent of decoys that are flagged {by}, with 95% intervals, clustered by image."
+        yield from self.benchmark_notes
+        if self.unparsed:
+            yield (
+                f"{len(self.unparsed):,} of {self.n_rows:,} replies are no list of letters and count as no verdict, "
+                f"such as: {self.unparsed[0][:200]!r}"
+            )
+        if self.failures:
+            yield f"{len(self.failures):,} rows have no reply, such as: {self.failures[0]}"
+        if same := self.figures["agreement"]:
+            kappa = "not defined" if same["kappa"] is None else f"{same['kappa']:.2f}"
+            yield (
+                f"Of {same['decoys']:,} decoys, both flag {same['both']:,}, only the judge {same['judge_only']:,}, "
+                f"only WordNet {same['wordnet_only']:,}; kappa {kappa}."
+            )
+        for name, one in (self.figures["calibration"] or {}).items():
+            yield (
+                f"Against {one['decoys']:,} labels ({one['correct']:,} correct), {name}: precision "
+                f"{interval(one['precision'])}, recall {interval(one['recall'])}, F1 {interval(one['f1'])}."
+            )
 
 
 class JudgePrompts(Prompts):
@@ -109,10 +141,9 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     benchmark = load(settings, progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
     rows = sampled(questions, settings.sample, settings.seed)
-    found: dict[int, frozenset[int] | None] = {}
+    found: dict[int, frozenset[int] | None] | None = None
     unparsed: list[str] = []
     failures: list[str] = []
-    by_wordnet = settings.model == WORDNET
     run: dict[str, Any] = {
         "version": __version__,
         "judge": WORDNET,
@@ -120,33 +151,29 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
         "config": benchmark.config,
         "split": benchmark.test.name,
     }
-    if by_wordnet:
+    if settings.model == WORDNET:
         with RunFolder(settings.output, run).open():
             pass  # checks and writes the settings
         if settings.output is not None:
             (settings.output / ANSWERS).unlink()  # empty
     else:
-        replies = _replies(settings, questions, rows, run, progress)
-        for row, reply in replies.items():
-            found[row] = (
-                None if reply.failure or reply.cut_off else written_letters(reply.text or "", questions.choices[row])
-            )
+        found = {}
+        for row, reply in _replies(settings, questions, rows, run, progress).items():
+            unread = reply.failure or reply.cut_off
+            found[row] = None if unread else written_letters(reply.text or "", questions.choices[row])
             if reply.failure:
                 failures.append(reply.failure)
             elif found[row] is None:
                 unparsed.append(reply.text or "")
-    decoys = _decoys(benchmark, questions, rows, None if by_wordnet else found)
-    labels = labelled(people, decoys, settings.labels) if people is not None and settings.labels else None
-    found_by = run["judge"], questions.location, run, decoys, len(rows), unparsed, failures, labels
-    return Judgement(*found_by, benchmark.notes)
+    decoys = _decoys(benchmark, questions, rows, found)
+    if people is not None and settings.labels:
+        decoys["label"] = _labels(people, decoys, settings.labels)
+    about = run["judge"], questions.location, run
+    return Judgement(*about, decoys, len(rows), unparsed, failures, benchmark.notes)
 
 
 def _replies(
-    settings: JudgeSettings,
-    questions: Questions,
-    rows: NDArray[np.int64],
-    run: dict[str, Any],
-    progress: Progress,
+    settings: JudgeSettings, questions: Questions, rows: NDArray[np.int64], run: dict[str, Any], progress: Progress
 ) -> dict[int, Reply]:
     """The model's reply for each row; completes the settings of the run."""
     with contextlib.ExitStack() as stack:
@@ -178,62 +205,113 @@ def _decoys(
     questions: Questions,
     rows: NDArray[np.int64],
     found: Mapping[int, frozenset[int] | None] | None,
-) -> Decoys:
-    """The decoys of some rows, with what a model has ``found`` by row and what WordNet finds."""
+) -> pd.DataFrame:
+    """The decoys of some rows, with what a model has ``found`` by row and what WordNet finds; see `Judgement`."""
     split = benchmark.test
     some = split.rows.take(rows)
     numbered = number_rows({"test": some})["test"]
     masks = possibly_correct(numbered, some["answers"].combine_chunks(), None)
     by_wordnet = np.logical_or.reduce(list(masks.values()))
-    kinds = some["choice_kinds"].to_pylist()
-    columns: dict[str, list[Any]] = {name: [] for name in ("rows", "texts", "kinds", "flags", "baseline")}
-    for at, row in enumerate(rows.tolist()):
+    lines = []
+    for at, (row, kinds) in enumerate(zip(rows.tolist(), some["choice_kinds"].to_pylist(), strict=True)):
         flagged = None if found is None else found[row]
-        order = questions.orders[row] if questions.orders else range(len(questions.choices[row]))
         column_of = {own: column for column, own in enumerate(numbered.positions[at].tolist())}
-        for index, (text, own) in enumerate(zip(questions.choices[row], order, strict=True)):
+        for index, (own, text) in enumerate(zip(questions.order(row), questions.choices[row], strict=True)):
             if column_of[own] == 0:  # the target
                 continue
-            baseline = int(by_wordnet[at, column_of[own]])
-            known = UNKNOWN if found is not None and flagged is None else int(index in (flagged or ()))
-            columns["rows"].append(row)
-            columns["texts"].append(text)
-            columns["kinds"].append(kinds[at][own] if kinds[at] else "")
-            columns["flags"].append(baseline if found is None else known)
-            columns["baseline"].append(baseline)
-    numbers = np.array(columns["rows"], np.int64)
-    return Decoys(
-        rows=numbers,
-        question_ids=[questions.question_ids[row] for row in columns["rows"]],
-        texts=columns["texts"],
-        kinds=columns["kinds"],
-        types=[questions.types[row] for row in columns["rows"]],
-        clusters=split.clusters[numbers],
-        flags=np.array(columns["flags"], np.int8),
-        baseline=np.array(columns["baseline"], np.int8),
-    )
+            wordnet = int(by_wordnet[at, column_of[own]])
+            flag = wordnet if found is None else UNKNOWN if flagged is None else int(index in flagged)
+            about = row, questions.question_ids[row], text, kinds[own] if kinds else "", questions.types[row]
+            lines.append((*about, int(split.clusters[row]), flag, wordnet))
+    names = ("row", "question_id", "choice", "kind", "question_type", "cluster", "flag", "wordnet")
+    return pd.DataFrame(lines, columns=names)
 
 
-def labelled(people: Sequence[Verdict], decoys: Decoys, path: Path) -> NDArray[np.int8]:
-    """(decoys,): YES for decoys that people find correct, NO for those that they find wrong, else UNKNOWN.
+def _labels(people: Sequence[Verdict], decoys: pd.DataFrame, path: Path) -> list[int]:
+    """YES for decoys that people find correct, NO for those that they find wrong, else UNKNOWN.
 
     Verdicts count by judge as in `rejected`; decoys of bad questions, and those that all are unsure of, are unknown.
-
-    Raises:
-        InputError: no verdict is about one of the decoys.
+    Raises InputError if no verdict is about one of the decoys.
     """
     correct = rejected(people)
     wrong = {(one.question_id, one.choice) for one in people if one.verdict == WRONG}
-    found = np.full(len(decoys.texts), UNKNOWN, np.int8)
-    for index, pair in enumerate(zip(decoys.question_ids, decoys.texts, strict=True)):
-        if pair[0] in correct.questions:
-            continue
-        if pair[1] in correct.choices.get(pair[0], ()):
-            found[index] = YES
-        elif pair in wrong:
-            found[index] = NO
-    if (found == UNKNOWN).all():
+    found = []
+    for pair in zip(decoys["question_id"], decoys["choice"], strict=True):
+        is_bad, is_correct = pair[0] in correct.questions, pair[1] in correct.choices.get(pair[0], ())
+        found.append(UNKNOWN if is_bad else YES if is_correct else NO if pair in wrong else UNKNOWN)
+    if all(flag == UNKNOWN for flag in found):
         given = next((one for one in people if one.verdict != BAD_QUESTION), None)
         example = f", such as {shown(given.choice)} of {shown(given.question_id)}," if given else ""
         raise InputError(f"--labels {path}: no verdict{example} is about a judged decoy; use verdicts on these rows")
     return found
+
+
+def _groups(decoys: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Flagged decoys and rows with any, of all, by decoy kind and by question type; only those that are judged."""
+    known = decoys[decoys["flag"] != UNKNOWN]
+    groups = [("", "all", known)]
+    groups += [("decoys", kind.legend, known[known["kind"] == name]) for name, kind in CHOICE_KINDS.items()]
+    types = Counter(decoys["question_type"])
+    if len(types) > 1:
+        frequent = [name for name, _ in types.most_common(MOST_TYPES)]
+        groups += [("question type", name or "(none)", known[known["question_type"] == name]) for name in frequent]
+    for of, name, some in groups:
+        if len(some):
+            flags = some.assign(flag=some["flag"] == YES, wordnet=some["wordnet"] == YES)
+            by_row = flags.groupby("row").agg({"flag": "max", "cluster": "first"})
+            means = {"flagged": (flags, "flag"), "rows_flagged": (by_row, "flag"), "wordnet": (flags, "wordnet")}
+            yield {"of": of, "name": name, "decoys": len(some), "rows": len(by_row)} | {
+                key: asdict(share(frame[column].to_numpy(np.float64), frame["cluster"].to_numpy()))
+                for key, (frame, column) in means.items()
+            }
+
+
+def _agreement(decoys: pd.DataFrame) -> dict[str, Any] | None:
+    """How the judge's flags and WordNet's agree; None if no decoy is judged. ``kappa`` is Cohen's (1960)."""
+    known = decoys[decoys["flag"] != UNKNOWN]
+    one, other = ((known[column] == YES).to_numpy() for column in ("flag", "wordnet"))
+    if not len(one):
+        return None
+    same = float((one == other).mean())
+    by_chance = float(one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean()))
+    return {
+        "decoys": len(one),
+        "both": int((one & other).sum()),
+        "judge_only": int((one & ~other).sum()),
+        "wordnet_only": int((~one & other).sum()),
+        "same": same,
+        "kappa": None if by_chance == 1 else (same - by_chance) / (1 - by_chance),
+    }
+
+
+def _calibration(decoys: pd.DataFrame, column: str) -> dict[str, Any]:
+    """Precision, recall and F1 of flags against labels, on the decoys that have both.
+
+    Precision and recall have the interval of `proportion_interval`, F1 the percentiles of a bootstrap over images; all
+    are clustered by image. None where nothing is flagged or correct.
+    """
+    both = decoys[(decoys[column] != UNKNOWN) & (decoys["label"] != UNKNOWN)]
+    flagged, true = ((both[name] == YES).to_numpy() for name in (column, "label"))
+    hits, clusters = (flagged & true).astype(np.float64), both["cluster"].to_numpy()
+    shares = {
+        name: asdict(share(hits[which], clusters[which])) if which.any() else None
+        for name, which in (("precision", flagged), ("recall", true))
+    }
+    counts = {"decoys": len(both), "flagged": int(flagged.sum()), "correct": int(true.sum())}
+    found = {**counts, **shares, "f1": None}
+    if total := flagged.sum() + true.sum():
+        number = np.unique(clusters, return_inverse=True)[1]
+        sums = np.stack([np.bincount(number, one) for one in (2 * hits, flagged.astype(float) + true)])
+        units = sums.shape[1]
+        draws = np.random.default_rng(0).multinomial(units, np.full(units, 1 / units), RESAMPLES) @ sums.T
+        scores = draws[draws[:, 1] > 0, 0] / draws[draws[:, 1] > 0, 1]
+        tail = 50 * (1 - CONFIDENCE)
+        low, high = np.percentile(scores, [tail, 100 - tail]) if units > 1 else (0.0, 1.0)
+        mean = float(2 * hits.sum() / total)
+        found["f1"] = {"mean": mean, "low": float(low), "high": float(high), "rows": len(hits)}
+    return found
+
+
+def interval(found: dict[str, Any] | None) -> str:
+    """A fraction in percent with its interval; "-" if there is none."""
+    return "-" if found is None else with_interval(found["mean"], (found["low"], found["high"]))

@@ -1,12 +1,59 @@
-"""Ways to get an answer from a model."""
+"""What a model is shown of each question (``--inputs``), and the ways to get an answer from it (``--method``)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import isfinite, nan
 
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.written_answers import written_choice
+
+
+class Shown(Enum):
+    """The image that a model is shown."""
+
+    OWN = "own"
+    """the question's image"""
+    OTHER = "other"
+    """the image of another question, drawn at random"""
+    GRAY = "gray"
+    """a gray image of the same size"""
+    NONE = "none"
+    """no image"""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A selection of image, question and choices; ``--inputs``."""
+
+    name: str
+    image: Shown
+    question: bool
+    choices: bool
+    sentence: str
+    """what it shows, for tables and pages"""
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether image or question cannot be used to answer."""
+        return self.image is not Shown.OWN or not self.question
+
+
+FULL = Input("full", Shown.OWN, True, True, "image, question and choices")
+NO_IMAGE = Input("no-image", Shown.NONE, True, True, "question and choices, no image")
+CHOICES_ONLY = Input("choices-only", Shown.NONE, False, True, "choices, neither image nor question")
+QUESTION_ONLY = Input("question-only", Shown.NONE, True, False, "question, neither image nor choices")
+INPUTS: Listing[Input] = Listing(
+    "input",
+    FULL,
+    NO_IMAGE,
+    Input("other-image", Shown.OTHER, True, True, "question and choices with the image of another question"),
+    Input("gray-image", Shown.GRAY, True, True, "question and choices with a gray image"),
+    Input("no-question", Shown.OWN, False, True, "image and choices, no question"),
+    CHOICES_ONLY,
+    QUESTION_ONLY,
+)
 
 UNPARSED = -1
 """The pick of a reply that names no choice."""
@@ -33,10 +80,6 @@ class Method:
     """last line of a prompt that does not; "" if the method needs the list"""
     compares_inputs: bool = False
     """whether a pick depends on the scores of the input `inputs.CHOICES_ONLY`, which is then evaluated, too"""
-
-
-def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
-    return {"score": best(reply.scores)}
 
 
 def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
@@ -79,7 +122,13 @@ LETTER = "Answer with the letter of the correct choice only."
 PHRASE = "Answer with a word or a short phrase."
 METHODS: Listing[Method] = Listing(
     "method",
-    Method("letter", "the letter with the highest probability as the next token", True, _by_score, LETTER),
+    Method(
+        "letter",
+        "the letter with the highest probability as the next token",
+        True,
+        lambda reply, *_: {"score": best(reply.scores)},
+        LETTER,
+    ),
     Method(
         "likelihood",
         "the choice with the highest log-probability per byte as the answer's text",
@@ -89,5 +138,5 @@ METHODS: Listing[Method] = Listing(
         compares_inputs=True,
     ),
     Method("generate", "the choice that the generated text names", True, _by_text, LETTER, PHRASE),
-    Method("scores", "the choice with the highest score", False, _by_score),
+    Method("scores", "the choice with the highest score", False, lambda reply, *_: {"score": best(reply.scores)}),
 )

@@ -12,9 +12,8 @@ import numpy as np
 
 from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.inputs import INPUTS, Input, Shown
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import Method
+from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method, Shown
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
 
 GRAY = (128, 128, 128)

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.model_options import EVALUATIONS
 from hf_vqa_mc.evaluation.prompts import Job
+from hf_vqa_mc.evaluation.settings import EVALUATIONS
 from hf_vqa_mc.io.atomic import locked, write_json
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.json_stream import read_json

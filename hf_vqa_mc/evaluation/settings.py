@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.inputs import INPUTS
-from hf_vqa_mc.evaluation.methods import METHODS
-from hf_vqa_mc.evaluation.model_options import EVALUATIONS, ModelOptions
+from hf_vqa_mc.evaluation.methods import INPUTS, METHODS
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, option, settings
 
@@ -16,7 +14,38 @@ if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel
 
 VERDICTS, RESULTS = "verdicts.csv", "judge.json"
-ALL = "all"
+EVALUATIONS = Path("vqa_mc_evaluations")
+"""The folder of the command's runs, which is created."""
+
+
+@settings
+class ModelOptions:
+    """A model of transformers, behind a server, or any object of Python."""
+
+    model: "str | Path | LanguageModel" = option(
+        "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
+        "--base-url the name that the server uses. In Python also any object with a method generate, letter, "
+        "likelihood or scores.",
+    )
+    base_url: str | None = option(
+        "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None
+    )
+    device: str | None = option(
+        "Device, such as cuda:1 or cpu; auto distributes a model over all GPUs. By default the GPU if there is one.",
+        default=None,
+        panel=ADVANCED,
+    )
+    batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=ADVANCED)
+    concurrency: int = option(
+        "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=ADVANCED
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options; a model that is an object has no type to check."""
+        model = self.model
+        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else "object")
+        super().__post_init__()  # type: ignore[misc]
+        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else model)
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -52,7 +81,7 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
     rotations: str = option(
         "Ask each question with this number of orders of its choices: a number, or all.",
         default="1",
-        check=("a number of 1 or more, or all", lambda text: text == ALL or (text.isdecimal() and int(text) >= 1)),
+        check=("a number of 1 or more, or all", lambda text: text == "all" or (text.isdecimal() and int(text) >= 1)),
         panel=ADVANCED,
     )
     instruction: str | None = option(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.inputs import FULL, INPUTS
+from hf_vqa_mc.evaluation.methods import FULL, INPUTS
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.json_stream import read_json

@@ -5,7 +5,6 @@ from typing import Any
 
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.evaluation.comparison import Comparison, Line
-from hf_vqa_mc.evaluation.tables import percent_interval, points_interval
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.text.counted import counted
@@ -33,18 +32,21 @@ def text_tables(done: Comparison) -> dict[str, TextTable]:
 def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextTable:
     """A row per line, without columns that are empty."""
     groups = {name: [_value_text(name, line.group[at]) for line in lines] for at, name in enumerate(by)}
-    columns: dict[str, list[str]] = {**groups, RUN: [line.run.name for line in lines]}
+    columns: dict[str, list[str]] = {**groups, RUN: [line.run for line in lines]}
     if len({run.compared for run in done.runs}) > 1:
-        columns[INPUT] = [line.run.compared for line in lines]
+        columns[INPUT] = [line.input or "" for line in lines]
     if by:
         columns["n"] = [f"{line.accuracy.rows:,}" for line in lines]
-    columns["%"] = [percent_interval(line.accuracy) for line in lines]
-    against = [line.against for line in lines]
+    columns["%"] = [line.accuracy.percent() for line in lines]
+    against = [line.against_baseline for line in lines]
     columns |= {
-        "difference": [points_interval(one.difference) if one else "" for one in against],
+        "difference": [one.difference.points() if one else "" for one in against],
         "gained": [f"{one.gained:,}" if one else "" for one in against],
         "lost": [f"{one.lost:,}" if one else "" for one in against],
-        "p (Holm)": [_p_text(one.p_holm) if one else "" for one in against],
+        "p (Holm)": [
+            "" if one is None else f"<{SMALLEST_P}" if one.p_holm < SMALLEST_P else f"{one.p_holm:.3f}"
+            for one in against
+        ],
         "detectable": [f"{100 * one.detectable:.1f}" if one and one.detectable and not by else "" for one in against],
     }
     kept = {name: cells for name, cells in columns.items() if any(cells)}
@@ -57,13 +59,10 @@ def _value_text(column: str, value: str) -> str:
     return f"{value} ({letter(int(value))})" if is_label else value or "(none)"
 
 
-def _p_text(p: float) -> str:
-    return f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}"
-
-
 def explanations(done: Comparison) -> list[str]:
     """Sentences below the tables."""
-    is_binary = all(line.against is None or line.against.p_mcnemar is not None for line in done.lines)
+    against = [line.against_baseline for line in done.lines]
+    is_binary = all(one is None or one.p_mcnemar is not None for one in against)
     test = "the larger of McNemar's exact test and " if is_binary else ""
     return [
         f"Percent and 95% intervals, clustered by image; difference, gained and lost: against {done.baseline.name}."
@@ -94,19 +93,18 @@ def comparison_html(done: Comparison, tables: Mapping[str, TextTable]) -> str:
     best = sorted(done.lines, key=lambda line: -line.accuracy.mean)
     values: dict[str, Any] = {
         "facts": {name: plain(text, 120) for name, text in heading(done).items()},
-        "board": [_bar(line) for line in best],
+        "board": [
+            {
+                "name": plain(line.run, 120),
+                "about": "" if line.against_baseline else "baseline",
+                "accuracy": line.accuracy,
+                "change": line.against_baseline and line.against_baseline.difference,
+                "style": "after" if line.against_baseline else "after calm",
+            }
+            for line in best
+        ],
         "chance": done.chance,
         "tables": [table_values(title, table.columns, table.texts) for title, table in tables.items()],
         "notes": [plain(note) for note in explanations(done)],
     }
     return rendered("comparison.html.jinja", values)
-
-
-def _bar(line: Line) -> dict[str, Any]:
-    return {
-        "name": plain(line.run.name, 120),
-        "about": "" if line.against else "baseline",
-        "accuracy": line.accuracy,
-        "change": line.against and line.against.difference,
-        "style": "after" if line.against else "after calm",
-    }

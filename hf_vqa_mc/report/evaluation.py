@@ -12,12 +12,10 @@ from pyarrow import parquet
 
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.evaluation.evaluating import Evaluation
-from hf_vqa_mc.evaluation.figures import Figures
-from hf_vqa_mc.evaluation.inputs import FULL, INPUTS, Shown
-from hf_vqa_mc.evaluation.methods import FAILED, METHODS
+from hf_vqa_mc.evaluation.figures import COUNTED, Figures
+from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED, Shown
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
-from hf_vqa_mc.evaluation.tables import notes, questions_of
 from hf_vqa_mc.io.atomic import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
@@ -69,7 +67,7 @@ def evaluation_html(done: Evaluation) -> str:
     facts = {
         "benchmark": plain(" ".join(filter(None, [done.run["dataset"], done.run["config"]])), 120),
         "split": plain(done.run["split"], 40),
-        "evaluated": questions_of(figures),
+        "evaluated": figures.extent(),
         "orders of the choices": count(figures.rotations) if figures.rotations > 1 else "",
         "chance": percent(figures.chance),
     }
@@ -81,7 +79,7 @@ def evaluation_html(done: Evaluation) -> str:
         "board": [_bar(figures, name) for name in figures.picks],
         "chance": figures.chance,
         "has_gain": FULL.name in figures.picks,
-        "notes": [plain(note, 400) for note in (*notes(figures), *done.notes)],
+        "notes": [plain(note, 400) for note in (*figures.notes(), *done.notes)],
         "tables": list(_tables(figures)),
         "inputs": list(figures.picks),
         "prompt": plain(done.run["example"].replace("\n", " ⏎ "), 2000),
@@ -100,8 +98,8 @@ def _headline(figures: Figures) -> dict[str, Any] | None:
     if FULL.name in figures.picks:
         found["full"] = figures.accuracy(FULL.name).mean
     if blind:
-        found |= {"blind": figures.accuracy(blind[0]).mean, "shows": INPUTS[blind[0]].sentence}
-        found["gain"] = figures.gain(blind[0]) if FULL.name in figures.picks else None
+        shows = INPUTS[blind[0]].sentence
+        found |= {"blind": figures.accuracy(blind[0]).mean, "shows": shows, "gain": figures.gain(blind[0])}
     return found
 
 
@@ -109,13 +107,13 @@ def _bar(figures: Figures, name: str) -> dict[str, Any]:
     counts, sets = figures.counts(name), figures.sets(name)
     more = {"correct in every order": figures.circular(name) if figures.rotations > 1 else None, "whole sets": sets}
     about = [INPUTS[name].sentence, *(f"{what} {percent(one.mean)}" for what, one in more.items() if one)]
-    about += [f"{counts[key]:,} {key.replace('_', ' ')}" for key in ("unparsed", "cut_off", "failed") if counts[key]]
+    about += [f"{counts[key]:,} {key.replace('_', ' ')}" for key in COUNTED if counts[key]]
     return {
         "name": name,
         "about": " · ".join(about),
         "style": "before" if INPUTS[name].is_blind else "after",
         "accuracy": figures.accuracy(name),
-        "change": figures.gain(name) if FULL.name in figures.picks and name != FULL.name else None,
+        "change": figures.gain(name),
     }
 
 
@@ -153,12 +151,11 @@ def _shown_rows(figures: Figures) -> dict[int, str]:
     ids = [figures.questions.question_ids[row] for row in figures.rows]
     keys = order_keys(purpose_hash(0, "examples"), 0, text_hashes(ids))
     order = sorted(range(len(ids)), key=lambda index: keys[index])
-    first = figures.of(next(iter(figures.picks)))
-    leaked = figures.leaked
+    first, leaked = figures.first, figures.leaked
     groups = {
         LEAKED: [] if leaked is None else [index for index in order if leaked[index]],
         WRONG: [index for index in order if first.evaluated[index] and not first.correct[index].any()],
-        UNREAD: [index for index in order if (first.picked[index] == -1).any()],
+        UNREAD: [index for index in order if (first.picked[index] == UNPARSED).any()],
         SAMPLED: order,
     }
     found: dict[int, str] = {}
@@ -170,7 +167,7 @@ def _shown_rows(figures: Figures) -> dict[int, str]:
 def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa: ANN401  an Example
     figures = done.figures
     row = int(figures.rows[index])
-    texts, label = figures.questions.choices[row], int(figures.of(next(iter(figures.picks))).labels[index])
+    texts, label = figures.questions.choices[row], int(figures.first.labels[index])
     choices: list[dict[str, Any]] = [
         {"text": plain(text, CHOICE), "target": at == label, "by": []} for at, text in enumerate(texts)
     ]

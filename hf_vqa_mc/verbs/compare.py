@@ -1,7 +1,7 @@
 """``hf_vqa_mc.compare`` and ``vqa-mc compare``: two or more runs on the same questions, side by side."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes, frame_byte
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.comparison import Comparison, Line
-    from hf_vqa_mc.evaluation.trained_runs import TrainedRun
 
 FORMATS = (".md", ".csv", ".tex", ".json", ".html")
 ROW_FORMATS = (".csv", ".json", ".parquet")
@@ -72,7 +71,8 @@ class CompareResult(Result):
     comparison: "Comparison | None"
     """None with runs of vqa-mc train only"""
     settings: CompareSettings
-    trained: "Sequence[TrainedRun]" = ()
+    trained: Sequence[dict[str, Any]] = ()
+    """see `evaluation.runs.trained_run`"""
     written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
@@ -93,7 +93,7 @@ class CompareResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """All figures; fractions."""
         paired = {} if self.comparison is None else self.comparison.as_json()
-        return {**paired, "trained": list(map(asdict, self.trained))} if self.trained else paired
+        return {**paired, "trained": list(self.trained)} if self.trained else paired
 
     def to_pandas(self) -> Frame:
         """One row per run, then one per group and run, with a column for each column of the breakdown; fractions."""
@@ -103,9 +103,10 @@ class CompareResult(Result):
             rows = [{**empty, **_figures(line)} for line in done.lines]
             rows += [{**dict(zip(done.by, line.group, strict=True)), **_figures(line)} for line in done.group_lines]
         for run in self.trained:
-            fields = asdict(run)
-            low, high = fields.pop("interval") or (None, None)
-            rows.append(fields | {"low": low, "high": high})
+            low, high = run["interval"] or (None, None)
+            rows.append(
+                {name: value for name, value in run.items() if name != "interval"} | {"low": low, "high": high}
+            )
         return frame_of(rows).astype({} if done is None else {"gained": "Int64", "lost": "Int64"})
 
     @property
@@ -117,7 +118,7 @@ class CompareResult(Result):
 
     def _tables(self) -> dict[str, TextTable]:
         """The tables by their titles."""
-        from hf_vqa_mc.evaluation.trained_runs import trained_table
+        from hf_vqa_mc.evaluation.runs import trained_table
         from hf_vqa_mc.report.comparison import text_tables
 
         found = {} if self.comparison is None else text_tables(self.comparison)
@@ -156,15 +157,14 @@ class CompareResult(Result):
 
 def _figures(line: "Line") -> dict[str, Any]:
     """The figures of a line, flat."""
-    found: dict[str, Any] = {"run": line.run.name, "input": line.run.compared}
-    found |= {"metric": line.run.metric, "mean": line.accuracy.mean}
-    found |= {"low": line.accuracy.low, "high": line.accuracy.high, "questions": line.accuracy.rows}
-    if line.against is None:
-        return found
-    paired = dict(vars(line.against))
-    difference = paired.pop("difference")
-    return found | {"difference": difference.mean, "difference_low": difference.low,
-                    "difference_high": difference.high, **paired}  # fmt: skip
+    found = line.as_json()
+    mean, paired = found.pop("accuracy"), found.pop("against_baseline") or {}
+    found |= {"input": line.input or "", "mean": mean["mean"], "low": mean["low"], "high": mean["high"]}
+    found |= {"questions": mean["rows"]}
+    if paired:
+        change = paired.pop("difference")
+        found |= {"difference": change["mean"], "difference_low": change["low"], "difference_high": change["high"]}
+    return found | paired
 
 
 @verb(
@@ -182,9 +182,8 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     Raises:
         InputError: a run cannot be read, or the runs are of different benchmarks or have no question in common.
     """
-    from hf_vqa_mc.evaluation.compared_runs import read_runs
     from hf_vqa_mc.evaluation.comparison import compared
-    from hf_vqa_mc.evaluation.trained_runs import is_trained, trained_run
+    from hf_vqa_mc.evaluation.runs import is_trained, read_runs, trained_run
     from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.outputs import check_output_files
 

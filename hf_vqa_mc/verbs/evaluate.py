@@ -24,13 +24,10 @@ class EvaluateResult(Result):
 
     def report(self) -> Report:
         """A table with a line per input, notes, and the files."""
-        from hf_vqa_mc.evaluation.tables import input_columns, notes, questions_of
-
-        done = self.evaluation
-        model, method, count = done.run["model"], done.run["method"], questions_of(done.figures)
-        yield f"{model} on {done.location}: {count}, method {method}"
-        yield TextTable(input_columns(done.figures), ("input",), ("input",))
-        yield from notes(done.figures)
+        done, figures = self.evaluation, self.evaluation.figures
+        yield f"{done.run['model']} on {done.location}: {figures.extent()}, method {done.run['method']}"
+        yield TextTable(figures.columns(), ("input",), ("input",))
+        yield from figures.notes()
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """``hf_vqa_mc.judge`` and ``vqa-mc judge``: which decoys a model finds correct, too."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.evaluation.settings import RESULTS, VERDICTS, JudgeSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, Report, Result
 from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.judging import Judgement
@@ -23,53 +23,34 @@ class JudgeResult(Result):
     settings: JudgeSettings
     written: tuple[Path, ...] = ()
 
-    @cached_property
-    def _figures(self) -> dict[str, Any]:
-        from hf_vqa_mc.evaluation.judging_figures import as_json
-
-        return as_json(self.judgement)
-
     def report(self) -> Report:
         """A table with a line per group of decoys, notes, and the files."""
-        from rich.table import Table
+        from hf_vqa_mc.evaluation.judging import WORDNET, interval
 
-        from hf_vqa_mc.evaluation.judging import WORDNET
-        from hf_vqa_mc.evaluation.judging_figures import interval, notes
-
-        done, figures = self.judgement, self._figures
+        done, figures = self.judgement, self.judgement.figures
         yield f"{figures['judge']} on {done.location}: {counted(done.n_rows, 'question')}"
-        by_model = done.judge != WORDNET
-        table = Table()
-        for name in ("", "decoys", "flagged", "rows with any", *(["flagged by WordNet"] if by_model else [])):
-            table.add_column(name, justify="right" if name else "left", overflow="fold")
-        for one in figures["groups"]:
-            cells = [interval(one[name]) for name in ("flagged", "rows_flagged", *(["wordnet"] if by_model else []))]
-            table.add_row(one["name"], f"{one['decoys']:,}", *cells)
-        yield table
-        yield from notes(done, figures)
+        shares = {"flagged": "flagged", "rows with any": "rows_flagged"}
+        shares |= {} if done.judge == WORDNET else {"flagged by WordNet": "wordnet"}
+        groups = figures["groups"]
+        columns = {"": [one["name"] for one in groups], "decoys": [f"{one['decoys']:,}" for one in groups]}
+        columns |= {heading: [interval(one[key]) for one in groups] for heading, key in shares.items()}
+        yield TextTable(columns, ("",), ("",))
+        yield from done.notes()
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in judge.json; fractions."""
-        return {**self._figures, "written": [str(path) for path in self.written]}
+        return {**self.judgement.figures, "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> Frame:
         """One row per decoy: question_id, choice, decoy kind, question type, verdict; flagged by WordNet; label."""
-        from hf_vqa_mc.data.verdicts import CORRECT, WRONG
-        from hf_vqa_mc.evaluation.judging import NO, UNKNOWN, YES
+        from hf_vqa_mc.evaluation.judging import VERDICTS_OF, YES
 
-        decoys, names = self.judgement.decoys, {UNKNOWN: "", NO: WRONG, YES: CORRECT}
-        table = {
-            "question_id": decoys.question_ids,
-            "choice": decoys.texts,
-            "kind": decoys.kinds,
-            "question_type": decoys.types,
-            "verdict": [names[flag] for flag in decoys.flags.tolist()],
-            "wordnet": decoys.baseline == YES,
-        }
-        if self.judgement.labels is not None:
-            table["label"] = [names[flag] for flag in self.judgement.labels.tolist()]
-        return frame_of(table)
+        decoys = self.judgement.decoys
+        table = decoys[["question_id", "choice", "kind", "question_type"]].assign(
+            verdict=decoys["flag"].map(VERDICTS_OF), wordnet=decoys["wordnet"] == YES
+        )
+        return table.assign(label=decoys["label"].map(VERDICTS_OF)) if "label" in decoys else table
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write verdicts.csv and judge.json to a folder, without the replies."""
@@ -81,7 +62,7 @@ class JudgeResult(Result):
         check_folder(folder, "path")
         folder.mkdir(exist_ok=True)
         write_verdicts(folder / VERDICTS, self.judgement.verdicts(), overwrite)
-        write_json(folder / RESULTS, self._figures, 1)
+        write_json(folder / RESULTS, self.judgement.figures, 1)
         return [folder / VERDICTS, folder / RESULTS]
 
 

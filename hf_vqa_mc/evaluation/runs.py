@@ -1,4 +1,4 @@
-"""The scores of runs to compare: folders of vqa-mc evaluate, and files of vqa-mc score --per-question."""
+"""The runs to compare: folders of vqa-mc evaluate, files of vqa-mc score --per-question, and runs of vqa-mc train."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.inputs import FULL
+from hf_vqa_mc.evaluation.methods import FULL
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.scoring.table import percent, with_interval
 from hf_vqa_mc.text.markdown import one_line
+from hf_vqa_mc.text.tables import TextTable
 
 ACCURACY = "mc_accuracy"
 """The metric of vqa-mc evaluate, named as in vqa-mc score."""
@@ -25,6 +27,8 @@ CLUSTER, QUESTION_TYPE = "cluster", "question_type"
 SCORED = "a file of vqa-mc score --per-question --output FILE"
 EXPECTED = f"a folder of vqa-mc evaluate or vqa-mc train, or {SCORED}"
 LONGEST_NAME = 100
+RECORDS = ("best/training.json", "training.json")
+"""The record of a run of vqa-mc train, from its folder or from its checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +76,12 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
         if metric not in (None, ACCURACY):
             raise InputError(f"--metric {metric}: the folders of vqa-mc evaluate have {ACCURACY} only")
         metric = ACCURACY
-    runs = []
+    runs: list[Run] = []
     for path in paths:
         runs.append(_evaluated(path, input_name) if path.is_dir() else scored_run(path, read_json(path), metric))
         metric = runs[0].metric
-    for one, other in combinations(runs, 2):
-        _check_same_benchmark(one, other)
+    for first, second in combinations(runs, 2):
+        _check_same_benchmark(first, second)
     names, full = [run.name for run in runs], [str(run.path) for run in runs]
     for others in (list(map(public_name, full)), full):
         names = names if len(set(names)) == len(names) else others
@@ -98,15 +102,14 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     if input_name is not None and input_name not in inputs:
         raise unknown_name(f"--input of {path}", input_name, inputs)
     compared = input_name or (FULL.name if FULL.name in inputs else next(iter(inputs)))
-    table, column = read_file(path / ROWS), f"{compared}_score"
+    table = read_file(path / ROWS)
     frame = table.to_pandas()
     frame.index = pd.Index(frame.pop("question_id").astype(str))
-    scores = frame[column].astype(np.float64)
-    chances, rotations = None, found.get("rotations")
+    chances = None
     if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
         chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
-    name = _name(found.get("model"), path)
-    return Run(name, path, compared, ACCURACY, scores, frame, _benchmark(found), chances, rotations)
+    scores, about = frame[f"{compared}_score"].astype(np.float64), _about(found, found.get("model"), path)
+    return Run(about[0], path, compared, ACCURACY, scores, frame, about[1], chances, found.get("rotations"))
 
 
 def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
@@ -126,39 +129,80 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
     if metric not in metrics:
         raise unknown_name(f"--metric of {path}", metric, metrics)
     scores = pd.Series(metrics[metric], dtype=np.float64)
-    about = {name: found.get(field) for name, field in ((CLUSTER, "image_ids"), (QUESTION_TYPE, "question_types"))}
-    columns = {name: pd.Series(one, dtype=object) for name, one in about.items() if one is not None}
-    frame = pd.DataFrame({name: one.reindex(scores.index) for name, one in columns.items()}, index=scores.index)
-    name = _name(PurePath(found.get("predictions") or "").stem, path)
+    columns = {name: found.get(field) for name, field in ((CLUSTER, "image_ids"), (QUESTION_TYPE, "question_types"))}
+    series = {name: pd.Series(one, dtype=object) for name, one in columns.items() if one is not None}
+    frame = pd.DataFrame({name: one.reindex(scores.index) for name, one in series.items()}, index=scores.index)
     chance = results[metric].get("chance") if metric in results else None
     is_share = isinstance(chance, float) and 0 < chance <= 1
     chances = pd.Series(chance, scores.index) if is_share else None  # the mean for each question
-    return Run(name, path, "", metric, scores, frame, _benchmark(found), chances)
+    name, benchmark = _about(found, PurePath(found.get("predictions") or "").stem, path)
+    return Run(name, path, "", metric, scores, frame, benchmark, chances)
 
 
-def _name(model: str | None, path: Path) -> str:
-    """The name of a run on one line."""
-    return one_line(public_name(model) if model else path.name)[:LONGEST_NAME]
-
-
-def _benchmark(found: Mapping[str, Any]) -> dict[str, str | None]:
-    return {name: found.get(name) for name in ("questions_sha256", "dataset", "config", "split")}
+def _about(found: Mapping[str, Any], model: str | None, path: Path) -> tuple[str, dict[str, str | None]]:
+    """The name of a run on one line, and its benchmark."""
+    name = one_line(public_name(model) if model else path.name)[:LONGEST_NAME]
+    return name, {key: found.get(key) for key in ("questions_sha256", "dataset", "config", "split")}
 
 
 def _check_same_benchmark(one: Run, other: Run) -> None:
-    """Raise InputError if two runs are known to be of different questions or have different metrics."""
-    first, second = one.benchmark, other.benchmark
-    if first["questions_sha256"] and second["questions_sha256"]:
-        if first["questions_sha256"] != second["questions_sha256"]:
+    """Raise InputError if two runs are known to be of different questions."""
+    checksums = one.benchmark["questions_sha256"], other.benchmark["questions_sha256"]
+    if all(checksums):
+        if checksums[0] != checksums[1]:
             raise InputError(
                 f"{one.path} and {other.path} are not of the same benchmark: questions, choices or labels differ "
                 "(questions_sha256); evaluate both on the same version and split (for a part, use --sample)"
             )
         return
     for name in ("dataset", "config", "split"):
-        a, b = first[name], second[name]
+        a, b = one.benchmark[name], other.benchmark[name]
         if a and b and PurePath(a).name != PurePath(b).name:
             raise InputError(
                 f"{one.path} and {other.path} are not of the same benchmark: the {name} is {shown(a)} and {shown(b)}; "
                 "compare runs of one benchmark"
             )
+
+
+def is_trained(path: Path) -> bool:
+    """Whether a path is a run folder or a checkpoint of vqa-mc train."""
+    return any((path / name).is_file() for name in RECORDS)
+
+
+def trained_run(path: Path) -> dict[str, Any]:
+    """The result of a run of vqa-mc train on its test split, else on its validation split; it has no question's score.
+
+    Returns:
+        run (its folder), tested (config and split), model, metric, mean and interval (fractions), chance, questions;
+        None if unknown.
+
+    Raises:
+        InputError: the run is not finished.
+    """
+    record = read_json(next(path / name for name in RECORDS if (path / name).is_file()))
+    if not record.get("finished", True):
+        raise InputError(f"{path}: the training is not finished; run it again to resume it")
+    split, measured = list(record["results"].items())[-1]
+    interval, chance = measured.get("interval"), measured.get("chance")
+    return {
+        "run": one_line(public_name(str(path))),
+        "tested": one_line(f"{record['config']}, {split}"),
+        "model": one_line(record["model"]),
+        "metric": one_line(measured.get("metric", "accuracy")),
+        "mean": float(measured["accuracy"]),
+        "interval": interval and list(map(float, interval)),
+        "chance": chance and float(chance),
+        "questions": measured.get("questions"),
+    }
+
+
+def trained_table(runs: Sequence[Mapping[str, Any]]) -> TextTable:
+    """A row per run of `trained_run`, in percent with 95% intervals; without columns that are empty."""
+    texts = ("run", "tested", "model", "metric")
+    columns = {name: [str(run[name]) for run in runs] for name in texts}
+    columns |= {
+        "%": [with_interval(run["mean"], run["interval"]) for run in runs],
+        "chance": [percent(run["chance"]) for run in runs],
+        "questions": ["" if run["questions"] is None else f"{run['questions']:,}" for run in runs],
+    }
+    return TextTable({name: cells for name, cells in columns.items() if any(cells)}, texts, ("run", "tested"))
