@@ -84,7 +84,7 @@ def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:
     counts = found.fit_transform(texts)
     size = max(min(LSA_SIZE, counts.shape[1] - 1), 1)
     vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
-    zero, n_choices = np.zeros((1, size), np.float32), len(vocabulary.choices)
+    zero, n_choices = np.zeros((1, vectors.shape[1]), np.float32), len(vocabulary.choices)
     choices, questions = (np.vstack([part, zero]) for part in (vectors[:n_choices], vectors[n_choices:]))
     return TextSpace.of(f"{analyzer} LSA", choices, questions)
 

@@ -138,10 +138,8 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         check_options(self)
         given = {name: getattr(self, name) is not None for name in _STRATEGY_OF}
         named = [name for name, is_given in given.items() if is_given]
-        if len(named) > 1 and named != ["variant", "guarantee"]:
+        if len(named) > 1:
             raise InputError(f"--{named[0]} and --{named[1]} are options of two strategies; remove one of them")
-        if self.guarantee is not None and self.variant is not None:
-            raise InputError("--guarantee replaces --variant; remove one of them")
         for name in named:
             if self.strategy not in (None, _STRATEGY_OF[name]):
                 raise InputError(f"--{name} is an option of --strategy {_STRATEGY_OF[name]}; remove one of them")

@@ -32,7 +32,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
         for n in range(400)
     ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    result = run("b.jsonl", "--variant", "iou", "--output", "remedied.jsonl", "--json")
+    result = run("b.jsonl", "--variant", "iou", "--force", "--output", "remedied.jsonl", "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     before, after = ({one["name"]: one for one in printed[when]["shortcuts"]} for when in ("before", "after"))
