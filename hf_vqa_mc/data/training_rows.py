@@ -47,9 +47,9 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
     Raises:
         InputError: also if a row has several images.
     """
-    from datasets import Dataset, DatasetDict
-
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    from datasets import Dataset, DatasetDict  # after an error about the file
+
     benchmark = _benchmark(opened, {"image_id"})
     name = opened.config or Path(dataset).stem
     if benchmark is None:

@@ -48,8 +48,8 @@ def _no_output(given: Mapping[str, Any]) -> Path:
 
 def _report_folder(given: Mapping[str, Any]) -> Path:
     """Named after the output, its config and decoys, so that a report is replaced only together with its output."""
-    made = given.get("strategy") or given.get("guarantee") or given.get("variant")
-    made = "prune" if given.get("prune") is not None else made or "repair"
+    made = given.get("strategy") or given.get("guarantee") or given.get("variant") or "iou_qou"
+    made = "pruned" if given.get("prune") is not None else made
     output = Path(given["output"]).name.split(".")[0]
     return AUDITS / f"{folder_name(output, given.get('config'), made)}-before-after"
 
@@ -57,17 +57,20 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
 Strategy = Literal["repair", "closed", "iou_qou", "prune", "best"]
 _STRATEGY_OF: dict[str, Strategy] = {"prune": "prune", "guarantee": "closed", "variant": "iou_qou"}
 """Strategy by the option that belongs to it alone."""
+JUDGED = ("repair", "best")
+"""Strategies whose result report probes judge before it is written."""
 TO_GAIN = 0.05
 """`RemedySettings.prune` of ``--strategy prune`` by default."""
 
 
 @settings
 class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
-    """Change a benchmark so that it has fewer shortcuts, and judge it before and after.
+    """Change a benchmark so that it has fewer shortcuts, and audit it before and after.
 
-    By default the fewest decoys are replaced, by choices of similar questions. Questions, targets, images and all
-    other columns are unchanged; choice_origins names the source of each choice. Nothing is written unless probes that
-    took no part in the change find fewer shortcuts, and no probe finds a larger one.
+    By default all decoys are replaced by IoU and QoU decoys, which suits datasets with many questions per image and
+    answers that repeat. For decoys that people wrote, --strategy repair replaces the fewest; it writes nothing unless
+    probes that took no part in it find fewer shortcuts, and none finds a larger one. Questions, targets, images and
+    all other columns are unchanged; choice_origins names the source of each choice.
     """
 
     output: Path | None = option(
@@ -75,8 +78,8 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
     )
     overwrite: bool = overwrite_option()
     strategy: Strategy | None = option(
-        "repair (default): change the fewest decoys. iou_qou: replace all by answers to other questions on the image "
-        "and to similar questions (--variant). closed: closed answer sets (--guarantee). prune: remove rows "
+        "iou_qou (default): replace all decoys by answers to other questions on the image and to similar questions "
+        "(--variant). repair: change the fewest decoys. closed: closed answer sets (--guarantee). prune: remove rows "
         "(--prune). best: the one of these that leaves least.",
         default=None,
     )
@@ -85,7 +88,7 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         default=0.2,
         check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
     )
-    force: bool = option("Write the benchmark also if it is not better than before.", default=False)
+    force: bool = option("Of repair and best: write a benchmark that is not better than before, too.", default=False)
     variant: str | None = option(
         "Of iou_qou: iou_qou, iou, qou, all (also the published decoys), or closed answer sets: "
         f"{', '.join(one.name for one in VARIANTS.values() if one.closed)} (see --guarantee).",
@@ -138,13 +141,15 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         check_options(self)
         given = {name: getattr(self, name) is not None for name in _STRATEGY_OF}
         named = [name for name, is_given in given.items() if is_given]
+        if self.guarantee is not None and len(named) > 1:
+            raise InputError("--guarantee replaces --variant and --prune; remove one of them")
         if len(named) > 1:
             raise InputError(f"--{named[0]} and --{named[1]} are options of two strategies; remove one of them")
         for name in named:
             if self.strategy not in (None, _STRATEGY_OF[name]):
                 raise InputError(f"--{name} is an option of --strategy {_STRATEGY_OF[name]}; remove one of them")
-        if self.chosen == "prune" and any(one is not None for one in (self.pool, self.reject)):
-            raise InputError("pruning keeps the decoys; remove --pool and --reject")
+        if self.chosen == "prune" and any(one is not None for one in (self.word_vectors, self.pool, self.reject)):
+            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool and --reject")
         variant = VARIANTS.get(self.decoys)
         is_closed = variant is not None and variant.closed
         if is_closed and self.chosen in ("iou_qou", "closed") and self.pool is not None:
@@ -160,7 +165,7 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         """The strategy, given or named by an option of it."""
         if self.strategy is not None:
             return self.strategy
-        return next((of for name, of in _STRATEGY_OF.items() if getattr(self, name) is not None), "repair")
+        return next((of for name, of in _STRATEGY_OF.items() if getattr(self, name) is not None), "iou_qou")
 
     @property
     def decoys(self) -> str:
@@ -199,8 +204,8 @@ class RemedyResult(Result):
 
     @property
     def may_write(self) -> bool:
-        """Whether the benchmark is written: it is better, a guarantee was asked for, or with ``force``."""
-        return self.better or self.settings.force or self.settings.guarantee is not None
+        """Whether the benchmark is written: it is better, not judged, or with ``force``."""
+        return self.better or self.settings.force or self.settings.chosen not in JUDGED
 
     @cached_property
     def dataset(self) -> "DatasetDict":
@@ -218,8 +223,9 @@ class RemedyResult(Result):
         if self.comparison is not None:
             yield "Report probes, which took no part in the change: accuracy in percent without the image"
             yield comparison_table(self.comparison)
-        yield self.judgement
-        yield ""
+        if self.settings.chosen in JUDGED:
+            yield self.judgement
+            yield ""
         yield shortcut_table([self.before, self.after])
         yield " ".join(filter(None, [TABLE_NOTE, self.before.sampled]))
         for moment, audit in (("Before", self.before.as_json()), ("After", self.after.as_json())):
@@ -297,8 +303,8 @@ class RemedyResult(Result):
 
 @verb(
     RemedySettings,
-    "vqa-mc remedy benchmark.tsv --output remedied.tsv",
-    "vqa-mc remedy vqa_mc easyvqa_random_uniform --strategy iou_qou --word-vectors corpus --output remedied",
+    "vqa-mc remedy benchmark.tsv --strategy repair --output remedied.tsv",
+    "vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied",
     "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied.tsv",
 )
 def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
@@ -306,7 +312,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
 
     Returns:
         The remedied rows as ``.dataset``, what was changed, report probes and audits before and after; written to
-        ``output`` and ``report`` if given and ``better``, with ``force``, or if a guarantee is asked for.
+        ``output`` and ``report`` if given; after a repair only if it is ``better``, or with ``force``.
 
     Raises:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
@@ -317,7 +323,6 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.embeddings import embedding_families
-    from hf_vqa_mc.remedies.judgement import judge
     from hf_vqa_mc.remedies.new_decoys import check_remedy
     from hf_vqa_mc.remedies.rejections import read_rejections
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
@@ -340,7 +345,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         )
     _check_config(settings, benchmark)
     donors = [] if settings.pool is None else read_donors(settings.pool, progress)
-    families = embedding_families(_word_vectors(settings, benchmark, progress))
+    is_judged = settings.chosen in JUDGED
+    families = embedding_families(_word_vectors(settings, benchmark, progress)) if is_judged else []
     makers = {
         name: partial(_remedied, name, settings, benchmark, families, donors, verdicts)
         for name in (_suitable(settings, benchmark) if settings.chosen == "best" else [settings.chosen])
@@ -349,20 +355,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         made = _best(makers, settings, benchmark, families, progress)
     else:
         (made,) = (make(progress) for make in makers.values())
-    changes = made.statistics.get("changes", ())
-    comparison, unjudged = None, ""
-    try:
-        comparison = judge(
-            benchmark.test,
-            made.benchmark.test,
-            families,
-            settings.seed,
-            changes,
-            progress,
-            trained=settings.probes is not False,
-        )
-    except InputError as error:  # of too few groups of rows
-        unjudged = str(error)
+    comparison, unjudged = _judged(settings, benchmark, made, families, progress)
     before, after = _audits(settings, benchmark, made.benchmark, progress)
     result = RemedyResult(
         benchmark, made.benchmark, made.statistics, before, after, comparison, settings, unjudged=unjudged
@@ -377,6 +370,26 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))
     return replace(result, written=tuple(path for _, files in outputs for path in files))
+
+
+def _judged(
+    settings: RemedySettings,
+    benchmark: "Benchmark",
+    made: "Remedied",
+    families: "Sequence[EmbeddingFamily]",
+    progress: Progress,
+) -> "tuple[Comparison | None, str]":
+    """Report probes before and after, run once; or why there are none."""
+    from hf_vqa_mc.remedies.judgement import judge
+
+    if settings.chosen not in JUDGED:
+        return None, ""
+    changes, trained = made.statistics.get("changes", ()), settings.probes
+    try:
+        found = judge(benchmark.test, made.benchmark.test, families, settings.seed, changes, progress, trained=trained)
+    except InputError as error:  # too few groups of rows
+        return None, str(error)
+    return found, ""
 
 
 def _check_config(settings: RemedySettings, benchmark: "Benchmark") -> None:

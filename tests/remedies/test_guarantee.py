@@ -57,8 +57,8 @@ def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"variant": "qou"}, "options of two strategies"),
-        ({"prune": 0.1}, "options of two strategies"),
+        ({"variant": "qou"}, "--guarantee replaces --variant and --prune"),
+        ({"prune": 0.1}, "--guarantee replaces --variant and --prune"),
         ({"set_size": 8}, "--set-size 8: expected an integer from 2 to 7"),
         ({"coverage": 0}, "--coverage 0.0: expected a number above 0, at most 1"),
         ({"coverage": float("nan")}, "--coverage nan: expected a number above 0, at most 1"),

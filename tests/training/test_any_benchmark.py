@@ -50,9 +50,9 @@ def test_a_csv_with_a_column_for_each_choice(settings, table, tmp_path):
 @pytest.mark.slow
 def test_a_benchmark_that_remedy_wrote(settings, toy, table, tmp_path):
     options = {"word_vectors": given(settings)["word_vectors"], "probes": False}
-    vm.remedy(str(toy), toy_dataset.CONFIG, output=tmp_path / "folder", variant="iou_qou", force=True, **options)
+    vm.remedy(str(toy), toy_dataset.CONFIG, output=tmp_path / "folder", **options)
     table.to_csv(tmp_path / "mine.csv", index=False)
-    vm.remedy(str(tmp_path / "mine.csv"), output=tmp_path / "file.csv", variant="qou", force=True, **options)
+    vm.remedy(str(tmp_path / "mine.csv"), output=tmp_path / "file.csv", variant="qou", **options)
     for name in ("folder", "file.csv"):
         run = vm.train(str(tmp_path / name), **given(settings, output=tmp_path / f"run of {name}", epochs=1))
         found = vm.predict(run.model_folder, str(tmp_path / name), word_vectors=options["word_vectors"])

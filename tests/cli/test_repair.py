@@ -1,0 +1,89 @@
+"""``vqa-mc remedy --strategy repair``: what it changes, how it is judged, and when it writes."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.cli import app
+
+COLOURS = ["red", "blue", "green", "white", "black", "brown", "yellow", "grey", "pink", "orange", "purple", "beige"]
+ANIMALS = ["dog", "cat", "horse", "cow", "sheep", "zebra", "bear", "bird", "goat", "deer", "elephant", "giraffe"]
+
+
+def questions(leak: float, rows: int = 300) -> list[dict[str, object]]:
+    """Rows about 150 images; with the probability ``leak`` the target is the only choice of the right kind."""
+    rng = np.random.default_rng(0)
+    found = []
+    for row in range(rows):
+        asked = row % 2
+        own, other = (COLOURS, ANIMALS) if asked else (ANIMALS, COLOURS)
+        target, *decoys = rng.permutation(own)[:4].tolist()
+        if rng.random() < leak:
+            decoys = rng.permutation(other)[:3].tolist()
+        choices = rng.permutation([target, *decoys]).tolist()
+        question = f"What {'color' if asked else 'animal'} is number {row // 2}?"
+        found.append({"image_id": str(row // 2), "question": question, "choices": choices,
+                      "label": choices.index(target)})  # fmt: skip
+    return found
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(rows, *arguments):
+        (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return CliRunner().invoke(app, ["remedy", "b.jsonl", "--strategy", "repair", "--no-probes", *arguments])
+
+    return invoke
+
+
+def test_rows_without_a_leak_stay_as_they_are_and_nothing_is_written(run, tmp_path):
+    result = run(questions(0), "--output", "fixed.jsonl")
+    assert result.exit_code == 3, result.output
+    assert "so nothing is written" in result.stdout
+    assert not (tmp_path / "fixed.jsonl").exists()
+    forced = run(questions(0), "--output", "fixed.jsonl", "--force", "--json")
+    assert forced.exit_code == 0, forced.output
+    assert json.loads(forced.stdout)["remedy"]["changed"] <= 45  # 5% of the decoys
+    assert (tmp_path / "fixed.jsonl").exists()
+
+
+def test_only_decoys_change_and_each_change_is_listed(run, tmp_path):
+    rows = questions(0.5)
+    result = run(rows, "--output", "fixed.jsonl", "--force", "--json")
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.stdout)
+    written = [json.loads(line) for line in (tmp_path / "fixed.jsonl").read_text("utf-8").splitlines()]
+    listed = {(one["question_id"], one["index"]): (one["old"], one["new"]) for one in printed["remedy"]["changes"]}
+    changed = {
+        (str(number), index): (before, after)
+        for number, (old, new) in enumerate(zip(rows, written, strict=True))
+        for index, (before, after) in enumerate(zip(old["choices"], new["choices"], strict=True))
+        if before != after
+    }
+    assert changed == listed and changed
+    assert all(index != rows[int(number)]["label"] for number, index in changed)
+    assert [
+        {name: new[name] for name in old if name != "choices"} for old, new in zip(rows, written, strict=True)
+    ] == [{name: value for name, value in old.items() if name != "choices"} for old in rows]
+    assert len(changed) <= 0.2 * 3 * len(rows)
+    assert {one["name"].partition(":")[0] for one in printed["report_probes"]["probes"]} >= {"longest choice"}
+
+
+def test_the_result_in_python_says_whether_it_is_better():
+    import pandas as pd
+
+    fixed = vm.remedy(pd.DataFrame(questions(0.5)), strategy="repair", probes=False)
+    assert fixed.better == (fixed.comparison.better and not fixed.comparison.harmed)
+    assert len(fixed.changes) == fixed.statistics["changed"]
+
+
+def test_options_of_other_strategies_are_refused(run):
+    for arguments in (("--prune", "0.1"), ("--guarantee", "choices"), ("--variant", "iou")):
+        result = run(questions(0, 20), *arguments, "--output", "fixed.jsonl")
+        assert result.exit_code == 2
+        assert f"{arguments[0]} is an option of --strategy" in result.stderr
