@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
@@ -33,6 +33,8 @@ OF_EACH = 20
 BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
+OFTEN = 2
+"""Questions per image, and rows per distinct answer, from which an audit proposes to replace all decoys."""
 
 
 def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str) -> str:
@@ -43,8 +45,6 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
         benchmark: the audited benchmark.
         name: from the path of the dataset and of its images to the text in the command.
     """
-    from hf_vqa_mc.remedies.new_decoys import check_images  # loads datasets
-
     dataset = settings.dataset
     if not isinstance(dataset, str | Path):
         return ""
@@ -59,14 +59,20 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             flags = [flag_of(one)] if one.kw_only else []
             parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
-    try:
-        check_images(benchmark, ())
-    except InputError:
-        parts += ["--variant", "qou"]
     path = Path(dataset)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
-    return shlex.join([*parts, "--word-vectors", "corpus", "--output", output])
+    strategy = ["--word-vectors", "corpus"] if _suits_replacing(benchmark.test) else ["--strategy", "repair"]
+    return shlex.join([*parts, *strategy, "--output", output])
+
+
+def _suits_replacing(split: Split) -> bool:
+    """Whether images have several questions and answers repeat, so that IoU and QoU decoys may be plausible."""
+    images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
+    choices = split.rows["choices"].combine_chunks()
+    targets = pc.list_flatten(choices).take(pa.array(choices.offsets.to_numpy()[:-1] + split.rows["label"].to_numpy()))
+    rows = split.rows.num_rows
+    return min(len(images) / max(len(images.unique()), 1), rows / len(targets.unique())) >= OFTEN
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
