@@ -41,6 +41,7 @@ def run(tmp_path, monkeypatch):
     return invoke
 
 
+@pytest.mark.slow
 def test_rows_without_a_leak_stay_as_they_are_and_nothing_is_written(run, tmp_path):
     result = run(questions(0), "--output", "fixed.jsonl")
     assert result.exit_code == 3, result.output
@@ -74,6 +75,7 @@ def test_only_decoys_change_and_each_change_is_listed(run, tmp_path):
     assert {one["name"].partition(":")[0] for one in printed["report_probes"]["probes"]} >= {"longest choice"}
 
 
+@pytest.mark.slow
 def test_the_result_in_python_says_whether_it_is_better():
     import pandas as pd
 

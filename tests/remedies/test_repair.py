@@ -36,6 +36,9 @@ def accuracy(rows, groups, names):
     return {name: one.scores.mean() for name, one in run_judging_probes(probes, judged).items()}
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def planted_length():
     rows, groups = made("length", 0.35)
