@@ -72,7 +72,7 @@ def _suits_replacing(split: Split) -> bool:
     choices = split.rows["choices"].combine_chunks()
     targets = pc.list_flatten(choices).take(pa.array(choices.offsets.to_numpy()[:-1] + split.rows["label"].to_numpy()))
     rows = split.rows.num_rows
-    return min(len(images) / max(len(images.unique()), 1), rows / len(targets.unique())) >= OFTEN
+    return bool(min(len(images) / max(len(images.unique()), 1), rows / len(targets.unique())) >= OFTEN)
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
