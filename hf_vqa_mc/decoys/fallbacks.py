@@ -48,7 +48,7 @@ def take_fallbacks(decoys: DecoyTable, indexed: IndexedTriplets, name: str) -> N
     """
     settings = indexed.settings
     if indexed.plausible is not None:
-        seed_hash = purpose_hash(settings.seed, f"plausible fallback:{name}")
+        seed_hash = purpose_hash(settings.seed, f"fitting fallback:{name}")
         plausible = (indexed.plausible, seed_hash, settings.filter_fallback)
         inputs = (decoys, indexed.triplets, indexed.candidates.tables, *plausible)
         over_ranges(_take_fitting, indexed.size, _TRIPLETS_PER_TASK, *inputs)
