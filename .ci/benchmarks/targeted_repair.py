@@ -28,7 +28,7 @@ from hf_vqa_mc.remedies.embeddings import embedding_families  # noqa: E402
 from hf_vqa_mc.remedies.harm import Comparison, compare_probes  # noqa: E402
 from hf_vqa_mc.remedies.judging_probes import (  # noqa: E402
     REPORT_PROBES,
-    Judged,
+    JudgingInputs,
     report_folds,
     run_judging_probes,
 )
@@ -119,7 +119,8 @@ def measured(name: str, with_pool: bool = False, seed: int = 0) -> Measured:
     spaces = [TextSpace.embedded(family, rows.vocabulary) for family in families]
     forms, folds = TextForms(rows.vocabulary), report_folds(published.groups, seed)
     before, after = (
-        run_judging_probes(REPORT_PROBES, Judged(one, folds, forms, spaces, seed)) for one in (rows, repaired.rows)
+        run_judging_probes(REPORT_PROBES, JudgingInputs(one, folds, forms, spaces, seed))
+        for one in (rows, repaired.rows)
     )
     compared = compare_probes(
         {key: one.scores for key, one in before.items()},

@@ -1,12 +1,12 @@
 """Cross-fitting of probes over folds of groups, and the learners that several probes share."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.probes.pair_models import pairwise_weights
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.errors import InputError
 
@@ -88,21 +88,12 @@ def conditional_logit(columns: Any, shape: tuple[int, int], valid: NDArray[np.bo
         shape: (rows, choices).
         valid: mask (rows, choices).
     """
-    from scipy.sparse import csr_matrix, diags_array
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
+    from scipy.sparse import csr_matrix
 
     decoys = valid.copy()
     decoys[:, 0] = False
     row, column = decoys.nonzero()
-    if len(row) < 2:  # the model needs both classes
+    if len(row) < 2:
         return np.zeros(columns.shape[1])
     difference = csr_matrix(columns[row * shape[1]] - columns[row * shape[1] + column])
-    sign = np.where(np.arange(len(row)) % 2, 1, -1)
-    difference = csr_matrix(diags_array(sign.astype(np.float32)) @ difference)
-    model = LogisticRegression(C=STRENGTH, fit_intercept=False, max_iter=100, tol=1e-3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(difference, sign, sample_weight=1.0 / decoys.sum(axis=1)[row])
-    found: NDArray[np.float64] = model.coef_[0]
-    return found
+    return pairwise_weights(difference, 1.0 / decoys.sum(axis=1)[row], STRENGTH)

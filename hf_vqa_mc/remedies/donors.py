@@ -49,7 +49,7 @@ def read_donors(pool: str, progress: Progress = silent) -> list[Donor]:
         for subset in release.subsets:
             if path.is_file() and path.name.startswith(release.annotations_name(subset)):
                 progress("pool: reading", 0, 1)
-                return list(_from_open_ended(release.read(Folder(path.parent), subset), f"{path.name}"))
+                return list(_from_open_ended(release.read(Folder(path.parent), subset), path.name))
     try:
         return from_questions(load(BenchmarkOptions(pool), prefixed(progress, "pool")))
     except NoChoices:

@@ -16,7 +16,7 @@ from hf_vqa_mc.audits.shortcut import ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import Scores, conditional_logit, fitted_rows, in_blocks, sparse_columns
-from hf_vqa_mc.remedies.row_features import Asked, Columns, TextForms, Texts, TextSpace, relation_columns
+from hf_vqa_mc.remedies.row_features import Columns, QuestionNumbers, TextForms, Texts, TextSpace, relation_columns
 
 HASHED = 2**15
 """Columns of hashed words."""
@@ -26,12 +26,12 @@ SHARE_PRIOR = 1.0
 """Presentations that a text's share as a target is shrunk by."""
 INPUTS = (ProbeInputs.CHOICES, ProbeInputs.QUESTION)
 
-Score = Callable[[Columns, Texts, Asked], Scores]
+Score = Callable[[Columns, Texts, QuestionNumbers], Scores]
 """Scores (rows, choices) of rows that need not exist, from their features."""
 
 
 @dataclass(frozen=True, eq=False)
-class ChoiceMaterial:
+class ChoiceFeatures:
     """What probes read of a vocabulary, whatever the rows."""
 
     spaces: Sequence[TextSpace]
@@ -39,7 +39,7 @@ class ChoiceMaterial:
     keys: NDArray[np.int32] = field(repr=False)
     """(texts,): number of the comparable text"""
 
-    def columns(self, texts: Texts, asked: Asked, question: bool) -> Columns:
+    def columns(self, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:
         """Relations in every space, and lengths."""
         parts = [relation_columns(space, texts, asked, question) for space in self.spaces]
         return np.concatenate([*parts, self.forms.columns(texts, asked, question)], axis=2)
@@ -75,7 +75,7 @@ class FoughtProbes:
     Args:
         rows: with the target in column 0.
         folds: (rows,): fold of each, see `cross_fitting.group_folds`.
-        material: of the rows' vocabulary.
+        features: of the rows' vocabulary.
         seed: random seed.
         progress: called with (step, done, total).
     """
@@ -84,12 +84,12 @@ class FoughtProbes:
         self,
         rows: Rows,
         folds: NDArray[np.integer],
-        material: ChoiceMaterial,
+        features: ChoiceFeatures,
         seed: int,
         progress: Progress = silent,
     ) -> None:
-        self._material, self._folds = material, folds
-        self._shares = TargetShares(rows, folds, material.keys)
+        self._features, self._folds = features, folds
+        self._shares = TargetShares(rows, folds, features.keys)
         self._models: dict[int, dict[ProbeInputs, dict[str, Score]]] = {}
         present = np.unique(folds).tolist()
         for fold in present:
@@ -121,7 +121,7 @@ class FoughtProbes:
         deviation = max(float((scores @ weights)[valid].std()), 1e-6)
         return dict(zip(self.scores, (weights / deviation).tolist(), strict=True))
 
-    def sums_of(self, fold: int, texts: Texts, asked: Asked) -> Scores:
+    def sums_of(self, fold: int, texts: Texts, asked: QuestionNumbers) -> Scores:
         """As `sums`, of rows that need not exist, by the models that have not seen a fold."""
 
         def block(rows: NDArray[np.int64]) -> Scores:
@@ -132,13 +132,13 @@ class FoughtProbes:
         sums: Scores = in_blocks(block, len(texts))
         return sums
 
-    def _scores_of(self, fold: int, texts: Texts, asked: Asked) -> dict[str, Scores]:
+    def _scores_of(self, fold: int, texts: Texts, asked: QuestionNumbers) -> dict[str, Scores]:
         """Probe to centred scores (rows, choices)."""
         found: dict[str, Scores] = {}
         for sees in INPUTS:
             columns = self._columns(texts, asked, sees.question, fold)
             found |= {name: score(columns, texts, asked) for name, score in self._models[fold][sees].items()}
-        for space in self._material.spaces:
+        for space in self._features.spaces:
             found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked).astype(np.float64)
         return {name: _centred(scores, texts != MISSING) for name, scores in found.items()}
 
@@ -162,9 +162,9 @@ class FoughtProbes:
         return models
 
     def _columns(
-        self, texts: Texts, asked: Asked, question: bool, fold: int, own: NDArray[np.integer] | None = None
+        self, texts: Texts, asked: QuestionNumbers, question: bool, fold: int, own: NDArray[np.integer] | None = None
     ) -> Columns:
-        relations = in_blocks(lambda some: self._material.columns(texts[some], asked[some], question), len(texts))
+        relations = in_blocks(lambda some: self._features.columns(texts[some], asked[some], question), len(texts))
         return np.concatenate([relations, self._shares.columns(texts, fold, own)], axis=2)
 
     def _boosting(self, dense: Columns, rows: Rows, seed: int) -> Score:
@@ -183,7 +183,7 @@ class FoughtProbes:
         is_target[:, 0] = True
         model.fit(dense[rows.valid], is_target[rows.valid])
 
-        def score(columns: Columns, texts: Texts, asked: Asked) -> Scores:
+        def score(columns: Columns, texts: Texts, asked: QuestionNumbers) -> Scores:
             valid, scores = texts != MISSING, np.zeros(texts.shape)
             scores[valid] = model.decision_function(columns[valid])
             return scores
@@ -196,14 +196,16 @@ class FoughtProbes:
             self._linear_columns(dense / spread, rows.texts, rows.questions, question), rows.texts.shape, rows.valid
         )
 
-        def score(columns: Columns, texts: Texts, asked: Asked) -> Scores:
+        def score(columns: Columns, texts: Texts, asked: QuestionNumbers) -> Scores:
             found: Scores = self._linear_columns(columns / spread, texts, asked, question) @ weights
             return found.reshape(texts.shape)
 
         return score
 
-    def _linear_columns(self, dense: Columns, texts: Texts, asked: Asked, question: bool) -> scipy.sparse.csr_matrix:
-        words = self._material.forms.hashed_words(texts, asked, question, HASHED)
+    def _linear_columns(
+        self, dense: Columns, texts: Texts, asked: QuestionNumbers, question: bool
+    ) -> scipy.sparse.csr_matrix:
+        words = self._features.forms.hashed_words(texts, asked, question, HASHED)
         flat = scipy.sparse.csr_matrix(dense.reshape(-1, dense.shape[2]))
         return scipy.sparse.hstack([flat, sparse_columns(words, texts.size, HASHED)], format="csr")
 

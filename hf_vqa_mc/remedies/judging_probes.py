@@ -42,7 +42,7 @@ _SELECTION_SEED, _REPORT_SEED = 101, 202
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgingInputs:
     """Rows and what probes read of them; rows of one vocabulary share ``forms`` and spaces."""
 
     rows: Rows
@@ -69,7 +69,7 @@ class JudgingProbe:
 
     name: str
     sees: ProbeInputs
-    scores: Callable[[Judged], Scores] = field(repr=False)
+    scores: Callable[[JudgingInputs], Scores] = field(repr=False)
     trained: bool = True
 
 
@@ -89,10 +89,10 @@ def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:
     return TextSpace.of(f"{analyzer} LSA", choices, questions)
 
 
-def _forest(space: str, extra: bool, question: bool) -> Callable[[Judged], Scores]:
+def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs], Scores]:
     """A forest on the relations of the choices in one space."""
 
-    def run(judged: Judged) -> Scores:
+    def run(judged: JudgingInputs) -> Scores:
         from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
         def columns(rows: Rows) -> NDArray[np.float32]:
@@ -128,10 +128,10 @@ def _is_target(rows: Rows) -> NDArray[np.bool_]:
     return np.broadcast_to(np.arange(rows.texts.shape[1]) == 0, rows.texts.shape)
 
 
-def _word_pairs(question: bool) -> Callable[[Judged], Scores]:
+def _word_pairs(question: bool) -> Callable[[JudgingInputs], Scores]:
     """A linear model of pairs of words, of a choice and the question or the row's other choices."""
 
-    def run(judged: Judged) -> Scores:
+    def run(judged: JudgingInputs) -> Scores:
         def columns(rows: Rows) -> Any:  # noqa: ANN401  a matrix of scipy
             parts = [pair_columns(judged.forms, rows.texts, rows.questions, question, HASHED)]
             parts.append(judged.forms.hashed_words(rows.texts, rows.questions, False, HASHED)[0])
@@ -146,10 +146,10 @@ def _word_pairs(question: bool) -> Callable[[Judged], Scores]:
     return run
 
 
-def _network(question: bool) -> Callable[[Judged], Scores]:
+def _network(question: bool) -> Callable[[JudgingInputs], Scores]:
     """A network on all dimensions of the embeddings: each choice, its difference from the mean, times the question."""
 
-    def run(judged: Judged) -> Scores:
+    def run(judged: JudgingInputs) -> Scores:
         import torch
 
         spaces = judged.spaces or [judged.characters]
@@ -195,10 +195,10 @@ def _network(question: bool) -> Callable[[Judged], Scores]:
     return run
 
 
-def _naive_bayes(question: bool) -> Callable[[Judged], Scores]:
+def _naive_bayes(question: bool) -> Callable[[JudgingInputs], Scores]:
     """The mean log ratio of target and decoy over the words of a choice; with the question also by its beginning."""
 
-    def run(judged: Judged) -> Scores:
+    def run(judged: JudgingInputs) -> Scores:
         def columns(rows: Rows) -> Any:  # noqa: ANN401  a matrix of scipy
             parts = judged.forms.hashed_words(rows.texts, rows.questions, question, HASHED)
             return sparse_columns(parts, rows.texts.size, HASHED)
@@ -223,12 +223,12 @@ def _naive_bayes(question: bool) -> Callable[[Judged], Scores]:
     return run
 
 
-def _frequency(judged: Judged) -> Scores:
+def _frequency(judged: JudgingInputs) -> Scores:
     counts = np.bincount(judged.rows.keys[judged.rows.valid])
     return counts[judged.rows.keys].astype(np.float64)
 
 
-def _longest(judged: Judged) -> Scores:
+def _longest(judged: JudgingInputs) -> Scores:
     lengths = np.array([*map(len, judged.rows.vocabulary.choices), 0], np.float64)
     return lengths[judged.rows.texts]
 
@@ -281,7 +281,7 @@ def report_folds(groups: NDArray[np.integer], seed: int) -> NDArray[np.int8]:
 
 
 def run_judging_probes(
-    probes: Sequence[JudgingProbe], judged: Judged, progress: Progress = silent
+    probes: Sequence[JudgingProbe], judged: JudgingInputs, progress: Progress = silent
 ) -> dict[str, Prediction]:
     """Run probes on rows: name (``... : choices alone``) to prediction."""
     found = {}

@@ -1,8 +1,7 @@
 """How plausible a text is as a choice of a question, learned from the published choices.
 
 A boosted model tells a row's published choices from choices of random other rows of the same fold. Without this floor
-a repair exchanges people's plausible decoys for absurd ones, which cheap probes cannot see: of 60 changed rows of
-A-OKVQA that were read, 42 had an absurd decoy ("What color are the walls?" "holding paper").
+a repair exchanges people's plausible decoys for absurd ones, which cheap probes cannot see.
 """
 
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ from hf_vqa_mc.decoys.statistics import set_statistics
 from hf_vqa_mc.io.atomic import Staged
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
-from hf_vqa_mc.scoring.table import points
+from hf_vqa_mc.scoring.table import percent, points
 from hf_vqa_mc.text.counted import counted
 
 MOSTLY = 0.5
@@ -119,6 +119,14 @@ def _counted(sizes: Any) -> dict[str, int]:  # noqa: ANN401  an array
 
 def in_words(statistics: dict[str, Any]) -> list[str]:
     """The changes in sentences, for the terminal and the card."""
+    if "best" in statistics:
+        distances = ", ".join(f"{name} {points(one).lstrip('+')}" for name, one in statistics["selection"].items())
+        left_out = [f"{name} cannot be applied: {why}." for name, why in statistics["not_applied"].items()]
+        chosen = {name: value for name, value in statistics.items() if name != "best"}
+        first = (
+            f"Strategy {statistics['best']}: nearest to chance by the selection probes (mean distance: {distances})."
+        )
+        return [first, *left_out, *in_words(chosen)]
     if statistics.get("strategy") == "repair":
         return _repaired(statistics)
     if "rounds" not in statistics:
@@ -132,7 +140,7 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
 
 
 def _repaired(statistics: dict[str, Any]) -> list[str]:
-    share = points(statistics["changed"] / max(statistics["decoys"], 1)).lstrip("+")
+    share = percent(statistics["changed"] / max(statistics["decoys"], 1))
     lines = [
         f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}%) were changed, none of the rows left "
         "out; the column choice_origins names the question that each new decoy is from."

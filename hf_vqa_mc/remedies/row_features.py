@@ -18,7 +18,7 @@ from hf_vqa_mc.remedies.embeddings import EmbeddingFamily, Embeddings
 
 Texts = NDArray[np.int32]
 """(rows, choices): number of each text, padded with MISSING"""
-Asked = NDArray[np.int32]
+QuestionNumbers = NDArray[np.int32]
 """(rows,): number of each row's question"""
 Columns = NDArray[np.float32]
 """(rows, choices, columns)"""
@@ -51,7 +51,7 @@ class TextSpace:
         """The vocabulary embedded by a family."""
         return cls.of(family.name, family.embed(vocabulary.choices), family.embed(vocabulary.questions))
 
-    def question_cosines(self, texts: Texts, asked: Asked) -> NDArray[np.float32]:
+    def question_cosines(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float32]:
         """Cosine of each choice with its question, in [-1, 1]; 0 for padding."""
         found: NDArray[np.float32] = np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
         return found
@@ -67,20 +67,20 @@ class TextSpace:
         return mean, np.where(others.any(axis=2), largest, 0)
 
 
-def relation_columns(space: TextSpace, texts: Texts, asked: Asked, question: bool) -> Columns:
+def relation_columns(space: TextSpace, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:
     """Relations of each choice to the other choices and, with ``question``, to the question, in one embedding."""
     valid = texts != MISSING
-    columns = [one for values in space.centrality(texts) for one in compared(values, valid)]
+    columns = [one for values in space.centrality(texts) for one in relative_features(values, valid)]
     axes = space.text_axes[texts]
     blocks = [axes, axes - _mean_of_others(axes, valid)]
     if question:
-        columns += compared(space.question_cosines(texts, asked), valid)
+        columns += relative_features(space.question_cosines(texts, asked), valid)
         of_question = np.broadcast_to(space.question_axes[asked][:, None, :], axes.shape)
         blocks += [of_question, of_question * axes]
     return np.concatenate([np.stack(columns, axis=2), *blocks], axis=2).astype(np.float32)
 
 
-def compared(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> list[NDArray[np.floating]]:
+def relative_features(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> list[NDArray[np.floating]]:
     """Values (rows, choices), their difference from the mean of the row's others, and their rank in [0, 1]."""
     others = np.maximum(valid.sum(axis=1, keepdims=True) - 1, 1)
     rest = (np.where(valid, values, 0).sum(axis=1, keepdims=True) - values) / others
@@ -142,16 +142,16 @@ class TextForms:
         within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return self.numbers[self.starts[index][owner] + within].astype(np.int64), owner
 
-    def columns(self, texts: Texts, asked: Asked, question: bool) -> Columns:
+    def columns(self, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:
         """Lengths, capital letters, digits and closing marks; with ``question``, the share of its words."""
         valid = texts != MISSING
-        values = [one for counted in self._counted for one in compared(counted[texts], valid)]
-        values += [one for flags in self._flags for one in compared(flags[texts], valid)[:2]]
+        values = [one for counted in self._counted for one in relative_features(counted[texts], valid)]
+        values += [one for flags in self._flags for one in relative_features(flags[texts], valid)[:2]]
         if question:
-            values += compared(self.question_overlap(texts, asked), valid)
+            values += relative_features(self.question_overlap(texts, asked), valid)
         return np.stack(values, axis=2).astype(np.float32)
 
-    def question_overlap(self, texts: Texts, asked: Asked) -> NDArray[np.float64]:
+    def question_overlap(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float64]:
         """(rows, choices): share of each choice's words that occur in the question."""
         words, choice = self.words_of(texts.ravel())
         in_question, row = self.question_words(asked)
@@ -163,7 +163,7 @@ class TextForms:
         return share.reshape(texts.shape)
 
     def hashed_words(
-        self, texts: Texts, asked: Asked, question: bool, size: int
+        self, texts: Texts, asked: QuestionNumbers, question: bool, size: int
     ) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Hashed columns and choices (raveled) of words, bigrams and, with ``question``, words with its beginning."""
         words, choice = self.words_of(texts.ravel())
@@ -187,7 +187,7 @@ def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], siz
 
 
 def pair_columns(
-    forms: TextForms, texts: Texts, asked: Asked, question: bool, size: int
+    forms: TextForms, texts: Texts, asked: QuestionNumbers, question: bool, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Hashed pairs of a word of each choice with a word of the question, else with a word of the row's other choices.
 

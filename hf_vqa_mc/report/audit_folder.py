@@ -18,6 +18,7 @@ from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
 from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
+from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
@@ -69,9 +70,9 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
 def _suits_replacing(split: Split) -> bool:
     """Whether images have several questions and answers repeat, so that IoU and QoU decoys may be plausible."""
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
-    choices = split.rows["choices"].combine_chunks()
-    targets = pc.list_flatten(choices).take(pa.array(choices.offsets.to_numpy()[:-1] + split.rows["label"].to_numpy()))
-    rows = split.rows.num_rows
+    choices, rows = split.rows["choices"].combine_chunks(), split.rows.num_rows
+    first = starts(pc.list_value_length(choices).to_numpy())[:-1]
+    targets = pc.list_flatten(choices).take(pa.array(first + split.rows["label"].to_numpy()))
     return bool(min(len(images) / max(len(images.unique()), 1), rows / len(targets.unique())) >= OFTEN)
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -139,6 +139,23 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
 
     def __post_init__(self) -> None:
         check_options(self)
+        self._check_strategy()
+        if self.chosen == "prune" and any(one is not None for one in (self.word_vectors, self.pool, self.reject)):
+            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool and --reject")
+        variant = VARIANTS.get(self.decoys)
+        is_closed = variant is not None and variant.closed
+        if is_closed and self.chosen in ("iou_qou", "closed") and self.pool is not None:
+            raise InputError("closed answer sets take decoys from the benchmark's own rows; remove --pool")
+        of_sets = [one for one in fields(SetSettings) if getattr(self, one.name) != one.default]
+        if of_sets and not is_closed and self.chosen != "best":
+            raise InputError(
+                f"{flag_of(of_sets[0])} is an option of closed answer sets; add --guarantee, or remove it"
+            )
+        if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
+            raise InputError(f"--report {self.report} and --output are the same; use different paths")
+
+    def _check_strategy(self) -> None:
+        """Raise InputError for options of another strategy than the chosen one."""
         given = {name: getattr(self, name) is not None for name in _STRATEGY_OF}
         named = [name for name, is_given in given.items() if is_given]
         if self.guarantee is not None and len(named) > 1:
@@ -148,17 +165,10 @@ class RemedySettings(BenchmarkOptions, SetSettings, ProbesOption):
         for name in named:
             if self.strategy not in (None, _STRATEGY_OF[name]):
                 raise InputError(f"--{name} is an option of --strategy {_STRATEGY_OF[name]}; remove one of them")
-        if self.chosen == "prune" and any(one is not None for one in (self.word_vectors, self.pool, self.reject)):
-            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool and --reject")
-        variant = VARIANTS.get(self.decoys)
-        is_closed = variant is not None and variant.closed
-        if is_closed and self.chosen in ("iou_qou", "closed") and self.pool is not None:
-            raise InputError("closed answer sets take decoys from the benchmark's own rows; remove --pool")
-        unused = [one for one in fields(SetSettings) if getattr(self, one.name) != one.default]
-        if unused and not is_closed and self.chosen != "best":
-            raise InputError(f"{flag_of(unused[0])} is an option of closed answer sets; add --guarantee, or remove it")
-        if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
-            raise InputError(f"--report {self.report} and --output are the same; use different paths")
+        unused = {"budget": JUDGED, "force": JUDGED, "decoys_per_set": ("iou_qou", "closed", "best")}
+        for one in fields(self):
+            if self.chosen not in unused.get(one.name, (self.chosen,)) and getattr(self, one.name) != one.default:
+                raise InputError(f"{flag_of(one)} is not used by --strategy {self.chosen}; remove it")
 
     @property
     def chosen(self) -> Strategy:
@@ -186,15 +196,17 @@ class RemedyResult(Result):
     before: "Audit"
     after: "Audit"
     comparison: "Comparison | None"
-    """report probes before and after; None if there are too few images or other groups of rows"""
+    """report probes before and after; None of strategies that are not judged, or with too few groups of rows"""
     settings: RemedySettings
     unjudged: str = ""
     """why there is no comparison"""
     written: tuple[Path, ...] = ()
 
     @property
-    def better(self) -> bool:
-        """Whether report probes find less than before, and none of them finds more."""
+    def better(self) -> bool | None:
+        """Whether report probes find less than before, and none finds more; None of strategies that are not judged."""
+        if self.settings.chosen not in JUDGED:
+            return None
         return self.comparison is not None and self.comparison.better and not self.comparison.harmed
 
     @property
@@ -205,7 +217,7 @@ class RemedyResult(Result):
     @property
     def may_write(self) -> bool:
         """Whether the benchmark is written: it is better, not judged, or with ``force``."""
-        return self.better or self.settings.force or self.settings.chosen not in JUDGED
+        return self.better is not False or self.settings.force
 
     @cached_property
     def dataset(self) -> "DatasetDict":
@@ -323,6 +335,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.embeddings import embedding_families
+    from hf_vqa_mc.remedies.judgement import nearest_to_chance
     from hf_vqa_mc.remedies.new_decoys import check_remedy
     from hf_vqa_mc.remedies.rejections import read_rejections
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
@@ -352,7 +365,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         for name in (_suitable(settings, benchmark) if settings.chosen == "best" else [settings.chosen])
     }
     if settings.chosen == "best":
-        made = _best(makers, settings, benchmark, families, progress)
+        made = nearest_to_chance(benchmark, makers, families, settings.seed, progress)
     else:
         (made,) = (make(progress) for make in makers.values())
     comparison, unjudged = _judged(settings, benchmark, made, families, progress)
@@ -464,42 +477,6 @@ def _suitable(settings: RemedySettings, benchmark: "Benchmark") -> list[str]:
     except InputError:  # no word vectors, or no image with several questions
         pass
     return [*found, "prune"]
-
-
-def _best(
-    makers: "Mapping[str, Callable[[Progress], Remedied]]",
-    settings: RemedySettings,
-    benchmark: "Benchmark",
-    families: "Sequence[EmbeddingFamily]",
-    progress: Progress,
-) -> "Remedied":
-    """The strategy after which the selection probes are nearest to chance; those that cannot be applied are named.
-
-    Raises:
-        InputError: no strategy can be applied.
-    """
-    from hf_vqa_mc.remedies.judgement import judge
-
-    found: dict[str, tuple[float, Remedied]] = {}
-    failed: dict[str, str] = {}
-    for name, make in makers.items():
-        of_strategy = prefixed(progress, name)
-        try:
-            made = make(of_strategy)
-            changes = made.statistics.get("changes", ())
-            compared = judge(
-                benchmark.test, made.benchmark.test, families, settings.seed, changes, of_strategy, selection=True
-            )
-        except InputError as error:
-            failed[name] = str(error)
-            continue
-        found[name] = compared.mean.after - compared.mean.chance_after, made
-    if not found:
-        raise InputError("; ".join(f"{name}: {why}" for name, why in failed.items()))
-    best = min(found, key=lambda name: found[name][0])
-    made = found[best][1]
-    figures = {name: distance for name, (distance, _) in found.items()}
-    return made._replace(statistics={**made.statistics, "best": best, "selection": figures, "not_applied": failed})
 
 
 def _audits(

@@ -3,7 +3,7 @@ import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.remedies.embeddings import normalised
-from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, Judged, report_folds, run_judging_probes
+from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, JudgingInputs, report_folds, run_judging_probes
 from hf_vqa_mc.remedies.repair import repair
 from hf_vqa_mc.remedies.row_features import TextForms
 from tests.audits.planted import planted
@@ -32,7 +32,7 @@ def made(bias, strength, seed=0, rows=ROWS, shuffled=False):
 
 def accuracy(rows, groups, names):
     probes = [one for one in REPORT_PROBES if one.name in names]
-    judged = Judged(rows, report_folds(groups, 0), TextForms(rows.vocabulary), [], 0)
+    judged = JudgingInputs(rows, report_folds(groups, 0), TextForms(rows.vocabulary), [], 0)
     return {name: one.scores.mean() for name, one in run_judging_probes(probes, judged).items()}
 
 

@@ -45,22 +45,32 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
     Returns:
         Log odds of the test choices.
     """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-
     number = np.cumsum(rows.valid.ravel()).reshape(rows.valid.shape) - 1
     row, column = (rows.valid & ~rows.is_target).nonzero()
     if len(row) < 2:  # the model needs both classes
         return np.zeros(test.shape[0])
     difference = scipy.sparse.csr_matrix(train[number[row, rows.target[row]]] - train[number[row, column]])
-    sign = np.where(np.arange(len(row)) % 2, 1, -1)
-    difference = scipy.sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
-    model = LogisticRegression(C=STRENGTH, fit_intercept=False, max_iter=STEPS, tol=1e-3)
+    odds: Odds = test @ pairwise_weights(difference, 1.0 / np.maximum(rows.sizes[row] - 1, 1), STRENGTH)
+    return odds
+
+
+def pairwise_weights(
+    difference: Any,  # noqa: ANN401  a sparse matrix
+    sample_weight: NDArray[np.float64],
+    strength: float,
+) -> NDArray[np.float64]:
+    """The weights (columns,) of a conditional logit on differences target - decoy (pairs, columns), at least two."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    sign = np.where(np.arange(len(sample_weight)) % 2, 1, -1)  # the model needs both classes
+    model = LogisticRegression(C=strength, fit_intercept=False, max_iter=STEPS, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(difference, sign, sample_weight=1.0 / np.maximum(rows.sizes[row] - 1, 1))
-    odds: Odds = test @ model.coef_[0]
-    return odds
+        signed = scipy.sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
+        model.fit(signed, sign, sample_weight=sample_weight)
+    found: NDArray[np.float64] = model.coef_[0]
+    return found
 
 
 def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  arrays
