@@ -81,9 +81,15 @@ def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:
     texts = [text.lower() for text in (*vocabulary.choices, *vocabulary.questions)]
     pattern = {"token_pattern": r"(?u)\b\w+\b"} if analyzer == "word" else {}
     found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, **pattern)
-    counts = found.fit_transform(texts)
-    size = max(min(LSA_SIZE, counts.shape[1] - 1), 1)
-    vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
+    try:
+        counts = found.fit_transform(texts)
+        size = min(LSA_SIZE, counts.shape[1] - 1)
+    except ValueError:  # no term occurs in two texts
+        size = 0
+    if size:
+        vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
+    else:
+        vectors = np.zeros((len(texts), 1), np.float32)
     zero, n_choices = np.zeros((1, vectors.shape[1]), np.float32), len(vocabulary.choices)
     choices, questions = (np.vstack([part, zero]) for part in (vectors[:n_choices], vectors[n_choices:]))
     return TextSpace.of(f"{analyzer} LSA", choices, questions)
