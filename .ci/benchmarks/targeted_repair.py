@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from hf_vqa_mc.audits.rows import Rows, number_rows  # noqa: E402
-from hf_vqa_mc.remedies.embeddings import embedding_families  # noqa: E402
 from hf_vqa_mc.remedies.harm import Comparison, compare_probes  # noqa: E402
 from hf_vqa_mc.remedies.judging_probes import (  # noqa: E402
     REPORT_PROBES,
@@ -34,6 +33,7 @@ from hf_vqa_mc.remedies.judging_probes import (  # noqa: E402
 )
 from hf_vqa_mc.remedies.repair import Repaired, repair  # noqa: E402
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace  # noqa: E402
+from hf_vqa_mc.text.embeddings import embedding_families  # noqa: E402
 from hf_vqa_mc.text.word_vectors import load_word_vectors  # noqa: E402
 
 Row = tuple[str, float, str, str]

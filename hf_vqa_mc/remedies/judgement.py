@@ -12,7 +12,6 @@ from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
 from hf_vqa_mc.remedies.harm import Comparison, compare_probes
 from hf_vqa_mc.remedies.judging_probes import (
     REPORT_PROBES,
@@ -24,6 +23,7 @@ from hf_vqa_mc.remedies.judging_probes import (
 )
 from hf_vqa_mc.remedies.remedied import Remedied
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 
 def judge(

@@ -25,8 +25,8 @@ from hf_vqa_mc.remedies.cross_fitting import (
     in_blocks,
     sparse_columns,
 )
-from hf_vqa_mc.remedies.embeddings import normalised
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, pair_columns, relation_columns
+from hf_vqa_mc.text.embeddings import normalised
 
 LSA_SIZE = 48
 """Dimensions of latent semantic analysis."""

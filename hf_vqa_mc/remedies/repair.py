@@ -18,13 +18,13 @@ from hf_vqa_mc.audits.shortcut import Prediction
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import FOLDS, group_folds
-from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
 from hf_vqa_mc.remedies.fought_probes import ChoiceFeatures, FoughtProbes
 from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, JudgingInputs, run_judging_probes, selection_folds
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.replacement_filters import MOST_SIMILAR, NEAR_DUPLICATE, Refusal, ReplacementFilters
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.remedies.similar_rows import similar_rows
+from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 BUDGET, ROUNDS = 0.2, 3
 """Default largest share of decoys that are changed, and largest number of rounds."""

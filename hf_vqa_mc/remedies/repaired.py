@@ -13,12 +13,12 @@ from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.donors import Donor
-from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
 from hf_vqa_mc.remedies.new_rows import written_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions
 from hf_vqa_mc.remedies.remedied import Remedied, repaired_config
 from hf_vqa_mc.remedies.repair import ChangedDecoy, Repaired, repair
 from hf_vqa_mc.remedies.replacement_filters import Refusal
+from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 _POOL = "\0pool"
 """Name of the donors among the splits."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import Vocabulary
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.rng import mixed
-from hf_vqa_mc.remedies.embeddings import EmbeddingFamily, Embeddings
+from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings
 
 Texts = NDArray[np.int32]
 """(rows, choices): number of each text, padded with MISSING"""

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from hf_vqa_mc.decoys.rng import text_hashes
-from hf_vqa_mc.remedies.embeddings import Embeddings, normalised
+from hf_vqa_mc.text.embeddings import Embeddings, normalised
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import load_wordnet
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.data.verdicts import Rejected
     from hf_vqa_mc.remedies.donors import Donor
-    from hf_vqa_mc.remedies.embeddings import EmbeddingFamily
     from hf_vqa_mc.remedies.harm import Comparison
     from hf_vqa_mc.remedies.remedied import Remedied
+    from hf_vqa_mc.text.embeddings import EmbeddingFamily
     from hf_vqa_mc.text.word_vectors import WordVectors
 
 
@@ -334,11 +334,11 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.donors import read_donors
-    from hf_vqa_mc.remedies.embeddings import embedding_families
     from hf_vqa_mc.remedies.judgement import nearest_to_chance
     from hf_vqa_mc.remedies.new_decoys import check_remedy
     from hf_vqa_mc.remedies.rejections import read_rejections
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
+    from hf_vqa_mc.text.embeddings import embedding_families
 
     if settings.chosen in ("iou_qou", "closed"):
         check_remedy(settings.decoys, settings.word_vectors)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.remedies.embeddings import normalised
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, JudgingInputs, report_folds, run_judging_probes
 from hf_vqa_mc.remedies.repair import repair
 from hf_vqa_mc.remedies.row_features import TextForms
+from hf_vqa_mc.text.embeddings import normalised
 from tests.audits.planted import planted
 
 ROWS = 400

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.remedies.embeddings import TABLE, TOKENIZER, WEIGHTS, TokenVectors, embedding_families
+from hf_vqa_mc.text.embeddings import TABLE, TOKENIZER, WEIGHTS, TokenVectors, embedding_families
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 
