@@ -1,7 +1,8 @@
 """How plausible a text is as a choice of a question, learned from the published choices.
 
-A boosted model tells a row's published choices from choices of random other rows of the same fold. Without this floor
-a repair exchanges people's plausible decoys for absurd ones, which cheap probes cannot see.
+Boosted models tell a row's published choices from choices of other rows of the same fold, most of them with similar
+questions, as candidates are. Without this floor a repair exchanges people's plausible decoys for absurd ones, which
+cheap probes cannot see.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,10 @@ from hf_vqa_mc.remedies.word_types import WordTypes
 
 NEIGHBOURS = 20
 """Similar questions whose choices a candidate is compared with."""
-NEGATIVES = 2
-"""Choices of other rows for each published choice."""
+RANDOM, SIMILAR = 1, 2
+"""Choices of random other rows, and of rows with similar questions, for each published choice."""
+MODELS = 2
+"""Models with other negatives, whose log odds are averaged."""
 TREES, LEAVES = 150, 15
 _LARGEST = 5
 """Nearest choices of similar questions whose mean cosine is a feature."""
@@ -56,7 +59,7 @@ class Plausibility:
             near = similar_rows(spaces, rows.questions, groups, own, own, NEIGHBOURS)[0]
             self._near[own, : near.shape[1]] = near
         rng = np.random.default_rng([seed, 1])
-        self._models = {fold: self._fit(fold, rng) for fold in np.unique(folds).tolist()}
+        self._models = {fold: [self._fit(fold, rng) for _ in range(MODELS)] for fold in np.unique(folds).tolist()}
         row, column = rows.valid.nonzero()
         self.published = np.full(rows.texts.shape, np.nan)
         """(rows, choices): log odds of the published choices, NaN for padding"""
@@ -75,10 +78,11 @@ class Plausibility:
     ) -> NDArray[np.float64]:
         """Log odds that each text is a published choice of its row, in a column of the current ``texts``."""
         found = np.zeros(len(row))
-        for fold, model in self._models.items():
+        for fold, models in self._models.items():
             some = np.flatnonzero(self._folds[row] == fold)
             if len(some):
-                found[some] = model.decision_function(self._columns(row[some], column[some], text[some], texts))
+                columns = self._columns(row[some], column[some], text[some], texts)
+                found[some] = np.mean([model.decision_function(columns) for model in models], axis=0)
         return found
 
     def _fit(self, fold: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  a model of scikit-learn
@@ -88,23 +92,34 @@ class Plausibility:
         at, column = self._rows.valid[chosen].nonzero()
         row = chosen[at]
         text = self._rows.texts[row, column]
-        rows, columns = np.tile(row, 1 + NEGATIVES), np.tile(column, 1 + NEGATIVES)
-        texts = np.concatenate([text, *(self._others(row, rng) for _ in range(NEGATIVES))])
-        own = np.repeat(np.arange(1 + NEGATIVES) == 0, len(row))
+        random = [self._of_rows(self._random_rows(row, rng), rng) for _ in range(RANDOM)]
+        similar = [self._of_rows(self._near_rows(row, rng), rng) for _ in range(SIMILAR)]
+        texts = np.stack([text, *random, *similar], axis=1)
+        index, copy = ((texts != MISSING) & (texts != text[:, None]) | (np.arange(texts.shape[1]) == 0)).nonzero()
         model = HistGradientBoostingClassifier(
             max_iter=TREES, max_leaf_nodes=LEAVES, l2_regularization=1.0, early_stopping=False, random_state=0
         )
-        return model.fit(self._columns(rows, columns, texts, self._rows.texts), own)
+        return model.fit(self._columns(row[index], column[index], texts[index, copy], self._rows.texts), copy == 0)
 
-    def _others(self, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
-        """A choice of a random other row of each row's fold."""
+    def _random_rows(self, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """A random row of each row's fold."""
         drawn = np.zeros_like(row)
         for fold in np.unique(self._folds[row]).tolist():
             own = np.flatnonzero(self._folds[row] == fold)
             drawn[own] = rng.choice(np.flatnonzero(self._folds == fold), len(own))
-        column = (rng.random(len(row)) * self._rows.sizes[drawn]).astype(np.int64)
-        found: NDArray[np.int32] = self._rows.texts[drawn, column]
+        return drawn
+
+    def _near_rows(self, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """A random one of each row's neighbours, MISSING if it has none."""
+        near = self._near[row]
+        drawn = (rng.random(len(row)) * (near != MISSING).sum(axis=1)).astype(np.int64)
+        found: NDArray[np.int64] = near[np.arange(len(row)), drawn]
         return found
+
+    def _of_rows(self, drawn: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
+        """A random choice of each row."""
+        column = (rng.random(len(drawn)) * self._rows.sizes[drawn]).astype(np.int64)
+        return np.where(drawn == MISSING, MISSING, self._rows.texts[drawn, column]).astype(np.int32)
 
     def _columns(
         self,
@@ -127,14 +142,19 @@ class Plausibility:
         near = self._near[row]
         of_similar = np.where((near == MISSING)[:, :, None], MISSING, self._rows.texts[near]).reshape(len(row), -1)
         equal = self._keys[of_similar] == self._keys[text][:, None]
+        valid = (of_similar != MISSING) & ~equal
         asked = self._rows.questions[row]
+        first = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+        runs = list(zip(first.tolist(), np.append(first[1:], len(row)).tolist(), strict=True))
         columns: list[NDArray[np.floating]] = []
         for space in self._spaces:
             vector = space.texts[text]
             columns.append(np.einsum("rd,rd->r", vector, space.questions[asked]))
             columns += _summary(np.einsum("rcd,rd->rc", space.texts[others], vector), others != MISSING, 1)
-            valid = (of_similar != MISSING) & ~equal
-            columns += _summary(np.einsum("rcd,rd->rc", space.texts[of_similar], vector), valid, _LARGEST)
+            cosines = np.zeros(of_similar.shape, np.float32)
+            for start, end in runs:  # one product for all texts of a row
+                cosines[start:end] = vector[start:end] @ space.texts[of_similar[start]].T
+            columns += _summary(np.round(cosines, 5), valid, _LARGEST)
             columns += [*space.text_axes[text].T, *space.question_axes[asked].T]
         together = np.concatenate([text[:, None], others], axis=1).astype(np.int32)
         lengths = self._forms.columns(together, asked, True)[:, 0]

@@ -3,7 +3,7 @@
 Adversarial filtering as in SWAG (Zellers et al. 2018), with neutrality as a constraint, a floor of plausibility and
 held-out judges. In each round several cross-fitted probes are fought at once; of the rows whose target they rank first
 only as many as exceed chance are changed, the largest lead first; a decoy is replaced by a choice of a similar
-question of the same fold that costs the target its first place by the smallest lead.
+question of the same part of the rows that costs the target its first place by the smallest lead.
 """
 
 from collections import Counter
@@ -28,16 +28,19 @@ from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 BUDGET, ROUNDS = 0.2, 3
 """Default largest share of decoys that are changed, and largest number of rounds."""
-NEIGHBOURS, POOL_NEIGHBOURS = 120, 1000
+NEIGHBOURS, POOL_NEIGHBOURS = 80, 1000
 """Rows and questions of the pool with similar questions, whose choices are candidates; similar ones of a large pool
 mostly have the same few answers."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
-SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 0.1
+DONOR_FOLDS = 3
+"""Parts of the rows: a row takes choices of its own part alone, so that few texts are on both sides of a new division;
+more parts leave too few plausible choices."""
+SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 1.0
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.6
+PLAUSIBLE = 0.7
 """Share of the published choices that are less plausible than any new decoy."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
@@ -172,7 +175,7 @@ class _Repair:
         self.filters = ReplacementFilters(rows, self.spaces, answers, rejected)
         self.donors = rows if pool is None else rows.followed_by(pool)
         spare = len(self.donors) - len(rows)
-        self.donor_folds = np.concatenate([self.folds, np.full(spare, MISSING)])
+        self.donor_folds = np.concatenate([group_folds(groups, seed, DONOR_FOLDS), np.full(spare, MISSING)])
         self.donor_groups = np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(spare)])
         self.changes: dict[tuple[int, int], ChangedDecoy] = {}
         self.refused: Counter[str] = Counter()
@@ -265,22 +268,23 @@ class _Repair:
         decoys[:, 0] = np.inf
         columns = decoys.argmin(axis=1)
         ranked: dict[int, list[_Scored]] = {}
-        for fold in np.unique(self.folds[some]).tolist():
-            own = np.flatnonzero(self.folds[some] == fold)
+        parts = np.stack([self.folds[some], self.donor_folds[some]], axis=1)
+        for fold, donor_fold in np.unique(parts, axis=0).tolist():
+            own = np.flatnonzero((parts == (fold, donor_fold)).all(axis=1))
             near = [
                 similar_rows(self.spaces, self.donors.questions, self.donor_groups, some[own], among, most)
                 for among, most in (
-                    (np.flatnonzero(self.donor_folds == fold), NEIGHBOURS),
+                    (np.flatnonzero(self.donor_folds == donor_fold), NEIGHBOURS),
                     (np.flatnonzero(self.donor_folds == MISSING), POOL_NEIGHBOURS),
                 )
                 if len(among)
             ]
             donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
-            parts = [
+            candidates = [
                 self._candidates(int(some[one]), int(columns[one]), donors[at], similarity[at], counts)
                 for at, one in enumerate(own.tolist())
             ]
-            found = np.concatenate(parts)
+            found = np.concatenate(candidates)
             if not len(found):
                 continue
             row, column, text = found["row"], found["column"], found["text"]
@@ -347,10 +351,10 @@ class _Repair:
         kept: list[int] = []
         taken: Counter[int] = Counter()
         for one in np.lexsort((found["text"], -fit)).tolist():
-            row, text = int(found["row"][one]), int(found["text"][one])
+            row, column, text = (int(found[name][one]) for name in ("row", "column", "text"))
             if taken[row] >= MOST_SCORED:
                 continue
-            reason = self.filters.refusal(row, text, self.rows.texts[row][self.rows.valid[row]])
+            reason = self.filters.refusal(row, column, text, self.rows.texts[row][self.rows.valid[row]])
             if reason is None:
                 taken[row] += 1
                 kept.append(one)

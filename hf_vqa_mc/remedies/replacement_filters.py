@@ -12,6 +12,7 @@ from hf_vqa_mc.audits.rows import Rows, Vocabulary
 from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, reason_against, without_fillers
 from hf_vqa_mc.decoys.candidates import Reason as DecoyReason
 from hf_vqa_mc.remedies.row_features import TextSpace
+from hf_vqa_mc.remedies.word_types import of_shared_type
 from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 
@@ -36,7 +37,7 @@ class Refusal(StrEnum):
     RELATED = "synonym, hypernym or hyponym of another choice"
     ANSWER = "given by an annotator, or means the same as such an answer"
     QUESTION = "words of the question"
-    KIND = "no number, colour or animal, as all choices of the row are"
+    KIND = "not of the type (number, colour, animal, WordNet type) that all choices of the row share"
     VERDICT = "rejected by a verdict"
 
 
@@ -71,6 +72,7 @@ class ReplacementFilters:
         numbered = NumberedTexts(words.choices, words.keys, words.key_texts, True)
         self._tables = Candidates.of(numbered, WUP_THRESHOLD, True, all_pairs=True).tables
         self._content = [tuple(text.split()) for text in without_fillers(words.key_texts)]
+        self._words = [tuple(text.split()) for text in words.key_texts]
         self._answers, self._rejected = answers, rejected
         self._asked = [frozenset(map(_stem, comparable(question).split())) for question in words.questions]
         self._digits = np.array([any(sign.isdigit() for sign in text) for text in words.choices])
@@ -95,12 +97,12 @@ class ReplacementFilters:
         different = exclusive(int(self._keys[text]), int(self._keys[other]), self._tables.relations)
         return not (different or (self._digits[text] and self._digits[other]))
 
-    def refusal(self, row: int, text: int, others: NDArray[np.integer]) -> Refusal | None:
-        """Why a text may not replace one of the ``others``, all choices of the row, the target first; None if it may.
+    def refusal(self, row: int, column: int, text: int, choices: NDArray[np.integer]) -> Refusal | None:
+        """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.
 
         It must differ from the decoy that it replaces, too.
         """
-        key, keys = int(self._keys[text]), self._keys[others].astype(np.int32)
+        key, keys = int(self._keys[text]), self._keys[choices].astype(np.int32)
         reason = reason_against(key, int(keys[0]), keys[1:].copy(), len(keys) - 1, True, self._tables)
         if reason != ACCEPTED:
             return _OF_DECOYS[DecoyReason(reason)]
@@ -108,6 +110,9 @@ class ReplacementFilters:
         if kinds[0] >= 0 and (kinds == kinds[0]).all() and self._tables.relations.kinds[key] != kinds[0]:
             return Refusal.KIND
         content = self._content[key]
+        kept = [self._words[other] for other in np.delete(keys, column).tolist()]
+        if not of_shared_type(self._words[key], kept):
+            return Refusal.KIND
         if content and {_stem(word) for word in content} <= self._asked[self._rows.questions[row]]:
             return Refusal.QUESTION
         if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):

@@ -1,8 +1,9 @@
-"""What type of thing a text names, by WordNet: a family of embeddings for plausibility.
+"""What type of thing a text names, by WordNet: a family of embeddings for plausibility, and a filter.
 
 Averages of word vectors mix topic and type: "game" is near "remotes", but no answer to "How many remotes?".
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -19,6 +20,12 @@ LAST_WORD = 2.0
 """Weight of the last word, mostly the head of a phrase, relative to the others."""
 LEAST_DEPTH, MOST_DEPTH = 2, 8
 """WordNet depths of the hypernyms that are types: less deep ones fit anything, deeper ones are single things."""
+MOST_HYPONYMS = 11_000
+"""Synsets with more hyponyms (object, whole, organism) are no types; artifacts and persons are."""
+SENSES = 3
+"""Senses of a word whose types count; rare ones, such as "dog" for an andiron, make anything similar."""
+BROADER = 10
+"""A shared type has at most this many times the hyponyms of the narrowest that the choices share."""
 _FORM_WEIGHT = 2.0
 _ENDINGS = ("ing", "ed", "ly", "s")
 
@@ -42,16 +49,61 @@ class WordTypes:
         return normalised(vectors)
 
 
+def of_shared_type(text: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether a text is of the form and the type of thing that most of the others, at least two, share, if they do.
+
+    The form is that of the first word, such as "to" or "-ing"; the type is a hypernym of a noun phrase's last word.
+    """
+    least = max(len(others) // 2 + 1, 2)
+    form = next((one for one, count in Counter(map(_form, others)).items() if count >= least), "")
+    if form and _form(text) != form:
+        return False
+    types = Counter(one for other in others for one in _noun_types(other))
+    sizes = _hyponyms()
+    shared = {one: int(sizes[one]) for one, count in types.items() if count >= least}
+    most = BROADER * min(shared.values(), default=0)
+    return not shared or any(shared.get(one, most + 1) <= most for one in _noun_types(text))
+
+
+def _noun_types(text: Sequence[str]) -> frozenset[int]:
+    return frozenset() if not text or _form(text) else _types_of_senses(text[-1])
+
+
+@lru_cache(maxsize=200_000)
+def _types_of_senses(word: str) -> frozenset[int]:
+    """The hypernyms of a word's most frequent senses as a noun that are not too general."""
+    wordnet, sizes = load_wordnet(), _hyponyms()
+    starts = wordnet.ancestor_starts
+    senses = wordnet.nouns.senses(word)[:SENSES]
+    above = np.concatenate([[], *(wordnet.ancestors[starts[one] : starts[one + 1]] for one in senses)]).astype(int)
+    return frozenset(above[sizes[above] <= MOST_HYPONYMS].tolist())
+
+
+def _form(text: Sequence[str]) -> str:
+    first = text[0] if text else ""
+    return first if first == "to" else "ing" if first.endswith("ing") else "digits" if first.isdigit() else ""
+
+
+@lru_cache
+def _hyponyms() -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    """The number of hyponyms of each synset, itself included."""
+    wordnet = load_wordnet()
+    return np.bincount(wordnet.ancestors, minlength=len(wordnet.min_depths))
+
+
+def _types(sense: int) -> list[int]:
+    wordnet = load_wordnet()
+    start, end = wordnet.ancestor_starts[sense : sense + 2]
+    depths = wordnet.min_depths
+    return [one for one in wordnet.ancestors[start:end].tolist() if LEAST_DEPTH <= depths[one] <= MOST_DEPTH]
+
+
 @lru_cache(maxsize=200_000)
 def _word_vector(word: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """The sum of the directions of a word's types, with norm 1 for its senses and for its form."""
     wordnet = load_wordnet()
     nouns, adjectives = wordnet.nouns.senses(word), wordnet.adjectives.senses(word)
-    types = []
-    if nouns:
-        start, end = wordnet.ancestor_starts[nouns[0] : nouns[0] + 2]
-        ancestors = wordnet.ancestors[start:end]
-        types = [one for one in ancestors.tolist() if LEAST_DEPTH <= wordnet.min_depths[one] <= MOST_DEPTH]
+    types = _types(nouns[0]) if nouns else []
     if adjectives:
         types += [adjectives[0], *wordnet.similar[slice(*wordnet.similar_starts[adjectives[0] : adjectives[0] + 2])]]
     total = np.sum([_direction(f"synset {one}") for one in types], axis=0) if types else np.zeros(SIZE)

@@ -3,7 +3,7 @@ import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, JudgingInputs, report_folds, run_judging_probes
-from hf_vqa_mc.remedies.repair import repair
+from hf_vqa_mc.remedies.repair import DONOR_FOLDS, repair
 from hf_vqa_mc.remedies.row_features import TextForms
 from hf_vqa_mc.text.embeddings import normalised
 from tests.audits.planted import planted
@@ -68,11 +68,11 @@ def test_only_listed_decoys_change_and_targets_never(planted_length):
         assert one.lead_after < 0 < one.lead
 
 
-def test_no_text_crosses_folds(planted_length):
+def test_no_text_crosses_the_parts_of_the_rows(planted_length):
     from hf_vqa_mc.remedies.cross_fitting import group_folds
 
     _, groups, found = planted_length
-    folds = group_folds(groups, 0)
+    folds = group_folds(groups, 0, DONOR_FOLDS)
     assert all(folds[one.row] == folds[one.donor] for one in found.changes)
 
 

@@ -30,7 +30,7 @@ def refusal():
     none = [()] * len(CANDIDATES)
     filters = ReplacementFilters(rows, [], [("a scooter",), *none], [("Skateboard",), *none])
     text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
-    return lambda one: filters.refusal(0, text[one], np.array([text[TARGET], text[OTHER]]))
+    return lambda one: filters.refusal(0, 1, text[one], np.array([text[TARGET], text[OTHER]]))
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES)
@@ -48,5 +48,5 @@ def test_a_row_of_numbers_takes_numbers_only():
     rows = number_rows({"rows": table})["rows"]
     filters = ReplacementFilters(rows, [])
     text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
-    assert filters.refusal(0, text["ski"], rows.texts[0]) is Refusal.KIND
-    assert filters.refusal(0, text["six"], rows.texts[0]) is None
+    assert filters.refusal(0, 1, text["ski"], rows.texts[0]) is Refusal.KIND
+    assert filters.refusal(0, 1, text["six"], rows.texts[0]) is None
