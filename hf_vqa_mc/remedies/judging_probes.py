@@ -114,7 +114,13 @@ def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs]
         def fit(rows: Rows, seed: int) -> Callable[[Rows], Scores]:
             kind = ExtraTreesClassifier if extra else RandomForestClassifier
             forest = kind(
-                TREES, min_samples_leaf=LEAF, max_features="sqrt", bootstrap=True, max_samples=SHARE, random_state=seed
+                TREES,
+                min_samples_leaf=LEAF,
+                max_features="sqrt",
+                bootstrap=True,
+                max_samples=SHARE,
+                random_state=seed,
+                n_jobs=-1,
             )
             forest.fit(columns(rows)[rows.valid], _is_target(rows)[rows.valid])
 
