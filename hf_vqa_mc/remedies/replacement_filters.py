@@ -37,6 +37,7 @@ class Refusal(StrEnum):
     RELATED = "synonym, hypernym or hyponym of another choice"
     ANSWER = "given by an annotator, or means the same as such an answer"
     QUESTION = "words of the question"
+    SHARED = "shares a word with the target that is not in the question"
     KIND = "not of the type (number, colour, animal, WordNet type) that all choices of the row share"
     VERDICT = "rejected by a verdict"
 
@@ -113,8 +114,11 @@ class ReplacementFilters:
         kept = [self._words[other] for other in np.delete(keys, column).tolist()]
         if not of_shared_type(self._words[key], kept):
             return Refusal.KIND
-        if content and {_stem(word) for word in content} <= self._asked[self._rows.questions[row]]:
+        asked = self._asked[self._rows.questions[row]]
+        if content and {_stem(word) for word in content} <= asked:
             return Refusal.QUESTION
+        if (_content_stems(self._words[key]) & _content_stems(self._words[int(keys[0])])) - asked:
+            return Refusal.SHARED
         if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):
             return Refusal.RELATED
         key_text = self._rows.vocabulary.key_texts[key]
@@ -139,6 +143,14 @@ class ReplacementFilters:
         if one is None or two is None:
             return False
         return bool(related(one, two, self._relations)) and not exclusive(one, two, self._relations)
+
+
+@lru_cache(maxsize=1_000_000)
+def _content_stems(words: tuple[str, ...]) -> frozenset[str]:
+    """The stems of the words that are no function words."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(_stem(word) for word in words if word not in ENGLISH_STOP_WORDS)
 
 
 @lru_cache(maxsize=1_000_000)

@@ -16,6 +16,7 @@ CANDIDATES = {
     "scooter": Refusal.ANSWER,
     "scooters": Refusal.ANSWER,
     "skateboard": Refusal.VERDICT,
+    "motorcycle helmet": Refusal.CONTAINED,
     "horse": None,
     "sofa": None,
 }
@@ -50,3 +51,13 @@ def test_a_row_of_numbers_takes_numbers_only():
     text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
     assert filters.refusal(0, 1, text["ski"], rows.texts[0]) is Refusal.KIND
     assert filters.refusal(0, 1, text["six"], rows.texts[0]) is None
+
+
+def test_a_word_of_the_target_that_the_question_lacks_is_refused():
+    choices = [["walks backwards", "sits down", "sleeps"], ["walked away", "the girl smiles", "lamp"]]
+    table = pa.table({"question": ["What does the girl do?", "Which?"], "choices": choices, "label": pa.array([0, 0])})
+    rows = number_rows({"rows": table})["rows"]
+    filters = ReplacementFilters(rows, [])
+    text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
+    assert filters.refusal(0, 1, text["walked away"], rows.texts[0]) is Refusal.SHARED
+    assert filters.refusal(0, 1, text["the girl smiles"], rows.texts[0]) is None
