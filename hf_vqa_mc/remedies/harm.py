@@ -34,9 +34,9 @@ class Change:
     """lower bound; of probes corrected by Holm"""
     high: float
     """upper bound, likewise"""
-    before_error: float
-    """standard error of ``before``"""
-    after_error: float
+    before_half: float
+    """half of the 95% interval of ``before``"""
+    after_half: float
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,18 @@ def compare_probes(
             *guess,
             change,
             *_interval(change, error, z),
-            old.error,
-            new.error,
+            old.half,
+            new.half,
         )
         for name, old, new, change, error, z in zip(names, *sides, changes, errors, quantiles, strict=True)
     )
     mean, factor = float(np.mean(changes)), float(np.mean(factors))
     bounds = _interval(mean, factor * two_way_error(np.mean(influence, axis=0), *clusters), _z(LEVEL))
     distances = [guess[side] + float(np.mean([one.value for one in sides[side]])) for side in (0, 1)]
-    of_sides = [factor * two_way_error(np.mean([one.influence for one in side], axis=0), *clusters) for side in sides]
+    of_sides = [
+        _z(LEVEL) * factor * two_way_error(np.mean([one.influence for one in side], axis=0), *clusters)
+        for side in sides
+    ]
     whole = Change("mean over the probes", distances[0], distances[1], *guess, mean, *bounds, *of_sides)
     return Comparison(probes, whole, len(groups), len(groups))
 
@@ -143,8 +146,8 @@ class _Distance(NamedTuple):
     value: float
     influence: Values
     """(rows,): of each row before the remedy, mean 0"""
-    error: float
-    """standard error"""
+    half: float
+    """half of its 95% interval"""
 
 
 def _distance(
@@ -154,7 +157,7 @@ def _distance(
     mean = float(gains.mean())
     influence = np.zeros(len(kept))
     influence[kept] = (np.sign(mean) or 1.0) * (gains - mean) * len(kept) / len(gains)
-    return _Distance(abs(mean), influence, factor * two_way_error(influence, *clusters))
+    return _Distance(abs(mean), influence, _z(LEVEL) * factor * two_way_error(influence, *clusters))
 
 
 def two_way_error(values: Values, one: NDArray[np.integer], other: NDArray[np.integer]) -> float:

@@ -86,6 +86,7 @@ def staged_audit(
     overwrite: bool = False,
     sets: Mapping[str, Any] | None = None,
     changes: Sequence[str] = (),
+    judged: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
@@ -98,6 +99,7 @@ def staged_audit(
         overwrite: replace changed files of an earlier audit.
         sets: statistics of the closed answer sets of the remedied split, if there are some.
         changes: what changed since an earlier release.
+        judged: of `judgement.page_values`, of a remedy.
 
     Returns:
         The staged folder and its files: report.html, audit.json and rows.parquet (of ``after`` if given).
@@ -115,7 +117,7 @@ def staged_audit(
         same = {name: row for row, name in enumerate(later_ids)}
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
-    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes)
+    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes, judged)
     folder.parent.mkdir(exist_ok=True)
     with new_folder(folder, AUDITED, overwrite) as new:
         contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}

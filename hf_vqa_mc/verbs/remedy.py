@@ -16,7 +16,6 @@ from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option,
 from hf_vqa_mc.remedies.settings import StrategySettings
 from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, strategy_of
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
-from hf_vqa_mc.scoring.table import percent, points
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.remedies.harm import Comparison
     from hf_vqa_mc.remedies.remedied import Remedied
+    from hf_vqa_mc.report.judgement import Figure
 
 
 def _report_folder(given: Mapping[str, Any]) -> Path | None:
@@ -113,23 +113,26 @@ class RemedyResult(Result):
         """The remedied rows in the benchmark's own columns, split by split."""
         return self.remedied.to_datasets()
 
+    @cached_property
+    def figures(self) -> "list[Figure]":
+        """The table of the benchmark before and after."""
+        from hf_vqa_mc.report.judgement import judgement_figures
+
+        return judgement_figures(self.before, self.after, self.comparison)
+
     def report(self) -> Report:
-        """The changes, report probes before and after, the table of shortcuts, both verdicts, and the files."""
+        """The changes, the table of the benchmark before and after, the verdicts of both audits, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
-        from hf_vqa_mc.report.audit_tables import TABLE_NOTE, ambiguity, comparison_table, shortcut_table
+        from hf_vqa_mc.report.judgement import note, text_table
 
         yield from in_words(self.statistics)
         yield from self.benchmark.notes
         yield ""
-        if self.comparison is not None:
-            yield "Report probes, which took no part in the change: accuracy in percent without the image"
-            yield comparison_table(self.comparison)
-        yield self.judgement
-        yield ""
-        yield shortcut_table([self.before, self.after])
-        yield " ".join(filter(None, [TABLE_NOTE, self.before.sampled]))
-        for moment, audit in (("Before", self.before.as_json()), ("After", self.after.as_json())):
-            yield f"\n{moment}: {audit['verdict']} {ambiguity(audit)}"
+        yield text_table(self.figures)
+        yield note(self.comparison)
+        yield f"\n{self.judgement}"
+        for moment, audit in (("before", self.before), ("after", self.after)):
+            yield f"\nAudit {moment}: {audit.as_json()['verdict']}"
         yield ""
         yield from (f"{name} is not in the remedied benchmark: {why}" for name, why in self.benchmark.left_out.items())
         yield from (f"wrote {path}" for path in self.written)
@@ -139,24 +142,17 @@ class RemedyResult(Result):
     @property
     def judgement(self) -> str:
         """Whether the benchmark is better, and what follows, in sentences."""
-        if self.comparison is None:
-            found = f"{self.unjudged[:1].upper()}{self.unjudged[1:]}."
-        else:
-            mean, harmed = self.comparison.mean, self.comparison.harmed
-            bounds = f"{points(mean.low)} to {points(mean.high)}"
-            found = f"Mean distance from chance: {points(mean.change)} points (95% interval {bounds})."
-            if harmed:
-                worse = [f"{one.name} {percent(one.before)} -> {percent(one.after)}" for one in harmed]
-                found += f" Worse than before: {'; '.join(worse)}."
-            elif not self.comparison.better:
-                found += " That is no significant improvement."
+        from hf_vqa_mc.report.judgement import verdict
+
+        found = verdict(self.comparison, self.unjudged)
         if self.better:
-            return f"Better: {found}"
-        kind = "not judged" if self.comparison is None else "not better than before"
-        if self.may_write:
-            return f"Warning: {kind}. {found}"
-        hint = "--strategy best compares strategies" if self.settings.strategy != "best" else "no strategy helps here"
-        return f"{kind.capitalize()}, so nothing is written. {found} {hint}; --force writes it all the same."
+            return f"Better. {found}"
+        worse = "" if self.better is None else "Not better than before. "
+        if self.settings.output is not None and self.may_write:
+            return f"Warning: {worse}{found}"
+        hint = "" if self.settings.strategy == "best" else " --strategy best compares strategies."
+        unwritten = "" if self.settings.output is None else " Nothing is written; --force writes it all the same."
+        return f"{worse}{found}{unwritten}{hint}"
 
     @cached_property
     def changes(self) -> Frame:
@@ -164,12 +160,14 @@ class RemedyResult(Result):
         return frame_of(self.statistics.get("changes", []))
 
     def to_dict(self) -> dict[str, Any]:
-        """The changes, report probes and both audits; fractions."""
+        """The changes, the table, report probes and both audits; fractions."""
         audits = {"before": self.before.as_json(), "after": self.after.as_json()}
         judged = None if self.comparison is None else self.comparison.as_json()
         return {
             "remedy": self.statistics,
             "better": self.better,
+            "judgement": self.judgement,
+            "table": [one.as_json() for one in self.figures],
             "report_probes": judged,
             **audits,
             "written": [str(path) for path in self.written],
@@ -188,9 +186,9 @@ class RemedyResult(Result):
         return joined.reset_index()
 
     def _repr_html_(self) -> str:
-        from hf_vqa_mc.report.audit_tables import change_table
+        from hf_vqa_mc.report.judgement import html_table
 
-        return in_html(self.report(), change_table(self.before, self.after))
+        return in_html(self.report(), html_table(self.figures))
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
@@ -227,6 +225,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.rejections import read_rejections
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
+    from hf_vqa_mc.report.judgement import page_values
 
     strategy = strategy_of(settings, settings.strategy)
     inputs = [*settings.paths, *(Path(one) for one in (settings.pool, settings.reject) if one)]
@@ -260,7 +259,11 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
         if settings.report is not None:
             sets = made.statistics.get("closed_sets", {}).get(made.benchmark.evaluated)
-            report = staged_audit(settings.report, before, after, progress, overwrite=settings.overwrite, sets=sets)
+            changes = made.statistics.get("changes", ())
+            judged = page_values(result.figures, comparison, result.judgement, changes)
+            report = staged_audit(
+                settings.report, before, after, progress, overwrite=settings.overwrite, sets=sets, judged=judged
+            )
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))
     return replace(result, written=tuple(path for _, files in outputs for path in files))
