@@ -115,7 +115,7 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
         return f"Not judged: {unjudged}."
     mean = compared.mean
     bounds = f"{points(mean.low)} to {points(mean.high)}"
-    found = f"Mean distance from chance: {points(mean.change)} points (95% interval {bounds})."
+    found = f"Mean distance from chance without the image: {points(mean.change)} points (95% interval {bounds})."
     if compared.harmed:
         worse = [f"{one.name} {percent(one.before)} → {percent(one.after)}" for one in compared.harmed]
         return f"{found} Worse than before: {'; '.join(worse)}."
