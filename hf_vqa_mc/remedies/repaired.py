@@ -12,10 +12,11 @@ from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
+from hf_vqa_mc.remedies.config_names import repaired_config
 from hf_vqa_mc.remedies.donors import Donor
 from hf_vqa_mc.remedies.new_rows import written_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions
-from hf_vqa_mc.remedies.remedied import Remedied, repaired_config
+from hf_vqa_mc.remedies.remedied import Remedied
 from hf_vqa_mc.remedies.repair import ChangedDecoy, Repaired, repair
 from hf_vqa_mc.remedies.replacement_filters import Refusal
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
