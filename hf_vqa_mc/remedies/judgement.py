@@ -57,11 +57,14 @@ def judge(
     before = published.rows.take(pa.array(kept))
     numbered = number_rows({"before": before, "after": remedied.rows})
     vocabulary = numbered["before"].vocabulary
+    counted = tuple(numbered.values())
     forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, vocabulary) for family in families]
     folds = (selection_folds if selection else report_folds)(groups, seed)
     probes = [one for one in (SELECTION_PROBES if selection else REPORT_PROBES) if trained or not one.trained]
     found = {
-        moment: run_judging_probes(probes, JudgingInputs(rows, folds, forms, spaces, seed), prefixed(progress, moment))
+        moment: run_judging_probes(
+            probes, JudgingInputs(rows, folds, forms, spaces, seed, counted), prefixed(progress, moment)
+        )
         for moment, rows in numbered.items()
     }
     scores = {moment: {name: one.scores for name, one in of_moment.items()} for moment, of_moment in found.items()}

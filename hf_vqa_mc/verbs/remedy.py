@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.data.verdicts import Rejected
-    from hf_vqa_mc.remedies.donors import Donor
+    from hf_vqa_mc.remedies.candidate_sources import Candidate
     from hf_vqa_mc.remedies.harm import Comparison
     from hf_vqa_mc.remedies.remedied import Remedied
     from hf_vqa_mc.text.embeddings import EmbeddingFamily
@@ -333,7 +333,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.dataset.writing import check_output
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
-    from hf_vqa_mc.remedies.donors import read_donors
+    from hf_vqa_mc.remedies.candidate_sources import read_pool
     from hf_vqa_mc.remedies.judgement import nearest_to_chance
     from hf_vqa_mc.remedies.new_decoys import check_remedy
     from hf_vqa_mc.remedies.rejections import read_rejections
@@ -357,7 +357,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             "choices cannot be written; add a column with lists of choices"
         )
     _check_config(settings, benchmark)
-    donors = [] if settings.pool is None else read_donors(settings.pool, progress)
+    donors = [] if settings.pool is None else read_pool(settings.pool, progress)
     is_judged = settings.chosen in JUDGED
     families = embedding_families(_word_vectors(settings, benchmark, progress)) if is_judged else []
     makers = {
@@ -443,7 +443,7 @@ def _remedied(
     settings: RemedySettings,
     benchmark: "Benchmark",
     families: "Sequence[EmbeddingFamily]",
-    donors: "Sequence[Donor]",
+    donors: "Sequence[Candidate]",
     verdicts: "Rejected | None",
     progress: Progress,
 ) -> "Remedied":
