@@ -108,7 +108,7 @@ def read_captions(captions: str, images: Collection[str]) -> list[Candidate]:
     return list(_distinct(named, images, f"caption of image {{}} of {name}"))
 
 
-def _captions(path: Path, captions: str) -> Iterator[tuple[str, str]]:
+def _captions(path: Path, captions: str) -> Iterator[tuple[str, ...]]:
     """Image ids and captions."""
     if path.is_file() and file_form(path) == "json" and first_character(path) == "{":
         yield from captions_in(path)

@@ -150,8 +150,8 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
         lines.append(f"{name}: {why}.")
         if one.get("rows_without_candidate"):
             lines.append(
-                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no plausible text was found; more are found "
-                "with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
+                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no plausible text was found; more are "
+                "found with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
             )
     if "candidates" in statistics:
         given = statistics["candidates"]
