@@ -31,7 +31,8 @@ def test_the_model_sees_the_image_the_choices_and_the_correct_one(tmp_path):
     text, image = next(one for one in seen if "shape 0" in one[0])
     row = table.iloc[0]
     assert image.startswith("data:image/")
-    assert f'The answer "{"ABCD"[row.label]}. {row.choices[row.label]}" is correct. Write {COUNT} wrong answers' in text
+    correct = f"{'ABCD'[row.label]}. {row.choices[row.label]}"
+    assert f'The answer "{correct}" is correct. Write {COUNT} wrong answers' in text
     assert all(choice in text for choice in row.choices)
 
 
