@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.questions import presented_questions
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.evaluating import open_model
 from hf_vqa_mc.evaluation.instructed import instructed_replies
 from hf_vqa_mc.evaluation.language_model import Reply, name_of
@@ -66,12 +67,16 @@ def write_wrong_answers(
         "split": benchmark.evaluated,
         "max_tokens": MAX_TOKENS,
     }
-    with ExitStack() as stack:
-        opened = open_model(model, stack, max_tokens=MAX_TOKENS, base_url=base_url)
-        run["model"] = name_of(opened)
-        replies = instructed_replies(
-            opened, questions, range(len(questions)), INSTRUCTION, run, folder, progress, "--candidates-from: folder"
-        )
+    rows = range(len(questions))
+    try:
+        with ExitStack() as stack:
+            opened = open_model(model, stack, max_tokens=MAX_TOKENS, base_url=base_url)
+            run["model"] = name_of(opened)
+            replies = instructed_replies(
+                opened, questions, rows, INSTRUCTION, run, folder, progress, "--candidates-from: folder"
+            )
+    except InputError as error:
+        raise InputError(str(error).replace("--model", "--candidates-from")) from error
     answers = {questions.question_ids[row]: answers_in(reply) for row, reply in replies.items()}
     return WrongAnswers(name_of(opened), answers, [one.failure for one in replies.values() if one.failure])
 

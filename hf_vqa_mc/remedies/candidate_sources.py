@@ -43,6 +43,34 @@ class Candidate(NamedTuple):
     """the image of which it is true"""
 
 
+def read_candidates(
+    benchmark: Benchmark,
+    pool: str | None = None,
+    captions: str | None = None,
+    scene_graphs: Path | None = None,
+    table: Path | None = None,
+    progress: Progress = silent,
+) -> list[Candidate]:
+    """Read the candidates for a benchmark from each source that is given; see the reader of each.
+
+    Raises:
+        InputError: a source cannot be read.
+    """
+    found: list[Candidate] = []
+    if table is not None:
+        ids = {one for split in benchmark.splits.values() for one in split.rows["question_id"].to_pylist()}
+        found += read_candidate_table(table, ids)
+    if pool is not None:
+        found += read_pool(pool, progress)
+    if captions is not None:
+        progress("captions: reading", 0, 1)
+        found += read_captions(captions, image_ids(benchmark))
+    if scene_graphs is not None:
+        progress("scene graphs: reading", 0, 1)
+        found += read_scene_graphs(scene_graphs, image_ids(benchmark))
+    return found
+
+
 def read_pool(pool: str, progress: Progress = silent) -> list[Candidate]:
     """Read the answers of another dataset, with their questions.
 

@@ -1,8 +1,8 @@
-"""Whether a remedy makes a benchmark better, and whether it harms: report probes before and after, paired."""
+"""Whether a remedy makes a benchmark better, and whether it harms: report probes before and after."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ class Change:
     """lower bound; of probes corrected by Holm"""
     high: float
     """upper bound, likewise"""
+    before_half: float
+    """half of the 95% interval of ``before``"""
+    after_half: float
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,23 @@ class Comparison:
     probes: tuple[Change, ...]
     mean: Change
     """of the mean distance over the probes; its accuracies are chance plus the mean distances"""
+    judged: int
+    """rows before that were judged"""
+    rows: int
+    """rows of which they are a sample"""
+    implausible: float | None = None
+    """share of new decoys less plausible than nine tenths of the published ones; None without new decoys or trained
+    probes"""
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
-        return {"mean": asdict(self.mean), "probes": [asdict(one) for one in self.probes]}
+        return {
+            "judged_rows": self.judged,
+            "rows": self.rows,
+            "implausible_new_decoys": self.implausible,
+            "mean": asdict(self.mean),
+            "probes": [asdict(one) for one in self.probes],
+        }
 
     @property
     def better(self) -> bool:
@@ -66,49 +82,82 @@ def compare_probes(
     groups: NDArray[np.integer],
     donor_groups: NDArray[np.integer],
     inflation: Mapping[str, float] | None = None,
+    kept: NDArray[np.bool_] | None = None,
 ) -> Comparison:
-    """Compare the same rows before and after a remedy.
+    """Compare rows before a remedy with the same rows, or the kept ones of them, after it.
 
-    Standard errors are clustered two ways, by the row's group and by the group of its new decoy's donor (Cameron,
-    Gelbach and Miller 2011, eq. 2.11), since a text that moved ties two groups. The absolute value is linearised at
-    the estimated signs.
+    The change is a difference of two means over overlapping rows, so its standard error is that of the sum of the
+    rows' influences: a kept row has one in both means (paired), a removed row in the first alone. The number of kept
+    rows is random, as in a ratio estimate. Standard errors are clustered two ways, by the row's group and by the
+    group of its new decoy's donor (Cameron, Gelbach and Miller 2011, eq. 2.11), since a text that moved ties two
+    groups. The absolute value is linearised at the estimated signs.
 
     Args:
         before: probe to scores (rows,): probability that the target is picked.
-        after: likewise, for the same probes.
-        chance: (rows,) each: accuracy of random guessing before and after.
+        after: likewise, for the same probes and the kept rows.
+        chance: accuracy of random guessing before (rows,) and after (kept rows,).
         groups: (rows,): image, video or context, as numbers.
         donor_groups: (rows,): group of the donor of a changed row, else the row's own.
         inflation: probe to factor of the standard error for overlapping training sets, see `Prediction.inflation`.
+        kept: (rows,): mask of the kept rows; by default all.
     """
-    names = list(before)
-    influence, changes = [], []
-    for name in names:
-        gains = [before[name] - chance[0], after[name] - chance[1]]
-        signs = [np.sign(one.mean()) or 1.0 for one in gains]
-        influence.append(signs[1] * gains[1] - signs[0] * gains[0])
-        changes.append(abs(gains[1].mean()) - abs(gains[0].mean()))
+    kept = np.ones(len(groups), np.bool_) if kept is None else kept
+    names, clusters = list(before), (groups, donor_groups)
     factors = [(inflation or {}).get(name, 1.0) for name in names]
-    errors = [
-        factor * two_way_error(one, groups, donor_groups) for factor, one in zip(factors, influence, strict=True)
+    sides = [
+        [
+            _distance(scores[name] - expected, mask, clusters, factor)
+            for name, factor in zip(names, factors, strict=True)
+        ]
+        for scores, expected, mask in ((before, chance[0], np.ones_like(kept)), (after, chance[1], kept))
     ]
+    influence = [new.influence - old.influence for old, new in zip(*sides, strict=True)]
+    changes = [new.value - old.value for old, new in zip(*sides, strict=True)]
+    errors = [factor * two_way_error(one, *clusters) for factor, one in zip(factors, influence, strict=True)]
     quantiles = _holm_quantiles(changes, errors)
     guess = float(chance[0].mean()), float(chance[1].mean())
     probes = tuple(
         Change(
-            name, float(before[name].mean()), float(after[name].mean()), *guess, change, *_interval(change, error, z)
+            name,
+            float(before[name].mean()),
+            float(after[name].mean()),
+            *guess,
+            change,
+            *_interval(change, error, z),
+            old.half,
+            new.half,
         )
-        for name, change, error, z in zip(names, changes, errors, quantiles, strict=True)
+        for name, old, new, change, error, z in zip(names, *sides, changes, errors, quantiles, strict=True)
     )
-    mean = float(np.mean(changes))
-    error = float(np.mean(factors)) * two_way_error(np.mean(influence, axis=0), groups, donor_groups)
-    distances = [
-        float(np.mean([abs(scores[name].mean() - one) for name in names]))
-        for scores, one in zip((before, after), guess, strict=True)
+    mean, factor = float(np.mean(changes)), float(np.mean(factors))
+    bounds = _interval(mean, factor * two_way_error(np.mean(influence, axis=0), *clusters), _z(LEVEL))
+    distances = [guess[side] + float(np.mean([one.value for one in sides[side]])) for side in (0, 1)]
+    of_sides = [
+        _z(LEVEL) * factor * two_way_error(np.mean([one.influence for one in side], axis=0), *clusters)
+        for side in sides
     ]
-    bounds = _interval(mean, error, _z(LEVEL))
-    whole = Change("mean over the probes", guess[0] + distances[0], guess[1] + distances[1], *guess, mean, *bounds)
-    return Comparison(probes, whole)
+    whole = Change("mean over the probes", distances[0], distances[1], *guess, mean, *bounds, *of_sides)
+    return Comparison(probes, whole, len(groups), len(groups))
+
+
+class _Distance(NamedTuple):
+    """The distance of an accuracy from chance."""
+
+    value: float
+    influence: Values
+    """(rows,): of each row before the remedy, mean 0"""
+    half: float
+    """half of its 95% interval"""
+
+
+def _distance(
+    gains: Values, kept: NDArray[np.bool_], clusters: tuple[NDArray[np.integer], NDArray[np.integer]], factor: float
+) -> _Distance:
+    """The distance from chance of the kept rows' ``gains`` over it."""
+    mean = float(gains.mean())
+    influence = np.zeros(len(kept))
+    influence[kept] = (np.sign(mean) or 1.0) * (gains - mean) * len(kept) / len(gains)
+    return _Distance(abs(mean), influence, _z(LEVEL) * factor * two_way_error(influence, *clusters))
 
 
 def two_way_error(values: Values, one: NDArray[np.integer], other: NDArray[np.integer]) -> float:

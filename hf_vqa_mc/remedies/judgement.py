@@ -1,6 +1,7 @@
-"""Report probes before and after a remedy, on the rows that are in both."""
+"""Report probes before and after a remedy; and the strategy after which the selection probes find least."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.audits.folds import sets_of
+from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
@@ -21,9 +23,15 @@ from hf_vqa_mc.remedies.judging_probes import (
     run_judging_probes,
     selection_folds,
 )
+from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.remedied import Remedied
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
+
+MOST_JUDGED = 5_000
+"""Rows above which a random sample of whole groups is judged; more would take minutes and gigabytes."""
+IMPLAUSIBLE = 0.1
+"""Share of the published decoys that are less plausible than the floor by which new decoys are counted."""
 
 
 def judge(
@@ -38,9 +46,14 @@ def judge(
 ) -> Comparison:
     """Compare a split before and after a remedy by the report probes.
 
+    Where choices changed, the kept rows are compared with themselves as published. Where rows were removed and no
+    choice changed, as by pruning, that comparison is always equal; then all published rows are compared with the
+    kept ones. Rows of a closed answer set share a fold and are sampled together, since each excludes the answers of
+    the others.
+
     Args:
         published: the split as published.
-        remedied: some of its rows, with other choices.
+        remedied: some of its rows, with other choices or without some rows.
         families: text embeddings.
         seed: random seed.
         changes: of a repair; ties the groups of a changed row and of its donor.
@@ -53,29 +66,70 @@ def judge(
     """
     ids = published.rows["question_id"].combine_chunks()
     kept = pc.index_in(remedied.rows["question_id"].combine_chunks(), ids).to_numpy()
-    groups = published.clusters[kept]
-    before = published.rows.take(pa.array(kept))
-    numbered = number_rows({"before": before, "after": remedied.rows})
+    pairs = published.rows.take(pa.array(kept))
+    removes_only = pairs["choices"].combine_chunks().equals(remedied.rows["choices"].combine_chunks())
+    sets = sets_of(remedied)
+    # indices of the published rows that are compared
+    compared = np.arange(published.rows.num_rows) if removes_only else kept
+    groups = published.clusters[compared]
+    donor_groups = (
+        _donor_groups(published, changes)[compared] if sets is None else np.unique(sets, return_inverse=True)[1]
+    )
+    units = groups if sets is None else donor_groups
+    sample = _sample(units, seed)
+    groups, donor_groups, units, compared = (one[sample] for one in (groups, donor_groups, units, compared))
+    is_kept = np.isin(compared, kept)
+    row_after = pc.index_in(pa.array(compared[is_kept]), pa.array(kept))
+    numbered = number_rows({"before": published.rows.take(pa.array(compared)), "after": remedied.rows.take(row_after)})
     vocabulary = numbered["before"].vocabulary
     counted = tuple(numbered.values())
     forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, vocabulary) for family in families]
-    folds = (selection_folds if selection else report_folds)(groups, seed)
+    folds = (selection_folds if selection else report_folds)(units, seed)
     probes = [one for one in (SELECTION_PROBES if selection else REPORT_PROBES) if trained or not one.trained]
     found = {
         moment: run_judging_probes(
-            probes, JudgingInputs(rows, folds, forms, spaces, seed, counted), prefixed(progress, moment)
+            probes,
+            JudgingInputs(rows, folds if moment == "before" else folds[is_kept], forms, spaces, seed, counted),
+            prefixed(progress, moment),
         )
         for moment, rows in numbered.items()
     }
     scores = {moment: {name: one.scores for name, one in of_moment.items()} for moment, of_moment in found.items()}
-    return compare_probes(
+    result = compare_probes(
         scores["before"],
         scores["after"],
         (numbered["before"].chance, numbered["after"].chance),
         groups,
-        _donor_groups(remedied, groups, changes),
+        donor_groups,
         {name: one.inflation for name, one in found["before"].items()},
+        is_kept,
     )
+    implausible = None
+    if trained and not selection and not removes_only:
+        progress("learning plausibility", 0, 1)
+        learned = Plausibility(numbered["before"], units, folds, spaces, forms, seed)
+        implausible = _implausible(learned, numbered["before"], numbered["after"])
+    return replace(result, rows=published.rows.num_rows if removes_only else len(kept), implausible=implausible)
+
+
+def _sample(units: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
+    """Indices of the rows of random whole groups, MOST_JUDGED rows or a few more; all rows if they are not more."""
+    if len(units) <= MOST_JUDGED:
+        return np.arange(len(units))
+    distinct, unit, counts = np.unique(units, return_inverse=True, return_counts=True)
+    order = np.random.default_rng([seed, MOST_JUDGED]).permutation(len(distinct))
+    some = order[: int(np.searchsorted(np.cumsum(counts[order]), MOST_JUDGED)) + 1]
+    return np.flatnonzero(np.isin(unit, some))
+
+
+def _implausible(learned: Plausibility, before: Rows, after: Rows) -> float | None:
+    """The share of new decoys that are less plausible than nine tenths of the published ones."""
+    known = (after.keys[:, :, None] == before.keys[:, None, :]).any(axis=2)
+    row, column = (after.valid & ~known).nonzero()
+    if not len(row):
+        return None
+    odds = learned.of(row, column, after.texts[row, column], after.texts)
+    return float((odds < np.nanquantile(learned.published[:, 1:], IMPLAUSIBLE)).mean())
 
 
 def nearest_to_chance(
@@ -120,11 +174,11 @@ def nearest_to_chance(
     return made._replace(statistics={**made.statistics, "best": best, "selection": figures, "not_applied": failed})
 
 
-def _donor_groups(split: Split, groups: NDArray[np.int64], changes: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
+def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
     """(rows,): group of the question whose choice became a decoy of the row; the row's own if none did."""
     number = {name: row for row, name in enumerate(split.rows["question_id"].to_pylist())}
-    found = groups.copy()
+    found = split.clusters.copy()
     for one in changes:
         if one["split"] == split.name and one["donor"] in number and one["question_id"] in number:
-            found[number[one["question_id"]]] = groups[number[one["donor"]]]
+            found[number[one["question_id"]]] = split.clusters[number[one["donor"]]]
     return found

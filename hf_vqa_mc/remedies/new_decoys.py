@@ -19,9 +19,10 @@ from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
+from hf_vqa_mc.remedies.config_names import remedied_config
 from hf_vqa_mc.remedies.new_rows import new_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions, without_rejected_decoys
-from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, remedied_config
+from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics
 from hf_vqa_mc.remedies.triplets import published_decoys, remedy_triplets, target_origins
 
 

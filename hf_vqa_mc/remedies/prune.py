@@ -18,7 +18,8 @@ from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.remedied import Remedied, pruned_config
+from hf_vqa_mc.remedies.config_names import pruned_config
+from hf_vqa_mc.remedies.remedied import Remedied
 
 MOST_PRUNED = 0.5
 """Maximum fraction of the rows that is removed."""

@@ -13,9 +13,10 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.candidate_pool import CandidatePool, candidate_table
 from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
+from hf_vqa_mc.remedies.config_names import repaired_config
 from hf_vqa_mc.remedies.new_rows import written_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions
-from hf_vqa_mc.remedies.remedied import Remedied, repaired_config
+from hf_vqa_mc.remedies.remedied import Remedied
 from hf_vqa_mc.remedies.repair import ChangedDecoy, Repaired, repair
 from hf_vqa_mc.remedies.replacement_filters import Refusal
 from hf_vqa_mc.text.embeddings import EmbeddingFamily

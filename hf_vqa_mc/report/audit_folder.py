@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.data.benchmark import Benchmark, Split
+from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
-from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, spec_of
+from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
@@ -34,8 +33,6 @@ OF_EACH = 20
 BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
-OFTEN = 2
-"""Questions per image, and rows per distinct answer, from which an audit proposes to replace all decoys."""
 
 
 def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str) -> str:
@@ -63,17 +60,7 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
     path = Path(dataset)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
-    strategy = ["--word-vectors", "corpus"] if _suits_replacing(benchmark.test) else ["--strategy", "repair"]
-    return shlex.join([*parts, *strategy, "--output", output])
-
-
-def _suits_replacing(split: Split) -> bool:
-    """Whether images have several questions and answers repeat, so that IoU and QoU decoys may be plausible."""
-    images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
-    choices, rows = split.rows["choices"].combine_chunks(), split.rows.num_rows
-    first = starts(pc.list_value_length(choices).to_numpy())[:-1]
-    targets = pc.list_flatten(choices).take(pa.array(first + split.rows["label"].to_numpy()))
-    return bool(min(len(images) / max(len(images.unique()), 1), rows / len(targets.unique())) >= OFTEN)
+    return shlex.join([*parts, *recommended(benchmark.test).command, "--output", output])
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
@@ -99,6 +86,7 @@ def staged_audit(
     overwrite: bool = False,
     sets: Mapping[str, Any] | None = None,
     changes: Sequence[str] = (),
+    judged: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
 
@@ -111,6 +99,7 @@ def staged_audit(
         overwrite: replace changed files of an earlier audit.
         sets: statistics of the closed answer sets of the remedied split, if there are some.
         changes: what changed since an earlier release.
+        judged: of `judgement.page_values`, of a remedy.
 
     Returns:
         The staged folder and its files: report.html, audit.json and rows.parquet (of ``after`` if given).
@@ -128,7 +117,7 @@ def staged_audit(
         same = {name: row for row, name in enumerate(later_ids)}
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
-    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes)
+    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes, judged)
     folder.parent.mkdir(exist_ok=True)
     with new_folder(folder, AUDITED, overwrite) as new:
         contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}

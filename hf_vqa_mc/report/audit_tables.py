@@ -1,13 +1,12 @@
-"""Tables of the shortcuts of a benchmark, before and after a remedy: in terminals and notebooks."""
+"""Tables of the shortcuts of a benchmark: in terminals and notebooks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
 from hf_vqa_mc.audits.gains import Gain
-from hf_vqa_mc.remedies.harm import Comparison
 from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.text.tables import TextTable
 
@@ -26,35 +25,12 @@ def notes(done: Audit) -> str:
     return " ".join(filter(None, [TABLE_NOTE, CROSS_NOTE if _crossed(done) else ""]))
 
 
-def shortcut_table(audits: Sequence[Audit]) -> TextTable:
-    """One row per shortcut: accuracy and gain; before and after a remedy if there are two audits."""
-    moments = ("before ", "after ") if len(audits) == 2 else ("",)
-    headings = FIGURES[:2] if len(audits) == 2 else _headings(audits[0])
-    found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
-    lines = [
-        (name, *(cell for gains in found for cell in _cells(gains.get(name), len(headings))))
-        for name in dict.fromkeys(name for gains in found for name in gains)
-    ]
-    rest = [""] * (len(headings) - 1)
-    lines.append(("chance", *(cell for done in audits for cell in (_chance(done), *rest))))
-    return TextTable.of(("shortcut", *(f"{moment}{heading}" for moment in moments for heading in headings)), lines)
-
-
-def comparison_table(compared: Comparison) -> TextTable:
-    """One row per report probe: accuracy before and after, and the change of its distance from chance."""
-    lines = [
-        (
-            one.name,
-            percent(one.before, 1),
-            percent(one.after, 1),
-            points(one.change),
-            f"{points(one.low)} to {points(one.high)}",
-        )
-        for one in compared.probes
-    ]
-    mean = compared.mean
-    lines.append(("chance", percent(mean.chance, 1), percent(mean.chance_after, 1), "", ""))
-    return TextTable.of(("report probe", "before", "after", "distance from chance", "95% interval"), lines)
+def shortcut_table(done: Audit) -> TextTable:
+    """One row per shortcut: accuracy and gain."""
+    headings = _headings(done)
+    lines = [(gain.shortcut.name, *_cells(gain, len(headings))) for gain in done.gains]
+    lines.append(("chance", _chance(done), *[""] * (len(headings) - 1)))
+    return TextTable.of(("shortcut", *headings), lines)
 
 
 _LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
@@ -69,30 +45,15 @@ def gain_table(done: Audit) -> str:
     return _html_table(("shortcut", "sees", *headings, ""), [*rows, f"<tr>{chance}</tr>"])
 
 
-def change_table(before: Audit, after: Audit) -> str:
-    """The HTML table of a remedy: accuracy and gain of each shortcut before and after, and the change of the gain."""
-    found = [{gain.shortcut.name: gain for gain in done.gains} for done in (before, after)]
-    rows = []
-    for name in dict.fromkeys([*found[0], *found[1]]):
-        pair = [gains[name] for gains in found if name in gains]
-        shown = [_cells(gains.get(name), 2) for gains in found]
-        change = points(pair[1].estimate.gain - pair[0].estimate.gain) if len(pair) == 2 else ""
-        figures = [*(f"{one} ({gain.strip()})" if one else "" for one, gain in shown), change]
-        rows.append(_html_row(pair[0], figures, title=" / ".join(gain.sentence for gain in pair)))
-    chances = "".join(f"{_RIGHT}{_chance(done)}" for done in (before, after))
-    headings = ("shortcut", "sees", "accuracy (gain) before", "accuracy (gain) after", "change of gain")
-    return _html_table(headings, [*rows, f"<tr>{_LEFT}chance{_LEFT}{chances}<td></tr>"])
-
-
 def _html_table(headings: Iterable[str], rows: Iterable[str]) -> str:
     return f"<table><thead><tr><th>{'<th>'.join(headings)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _html_row(gain: Gain, figures: Iterable[str], rest: str = "", title: str = "") -> str:
+def _html_row(gain: Gain, figures: Iterable[str], rest: str) -> str:
     sees, cells = gain.shortcut.sees, "".join(f"{_RIGHT}{cell}" for cell in figures)
     dot = f'<span style="color:{sees.colour}">&#9679;</span>'
     names = f"{_LEFT}{escape(gain.shortcut.name)}{_LEFT}{dot} {escape(sees.label)}"
-    return f'<tr title="{escape(title or gain.sentence)}">{names}{cells}{rest}</tr>'
+    return f'<tr title="{escape(gain.sentence)}">{names}{cells}{rest}</tr>'
 
 
 def _bar(gain: Gain, widest: float) -> str:
@@ -115,10 +76,8 @@ def _headings(done: Audit) -> tuple[str, ...]:
     return FIGURES if _crossed(done) else FIGURES[:3]
 
 
-def _cells(gain: Gain | None, columns: int) -> list[str]:
-    """The first of FIGURES of a shortcut; empty if it was not run."""
-    if gain is None:
-        return [""] * columns
+def _cells(gain: Gain, columns: int) -> list[str]:
+    """The first of FIGURES of a shortcut."""
     found, again = gain.estimate, gain.cross_fitted
     reached = [f"{100 * found.accuracy:.1f}", f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
     return [*reached, interval(vars(found)), "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]

@@ -33,6 +33,7 @@ def report_html(
     after_examples: Sequence[Example] = (),
     remedy: str = "",
     changes: Sequence[str] = (),
+    judged: Mapping[str, Any] | None = None,
 ) -> str:
     """The report of an audit, or of the audits before and after a remedy.
 
@@ -46,13 +47,14 @@ def report_html(
         after_examples: example questions of the remedied benchmark.
         remedy: command that replaces the decoys, shown at the end if not empty.
         changes: lines about what changed since an earlier release.
+        judged: of `judgement.page_values`, of a remedy.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
     later = {(example.question_id, example.question): example for example in after_examples}
     pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
     shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
     shown += [_card(one) | {"before": None, "after": _choices(one)} for one in later.values()]
-    values = {**report_values(sides, changes), "has_examples": bool(shown), "remedy": remedy}
+    values = {**report_values(sides, changes), "has_examples": bool(shown), "remedy": remedy, "judged": judged}
     data = {"examples": shown, "sides": 2 if after_examples else 1, "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
 

@@ -115,7 +115,7 @@ class AuditResult(Result):
 
         figures = self.figures
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
-        yield shortcut_table([self.audit])
+        yield shortcut_table(self.audit)
         yield notes(self.audit)
         yield from (check.line for check in self.changes)
         if figures["read_as"]:

@@ -194,10 +194,10 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
     *_, command = result.report()
-    assert "--strategy repair --output b-remedied.jsonl" in str(command)
+    assert "b.jsonl --output b-remedied.jsonl" in str(command)
     columns = {"label_from": 0, "columns": {"question_type": "kind"}}
     *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **columns).report()
-    assert "b.jsonl --label-from 0 --columns question_type=kind --strategy repair" in str(other)
+    assert "b.jsonl --label-from 0 --columns question_type=kind --output" in str(other)
     assert str(tmp_path) not in (tmp_path / "audit" / "report.html").read_text("utf-8")
     table = planted("none", 0.0, 40, 0)[0]
     assert "vqa-mc remedy" not in repr(hf_vqa_mc.audit(table.to_pandas(), probes=False))

@@ -63,7 +63,7 @@ def test_audits_remedies_exports_and_previews_of_a_file(secret: Path) -> None:
     out.mkdir()
     run("audit", rows, "--output", out / "audit")
     run("audit", secret / "folder", "--split", "test", "--output", out / "audit2")
-    new = ("--variant", "qou", "--word-vectors", "corpus", "--pool", pool)
+    new = ("--variant", "qou", "--word-vectors", "corpus", "--pool", pool, "--force")
     run("remedy", rows, "--output", out / "remedied.csv", "--report", out / "report", *new)
     run(
         "remedy", secret / "folder", "--split", "test", "--output", out / "remedied", "--report", out / "report2", *new

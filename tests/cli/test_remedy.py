@@ -32,7 +32,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
         for n in range(400)
     ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    result = run("b.jsonl", "--variant", "iou", "--output", "remedied.jsonl", "--json")
+    result = run("b.jsonl", "--variant", "iou", "--output", "remedied.jsonl", "--force", "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     before, after = ({one["name"]: one for one in printed[when]["shortcuts"]} for when in ("before", "after"))
@@ -64,9 +64,10 @@ def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--word-vectors", "corpus", "--prune", "0.1"], "--prune keeps the decoys"),
+        (["--word-vectors", "corpus", "--prune", "0.1"], "--word-vectors is an option of --strategy"),
         (["--prune", "1"], "--prune 1.0: expected a number"),
-        ([], "QoU decoys need word vectors"),
+        (["--strategy", "iou_qou"], "QoU decoys need word vectors"),
+        (["--strategy", "mend"], "--strategy mend: expected one of repair, closed, iou_qou, prune, best"),
         (["--variant", "iou"], "IoU decoys need images"),
         (["--variant", "orig"], "unknown variant 'orig'"),
         (["--decoys-per-set", "0"], "--decoys-per-set 0: expected 1 or more"),
@@ -132,7 +133,7 @@ def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
     lines(folder / "test.jsonl", rows=60)
     config = "configs:\n- config_name: shapes_random_uniform\n  data_files: shapes_random_uniform/test.jsonl\n"
     (tmp_path / "data" / "README.md").write_text(f"---\n{config}---\n", "utf-8")
-    options = ("--no-probes",)
+    options = ("--no-probes", "--force")
     result = run("data", "shapes_random_uniform", "--variant", "iou", "--output", "remedied", *options)
     assert result.exit_code == 0, result.output
     assert "config: shapes_iou_remedied (was shapes_random_uniform)" in result.stdout
@@ -147,7 +148,7 @@ def test_a_config_of_another_benchmark_is_reported_before_the_work(run, tmp_path
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         lines(tmp_path / name / "test.jsonl", rows=60)
-    options = ("--variant", "iou", "--output", "remedied", "--no-probes")
+    options = ("--variant", "iou", "--output", "remedied", "--no-probes", "--force")
     assert run("one", *options).exit_code == 0
     monkeypatch.setattr("hf_vqa_mc.remedies.new_decoys.give_new_decoys", None)
     result = run("two", *options)

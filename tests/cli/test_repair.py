@@ -1,4 +1,4 @@
-"""``vqa-mc remedy --strategy repair``: what it changes, how it is judged, and when it writes."""
+"""``vqa-mc remedy``: what it changes by default, how it is judged, and when it writes."""
 
 import json
 
@@ -37,7 +37,7 @@ def run(tmp_path, monkeypatch):
 
     def invoke(rows, *arguments):
         (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-        return CliRunner().invoke(app, ["remedy", "b.jsonl", "--strategy", "repair", "--no-probes", *arguments])
+        return CliRunner().invoke(app, ["remedy", "b.jsonl", "--no-probes", *arguments])
 
     return invoke
 
@@ -79,19 +79,26 @@ def test_only_decoys_change_and_each_change_is_listed(run, tmp_path):
 def test_the_result_in_python_says_whether_it_is_better():
     import pandas as pd
 
-    fixed = vm.remedy(pd.DataFrame(questions(0.5)), strategy="repair", probes=False)
+    fixed = vm.remedy(pd.DataFrame(questions(0.5)), probes=False)
     assert fixed.better == (fixed.comparison.better and not fixed.comparison.harmed)
     assert len(fixed.changes) == fixed.statistics["changed"]
 
 
-def test_options_of_other_strategies_are_refused(run):
-    for arguments in (("--prune", "0.1"), ("--guarantee", "choices"), ("--variant", "iou")):
-        result = run(questions(0, 20), *arguments, "--output", "fixed.jsonl")
-        assert result.exit_code == 2
-        assert f"{arguments[0]} is an option of --strategy" in result.stderr
-    assert (
-        "--decoys-per-set is not used by --strategy repair"
-        in run(questions(0, 20), "--decoys-per-set", "2", "--output", "fixed.jsonl").stderr
-    )
-    with pytest.raises(InputError, match="--force is not used by --strategy iou_qou"):
-        vm.remedy("b.jsonl", force=True)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"strategy": "repair", "prune": 0.1}, "--prune is an option of --strategy prune, not of repair"),
+        (
+            {"strategy": "repair", "guarantee": "choices"},
+            "--guarantee is an option of --strategy closed, not of repair",
+        ),
+        ({"strategy": "repair", "variant": "iou"}, "--variant is an option of --strategy closed and iou_qou, not of"),
+        ({"strategy": "closed", "variant": "iou"}, "--variant iou is of --strategy iou_qou, not of closed"),
+        ({"strategy": "iou_qou", "variant": "sets"}, "--variant sets is of --strategy closed, not of iou_qou"),
+        ({"decoys_per_set": 2}, "--decoys-per-set is an option of --strategy iou_qou and best, not of repair"),
+        ({"variant": "iou", "budget": 0.1}, "--budget is an option of --strategy repair and best, not of iou_qou"),
+    ],
+)
+def test_options_of_other_strategies_are_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        vm.remedy("b.jsonl", **options)

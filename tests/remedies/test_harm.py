@@ -54,3 +54,28 @@ def test_texts_without_common_terms_have_an_empty_embedding():
     rows = number_rows({"rows": pa.table({"question": ["q"], "choices": [["a", "b"]], "label": [0]})})["rows"]
     space = judging_probes._lsa(rows.vocabulary, "word", (1, 1))
     assert not space.texts.any() and not space.questions.any()
+
+
+def test_removed_rows_widen_the_interval_as_much_as_they_differ_from_sample_to_sample():
+    """The interval of the change by removing rows contains the true change in about 95 of 100 samples."""
+    rng, covered, true = np.random.default_rng(0), [], 0.32 - 0.25 - (0.40 - 0.25)
+    for _ in range(400):
+        groups = np.repeat(np.arange(200), 3)
+        kept = np.repeat(rng.random(200) < 0.6, 3)
+        accuracy = np.where(kept, 0.32, 0.52)  # 0.40 on average
+        image = np.repeat(rng.normal(scale=0.08, size=200), 3)
+        before = (rng.random(600) < accuracy + image).astype(float)
+        after = np.where(rng.random(600) < 0.7, before, rng.random(600) < 0.32)[kept]  # refitted on the kept rows
+        chance = np.full(600, 0.25)
+        found = compare_probes({"p": before}, {"p": after}, (chance, chance[kept]), groups, groups, kept=kept).mean
+        covered.append(found.low <= true <= found.high)
+    assert 0.92 < np.mean(covered) < 0.98
+
+
+def test_the_kept_rows_compared_with_themselves_do_not_change():
+    own, chance = np.arange(ROWS), np.full(ROWS, 0.25)
+    given = scores(0.4, 0)
+    found = compare_probes({"p": given}, {"p": given}, (chance, chance), own, own)
+    assert (found.mean.change, found.mean.low, found.mean.high) == (0, 0, 0)
+    fewer = compare_probes({"p": given}, {"p": given[:1000]}, (chance, chance[:1000]), own, own, kept=own < 1000)
+    assert fewer.mean.low < fewer.mean.change < fewer.mean.high

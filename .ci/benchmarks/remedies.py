@@ -1,7 +1,8 @@
-"""Repair against pruning: rows kept and the strongest shortcuts: `python .ci/benchmarks/repair.py [--rows N]`.
+"""The strategies of a remedy: rows kept, shortcuts and report probes: `python .ci/benchmarks/remedies.py [--rows N]`.
 
 Random decoys of COCO-QA, VQA v1 and easy-VQA, and two made-up benchmarks with one planted shortcut each, after each
-remedy. Prints a Markdown table: accuracy of the strongest shortcut of each kind of inputs, with its 95% interval.
+remedy. Prints a Markdown table: accuracy of the strongest shortcut of each kind of inputs, with its 95% interval, and
+the change of the report probes' mean distance from chance, with the probe that is harmed most.
 """
 
 import argparse
@@ -21,7 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import hf_vqa_mc as vm  # noqa: E402
+from hf_vqa_mc.remedies.harm import Comparison  # noqa: E402
+from hf_vqa_mc.remedies.judgement import judge  # noqa: E402
 from hf_vqa_mc.sources.easyvqa import package_folder  # noqa: E402
+from hf_vqa_mc.text.embeddings import embedding_families  # noqa: E402
 from tests.audits.planted import planted  # noqa: E402
 
 FIGURES = ["accuracy", "gain", "low", "high"]
@@ -39,13 +43,14 @@ STRENGTH = 0.6
 REMOVED = 0.5
 """Fraction of the rows that random removal removes: the maximum of pruning."""
 TO_GAIN = 0.05
-"""Time limit in seconds of remedy's own two audits, which are not used."""
+"""Of pruning."""
 INPUTS = {"choices": "choices alone", "question": "question + choices", "image": "image + choices"}
 ALL_ROWS = ("best assignment", "row number", "question id")
 """Strategies that use more than the inputs of one row, left out here."""
 REMEDIES: dict[str, dict[str, Any]] = {
     f"pruning to +{100 * TO_GAIN:g} points": {"prune": TO_GAIN},
-    "IoU and QoU decoys": {"word_vectors": str(GLOVE) if GLOVE.is_file() else "corpus"},
+    "repair": {},
+    "IoU and QoU decoys": {"strategy": "iou_qou", "word_vectors": str(GLOVE) if GLOVE.is_file() else "corpus"},
     "closed sets, choices": {"guarantee": "choices"},
     "closed sets, choices, coverage 0.5": {"guarantee": "choices", "coverage": 0.5},
     "closed sets, question": {"guarantee": "question"},
@@ -62,6 +67,8 @@ class Measured(NamedTuple):
     of: int
     shortcuts: dict[str, dict[str, Any]]
     """kind of inputs to the strongest shortcut's name, accuracy, gain, low and high"""
+    judged: Comparison | None = None
+    """report probes before and after"""
 
 
 def cocoqa() -> DatasetDict:
@@ -147,7 +154,9 @@ def measured(name: str, n_rows: int) -> Iterator[Measured]:
         except vm.InputError as error:
             print(f"{name}, {remedy}: {error}", file=sys.stderr)
             continue
-        yield audited(remedy, fixed.dataset)
+        changes = fixed.statistics.get("changes", ())
+        judged = judge(fixed.benchmark.test, fixed.remedied.test, embedding_families(), changes=changes)
+        yield audited(remedy, fixed.dataset)._replace(judged=judged)
 
 
 def _strongest(benchmark: str, remedy: str, rows: int, of: int, gains: pd.DataFrame) -> Measured:
@@ -170,6 +179,8 @@ def rows(n_rows: int = N_ROWS) -> Iterator[Row]:
             yield f"{name}, {one.remedy}: rows kept", 100 * one.rows / one.of, "%", ""
             for inputs, best in one.shortcuts.items():
                 yield f"{name}, {one.remedy}: {INPUTS[inputs]}", 100 * best["accuracy"], "%", ""
+            if one.judged is not None:
+                yield f"{name}, {one.remedy}: distance from chance", 100 * one.judged.mean.change, "points", ""
 
 
 def at_hand() -> list[str]:
@@ -186,7 +197,14 @@ def line(one: Measured) -> str:
         half = f"± {50 * (best['high'] - best['low']):.1f}" if best and best["high"] > best["low"] else "(exact)"
         cells.append(f"{100 * best['accuracy']:.1f} {half}" if best else "–")
     kept = f"{100 * one.rows / one.of:.0f}% of {one.of:,}"
-    return " | ".join(["", one.benchmark, one.remedy, kept, f"{100 * min(chances):.1f}", *cells, ""]).strip()
+    judged = "–"
+    if one.judged is not None:
+        mean = one.judged.mean
+        judged = f"{100 * mean.change:+.1f} ({100 * mean.low:+.1f} to {100 * mean.high:+.1f})"
+        if one.judged.harmed:
+            worst = max(one.judged.harmed, key=lambda probe: probe.change)
+            judged += f"; {worst.name} {100 * worst.before:.1f} → {100 * worst.after:.1f}"
+    return " | ".join(["", one.benchmark, one.remedy, kept, f"{100 * min(chances):.1f}", *cells, judged, ""]).strip()
 
 
 def main() -> None:
@@ -196,7 +214,8 @@ def main() -> None:
     parser.add_argument("--benchmarks", nargs="*", choices=at_hand(), default=at_hand(), help="By default all.")
     given = parser.parse_args()
     print(
-        f"| benchmark | remedy | rows kept | chance | {' | '.join(INPUTS.values())} |\n|---|---|--:|--:|--:|--:|--:|"
+        f"| benchmark | remedy | rows kept | chance | {' | '.join(INPUTS.values())} | distance from chance |\n"
+        "|---|---|--:|--:|--:|--:|--:|---|"
     )
     for name in given.benchmarks:
         for one in measured(name, given.rows):
