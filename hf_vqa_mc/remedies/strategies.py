@@ -54,8 +54,10 @@ class Strategy:
     """the output's config, from the published one"""
     command: tuple[str, ...] = ()
     """arguments of the command that an audit recommends"""
+    advice: str = ""
+    """what to do, in the sentence of `recommended`"""
     suits: "Callable[[Split], bool]" = field(repr=False, default=lambda split: False)
-    """whether it is recommended for the rows"""
+    """whether an audit recommends it for the rows"""
     guarantees: bool = False
     """whether it is written whatever the report probes find, since it was asked for what it guarantees"""
     keeps_choices: bool = False
@@ -89,9 +91,12 @@ def strategy_of(given: StrategySettings, name: str | None) -> Strategy:
     return chosen
 
 
-def recommended(split: "Split") -> Strategy:
-    """The strategy that suits the rows of a split."""
-    return next(one for one in STRATEGIES.values() if one.suits(split))
+def recommended(split: "Split") -> tuple[Strategy, str]:
+    """The strategy that suits the rows of a split, and a sentence that says why."""
+    questions, rows = repetition(split)
+    chosen = next(one for one in STRATEGIES.values() if one.suits(split))
+    images = f"{questions:.1f} questions per image" if questions else "No images"
+    return chosen, f"{images}, {rows:.1f} rows per distinct answer: {chosen.advice}"
 
 
 def repetition(split: "Split") -> tuple[float, float]:
@@ -183,7 +188,9 @@ STRATEGIES = {
             ("budget", "word_vectors", "pool", *SOURCES, "reject"),
             _repair,
             lambda config, given: repaired_config(config),
-            suits=lambda split: not _repeats(split),
+            (),
+            "change the fewest decoys",
+            lambda split: not _repeats(split),
         ),
         Strategy(
             "closed",
@@ -201,6 +208,7 @@ STRATEGIES = {
             partial(_new_decoys, "iou_qou"),
             lambda config, given: remedied_config(config, _variant(given, "iou_qou")),
             ("--strategy", "iou_qou", "--word-vectors", "corpus"),
+            "replace all decoys, or --guarantee choices for closed answer sets",
             _repeats,
         ),
         Strategy(

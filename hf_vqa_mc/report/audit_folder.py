@@ -35,8 +35,10 @@ AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
 
 
-def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str) -> str:
-    """The ``vqa-mc remedy`` command for the whole benchmark, quoted for a shell; "" for an object in memory.
+def next_step(
+    settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str
+) -> tuple[str, str] | None:
+    """The remedy that suits the benchmark: why, and the command quoted for a shell; None for an object in memory.
 
     Args:
         settings: how the benchmark was read.
@@ -45,7 +47,7 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
     """
     dataset = settings.dataset
     if not isinstance(dataset, str | Path):
-        return ""
+        return None
     parts = ["vqa-mc", "remedy"]
     for one in fields(BenchmarkOptions):
         value = getattr(settings, one.name)
@@ -60,7 +62,8 @@ def remedy_command(settings: BenchmarkOptions, benchmark: Benchmark, name: Calla
     path = Path(dataset)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
-    return shlex.join([*parts, *recommended(benchmark.test).command, "--output", output])
+    strategy, why = recommended(benchmark.test)
+    return why, shlex.join([*parts, *strategy.command, "--output", output])
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
@@ -82,7 +85,7 @@ def staged_audit(
     done: Audit,
     after: Audit | None = None,
     progress: Progress = silent,
-    remedy: str = "",
+    remedy: tuple[str, str] | None = None,
     overwrite: bool = False,
     sets: Mapping[str, Any] | None = None,
     changes: Sequence[str] = (),
@@ -95,7 +98,7 @@ def staged_audit(
         done: the audit, or the audit before the remedy.
         after: the audit after the remedy.
         progress: called with (step, done, total).
-        remedy: command that replaces the decoys, for the report.
+        remedy: of `next_step`, for the report.
         overwrite: replace changed files of an earlier audit.
         sets: statistics of the closed answer sets of the remedied split, if there are some.
         changes: what changed since an earlier release.

@@ -75,15 +75,14 @@ def judgement_figures(before: Audit, after: Audit, compared: Comparison | None) 
         new = max(probes, key=lambda one: abs(one.after - one.chance_after))
         names = [one.name.rpartition(": ")[0] for one in (old, new)]
         sides = Side(old.before, old.before_half, names[0]), Side(new.after, new.after_half, names[1])
-        found.append(Figure(f"{kind}: strongest report probe", *sides))
+        found.append(Figure(f"{kind}: strongest probe", *sides))
     distances = (
         Side(mean.before - mean.chance, mean.before_half),
         Side(mean.after - mean.chance_after, mean.after_half),
     )
-    found.append(Figure("report probes: mean distance from chance", *distances))
+    found.append(Figure("mean distance from chance", *distances))
     if compared.implausible is not None:
-        name = "new decoys less plausible than nine tenths of the published ones"
-        found.append(Figure(name, Side(IMPLAUSIBLE), Side(compared.implausible)))
+        found.append(Figure("new decoys in the least plausible tenth", Side(IMPLAUSIBLE), Side(compared.implausible)))
     return found
 
 
@@ -106,7 +105,7 @@ def note(compared: Comparison | None) -> str:
         sample = f" on a random sample of {compared.judged:,} of {compared.rows:,} rows, whole images or sets"
     return (
         f"Report probes took no part in the change; they see no image and were run once{sample}. ±: half of the 95% "
-        "interval, clustered by image."
+        "interval, clustered by image. The least plausible tenth is that of the published decoys, so 10% are expected."
     )
 
 
@@ -116,7 +115,7 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
         return f"Not judged: {unjudged}."
     mean = compared.mean
     bounds = f"{points(mean.low)} to {points(mean.high)}"
-    found = f"Mean distance from chance: {points(mean.change)} points (95% interval {bounds})."
+    found = f"Mean distance from chance without the image: {points(mean.change)} points (95% interval {bounds})."
     if compared.harmed:
         worse = [f"{one.name} {percent(one.before)} → {percent(one.after)}" for one in compared.harmed]
         return f"{found} Worse than before: {'; '.join(worse)}."

@@ -31,7 +31,7 @@ def report_html(
     examples: Sequence[Example],
     after: Mapping[str, Any] | None = None,
     after_examples: Sequence[Example] = (),
-    remedy: str = "",
+    remedy: tuple[str, str] | None = None,
     changes: Sequence[str] = (),
     judged: Mapping[str, Any] | None = None,
 ) -> str:
@@ -45,7 +45,7 @@ def report_html(
         examples: example questions with their images; some dozens, since images are embedded.
         after: the same for the remedied benchmark.
         after_examples: example questions of the remedied benchmark.
-        remedy: command that replaces the decoys, shown at the end if not empty.
+        remedy: why and how to remedy the benchmark, shown at the end.
         changes: lines about what changed since an earlier release.
         judged: of `judgement.page_values`, of a remedy.
     """

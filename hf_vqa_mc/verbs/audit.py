@@ -110,7 +110,7 @@ class AuditResult(Result):
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
         from rich.text import Text
 
-        from hf_vqa_mc.report.audit_folder import remedy_command
+        from hf_vqa_mc.report.audit_folder import next_step
         from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
 
         figures = self.figures
@@ -130,9 +130,9 @@ class AuditResult(Result):
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
         if regressions := self.regressions:
             yield f"regressions since {self.settings.against}: {', '.join(regressions)}"
-        if (command := remedy_command(self.settings, self.audit.benchmark)) and not self.audit.exact:
-            yield "\nTo replace the decoys:"
-            yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
+        if (step := next_step(self.settings, self.audit.benchmark)) and not self.audit.exact:
+            yield f"\n{step[0]}:"
+            yield Text(step[1], no_wrap=True, overflow="ignore")  # one line, to be copied
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
@@ -155,13 +155,13 @@ class AuditResult(Result):
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.report.audit_folder import check_audit_folder, remedy_command, write_audit
+        from hf_vqa_mc.report.audit_folder import check_audit_folder, next_step, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
         # without folders of absolute paths
-        command = "" if self.audit.exact else remedy_command(self.settings, self.audit.benchmark, public_name)
+        remedy = None if self.audit.exact else next_step(self.settings, self.audit.benchmark, public_name)
         changes = [check.line for check in self.changes]
-        return write_audit(Path(path), self.audit, None, progress, command, overwrite, changes=changes)
+        return write_audit(Path(path), self.audit, None, progress, remedy, overwrite, changes=changes)
 
 
 @verb(

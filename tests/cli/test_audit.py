@@ -193,7 +193,8 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
     ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
-    *_, command = result.report()
+    *_, reason, command = result.report()
+    assert "No images, 10.0 rows per distinct answer: change the fewest decoys:" in str(reason)
     assert "b.jsonl --output b-remedied.jsonl" in str(command)
     columns = {"label_from": 0, "columns": {"question_type": "kind"}}
     *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **columns).report()

@@ -1,6 +1,8 @@
 """``vqa-mc remedy``: what it changes by default, how it is judged, and when it writes."""
 
+import contextlib
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,34 +33,40 @@ def questions(leak: float, rows: int = 300) -> list[dict[str, object]]:
     return found
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(rows, *arguments):
-        (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+def invoked(folder, rows, *arguments):
+    (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with contextlib.chdir(folder):
         return CliRunner().invoke(app, ["remedy", "b.jsonl", "--no-probes", *arguments])
 
-    return invoke
+
+@pytest.fixture
+def run(tmp_path):
+    return partial(invoked, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory):
+    """The folder, the rows and the JSON of a repair."""
+    folder, rows = tmp_path_factory.mktemp("repaired"), questions(0.5)
+    result = invoked(folder, rows, "--output", "fixed.jsonl", "--report", "page", "--force", "--json")
+    assert result.exit_code == 0, result.output
+    return folder, rows, json.loads(result.stdout)
 
 
 @pytest.mark.slow
 def test_nothing_is_written_of_rows_without_a_leak_unless_it_is_forced(run, tmp_path):
     result = run(questions(0), "--output", "fixed.jsonl")
     assert result.exit_code == 3, result.output
-    assert "so nothing is written" in result.stdout
+    assert "Nothing is written; --force writes it" in result.stdout
     assert not (tmp_path / "fixed.jsonl").exists()
     forced = run(questions(0), "--output", "fixed.jsonl", "--force")
     assert forced.exit_code == 0, forced.output
     assert (tmp_path / "fixed.jsonl").exists()
 
 
-def test_only_decoys_change_and_each_change_is_listed(run, tmp_path):
-    rows = questions(0.5)
-    result = run(rows, "--output", "fixed.jsonl", "--force", "--json")
-    assert result.exit_code == 0, result.output
-    printed = json.loads(result.stdout)
-    written = [json.loads(line) for line in (tmp_path / "fixed.jsonl").read_text("utf-8").splitlines()]
+def test_only_decoys_change_and_each_change_is_listed(repaired):
+    folder, rows, printed = repaired
+    written = [json.loads(line) for line in (folder / "fixed.jsonl").read_text("utf-8").splitlines()]
     listed = {(one["question_id"], one["index"]): (one["old"], one["new"]) for one in printed["remedy"]["changes"]}
     changed = {
         (str(number), index): (before, after)
@@ -102,3 +110,42 @@ def test_the_result_in_python_says_whether_it_is_better():
 def test_options_of_other_strategies_are_refused(options, words):
     with pytest.raises(InputError, match=words):
         vm.remedy("b.jsonl", **options)
+
+
+def test_without_an_output_the_figures_are_shown_and_nothing_is_written(run, tmp_path):
+    result = run(questions(0, 60))
+    assert result.exit_code == 0, result.output
+    assert "decoys changed" in result.stdout and "Nothing is written" not in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [(["--variant", "iou"], False), (["--guarantee", "image"], True), (["--strategy", "closed"], True)],
+)
+def test_what_is_not_better_is_written_only_with_a_guarantee_asked_for_by_name(run, tmp_path, options, written):
+    result = run(questions(0, 120), *options, "--output", "fixed.jsonl", "--json")
+    assert result.exit_code == (0 if written else 3), result.output
+    printed = json.loads(result.stdout)
+    assert printed["better"] is False
+    assert printed["judgement"].startswith("Warning: Not better" if written else "Not better than before")
+    assert (tmp_path / "fixed.jsonl").exists() == written
+
+
+def test_too_few_groups_are_not_judged_and_nothing_is_written(run, tmp_path):
+    rows = [{**row, "image_id": str(number % 3)} for number, row in enumerate(questions(0.5, 60))]
+    result = run(rows, "--variant", "iou", "--output", "fixed.jsonl")
+    assert result.exit_code == 3, result.output
+    assert "Not judged: expected at least 5 images or other groups of rows, found 3" in result.stdout
+    assert not (tmp_path / "fixed.jsonl").exists()
+
+
+def test_json_and_page_have_the_same_table_and_the_page_lists_changes(repaired):
+    folder, _, printed = repaired
+    page = (folder / "page" / "report.html").read_text("utf-8")
+    names = [one["name"] for one in printed["table"]]
+    assert {"rows", "decoys changed", "choices alone: strongest probe", "mean distance from chance"} < set(names)
+    assert all(f"<td>{name}</td>" in page for name in names)
+    changes = printed["remedy"]["changes"]
+    assert page.count("the target led by") == min(len(changes), 100)
+    assert all(f"<bdi>{one['new']}</bdi>" in page for one in changes[:100])

@@ -25,7 +25,9 @@ namespace = {"__name__": "__main__"}
 for language, code in json.load(open(sys.argv[1])):
     print(f"--- {language}\\n{code}", flush=True)
     if language == "sh":
-        subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
+        # remedy ends with 3 if its result is not better: a result, not an error
+        remedy = 'vqa-mc() { command vqa-mc "$@" || [ "$1 $?" = "remedy 3" ]; }\n'
+        subprocess.run(["bash", "-euo", "pipefail", "-c", remedy + code], check=True)
     else:
         exec(compile(code, "block", "exec"), namespace)
 """
