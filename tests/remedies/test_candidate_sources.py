@@ -5,10 +5,14 @@ import json
 import pandas as pd
 import pytest
 
+import hf_vqa_mc as vm
+from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies.candidate_sources import (
     Candidate,
+    images_in_common,
     read_candidate_table,
+    read_candidates,
     read_captions,
     read_pool,
     read_scene_graphs,
@@ -134,3 +138,44 @@ def test_faults_of_a_table_are_named_with_their_location(tmp_path, rows, message
         pd.DataFrame(rows).to_csv(file, index=False)
     with pytest.raises(InputError, match=message):
         read_candidate_table(file, {"3"})
+
+
+def test_all_sources_are_read_together(tmp_path):
+    benchmark = read_benchmark(
+        pd.DataFrame([{"question_id": "3", "image_id": "7", "question": "?", "choices": ["a", "b"], "label": 0}])
+    )
+    pool, captions, table = (tmp_path / name for name in ("pool.jsonl", "captions.csv", "table.csv"))
+    pool.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    pd.DataFrame(CAPTIONS[:1]).to_csv(captions, index=False)
+    pd.DataFrame({"question_id": ["3"], "text": ["1999"], "source": ["Ann"]}).to_csv(table, index=False)
+    found = read_candidates(benchmark, str(pool), str(captions), None, table)
+    assert [one.text for one in found] == ["1999", "a cat", "women", "table", "old wooden table"]
+    assert images_in_common(found, benchmark) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base_url": "http://localhost:1"}, "--base-url is the address of the model of --candidates-from"),
+        (
+            {"variant": "iou", "captions": "x.json"},
+            "--captions is an option of --strategy repair and best, not of iou_qou",
+        ),
+        ({"candidates_from": object()}, "expected a name, or an object with a method"),
+        ({"candidates": "none.csv"}, "none.csv does not exist; expected a table of candidates"),
+    ],
+)
+def test_options_that_cannot_be_used_are_an_error_before_anything_is_changed(options, message):
+    rows = [{"question_id": "3", "image_id": "7", "question": "What?", "choices": ["a", "b"], "label": 0}]
+    with pytest.raises(InputError, match=message):
+        vm.remedy(pd.DataFrame(rows * 2).assign(question_id=["3", "4"]), **options)
+
+
+def test_a_model_that_generates_no_text_is_named_by_its_option():
+    class Scores:
+        def scores(self, prompts):
+            return [[0.0] * len(prompt.choices) for prompt in prompts]
+
+    rows = [{"question_id": "3", "image_id": "7", "question": "What?", "choices": ["a", "b"], "label": 0}]
+    with pytest.raises(InputError, match="--candidates-from Scores generates no text"):
+        vm.remedy(pd.DataFrame(rows), candidates_from=Scores())
