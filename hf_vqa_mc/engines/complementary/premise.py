@@ -152,16 +152,21 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     >>> noun_phrases("Two women sit at an old wooden table.")
     ('women', 'table', 'old wooden table')
     """
-    spoken, adjectives = words(text), load_wordnet().adjectives
+    spoken = words(text)
     found: list[str] = []
     for one in _named_in(spoken):
         if spoken[one.start] in WORDS.persons:  # pronouns
             continue
         start = one.start
-        while start and spoken[start - 1] not in _NOT_OBJECTS and adjectives.senses(spoken[start - 1]):
+        while start and _is_quality(spoken[start - 1]):
             start -= 1
         found += [" ".join(spoken[one.start : one.end]), " ".join(spoken[start : one.end])]
     return tuple(dict.fromkeys(found))
+
+
+def _is_quality(word: str) -> bool:
+    """Whether a word before a noun is an adjective, and no participle such as "wearing"."""
+    return word not in _NOT_OBJECTS and not word.endswith("ing") and bool(load_wordnet().adjectives.senses(word))
 
 
 @lru_cache(maxsize=1 << 16)
