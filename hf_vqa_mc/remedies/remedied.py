@@ -132,10 +132,10 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
             )
     if "candidates" in statistics:
         given = statistics["candidates"]
-        lines.append(
-            f"Candidates from elsewhere: {given['given']:,}, about {given['images_in_common']:,} of the benchmark's "
-            f"images; {given['used']:,} of the new decoys are from them."
-        )
+        images = given["images_in_common"]
+        about = "" if images is None else f" about {images:,} of the benchmark's images, which are matched by id"
+        used = f"{counted(given['used'], 'new decoy')} from them"
+        lines.append(f"Candidates from elsewhere: {counted(given['given'], 'text')}{about}; {used}.")
     if "rejected" in statistics:
         lines.append(rejections_in_words(statistics["rejected"]))
     return lines

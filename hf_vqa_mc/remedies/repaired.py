@@ -98,7 +98,9 @@ def repair_benchmark(
     if candidates:
         statistics["candidates"] = {
             "given": len(candidates),
-            "images_in_common": images_in_common(candidates, benchmark),
+            "images_in_common": images_in_common(candidates, benchmark)
+            if any(one.image_id for one in candidates)
+            else None,
             "used": sum(not one["donor"] for one in changes),
         }
     if rejections is not None:

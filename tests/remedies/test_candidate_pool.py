@@ -5,12 +5,15 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies import candidate_pool
 from hf_vqa_mc.remedies.candidate_pool import CandidatePool, candidate_table
 from hf_vqa_mc.remedies.candidate_sources import Candidate
 from hf_vqa_mc.remedies.judging_probes import JudgingInputs
+from hf_vqa_mc.remedies.repaired import repair_benchmark
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from tests.audits.planted import planted, words
 from tests.remedies.test_repair import Letters
 
 ROWS = pa.table(
@@ -74,3 +77,17 @@ def test_the_probes_that_judge_do_not_count_words_of_candidates():
         found.append([space.texts[rows.texts] for space in (judged.characters, judged.words)])
     for one, other in zip(*found, strict=True):
         assert np.array_equal(one, other)
+
+
+@pytest.mark.slow
+def test_a_repair_gives_candidates_to_their_row_alone_and_names_their_source():
+    benchmark = read_benchmark(planted("length", 0.35, 150, 0)[0].drop(["answers", "choice_kinds"]).to_pandas())
+    ids = benchmark.test.rows["question_id"].to_pylist()
+    texts = {name: words()[-4:, row].tolist() for row, name in enumerate(ids)}
+    candidates = [Candidate(text, "Ann", question_id=name) for name in ids for text in texts[name]]
+    made = repair_benchmark(benchmark, [Letters()], 0.2, 0, candidates)
+    changes = [one for one in made.statistics["changes"] if one["origin"] == "Ann"]
+    assert len(changes) == made.statistics["candidates"]["used"] > 0
+    assert all(one["new"] in texts[one["question_id"]] for one in changes)
+    origins = dict(zip(ids, made.benchmark.test.original["choice_origins"].to_pylist(), strict=True))
+    assert all(origins[one["question_id"]][one["index"]] == "Ann" for one in changes)
