@@ -176,8 +176,10 @@ def nearest_to_chance(
 
 def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
     """(rows,): group of the question whose choice became a decoy of the row; the row's own if none did."""
-    number = {name: row for row, name in enumerate(split.rows["question_id"].to_pylist())}
     found = split.clusters.copy()
+    if not changes:
+        return found
+    number = {name: row for row, name in enumerate(split.rows["question_id"].to_pylist())}
     for one in changes:
         if one["split"] == split.name and one["donor"] in number and one["question_id"] in number:
             found[number[one["question_id"]]] = split.clusters[number[one["donor"]]]

@@ -198,6 +198,9 @@ STRATEGIES = {
             ("guarantee", "variant", "preset", "word_vectors", "reject", *SET_OPTIONS),
             partial(_new_decoys, "sets"),
             lambda config, given: remedied_config(config, _variant(given, "sets")),
+            ("--guarantee", "choices", "--word-vectors", "corpus"),
+            "closed answer sets (or all decoys replaced: --strategy iou_qou)",
+            _repeats,
             guarantees=True,
         ),
         Strategy(
@@ -207,9 +210,6 @@ STRATEGIES = {
             ("variant", "preset", "decoys_per_set", "word_vectors", "pool", "reject"),
             partial(_new_decoys, "iou_qou"),
             lambda config, given: remedied_config(config, _variant(given, "iou_qou")),
-            ("--strategy", "iou_qou", "--word-vectors", "corpus"),
-            "replace all decoys, or --guarantee choices for closed answer sets",
-            _repeats,
         ),
         Strategy(
             "prune",

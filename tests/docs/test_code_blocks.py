@@ -26,7 +26,7 @@ for language, code in json.load(open(sys.argv[1])):
     print(f"--- {language}\\n{code}", flush=True)
     if language == "sh":
         # remedy ends with 3 if its result is not better: a result, not an error
-        remedy = 'vqa-mc() { command vqa-mc "$@" || [ "$1 $?" = "remedy 3" ]; }\n'
+        remedy = 'vqa-mc() { command vqa-mc "$@" || [ "$1 $?" = "remedy 3" ]; }; '
         subprocess.run(["bash", "-euo", "pipefail", "-c", remedy + code], check=True)
     else:
         exec(compile(code, "block", "exec"), namespace)
