@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from hf_vqa_mc.audits.rows import Rows, number_rows  # noqa: E402
+from hf_vqa_mc.remedies.candidate_pool import CandidatePool, candidate_table  # noqa: E402
+from hf_vqa_mc.remedies.candidate_sources import Candidate  # noqa: E402
 from hf_vqa_mc.remedies.harm import Comparison, compare_probes  # noqa: E402
 from hf_vqa_mc.remedies.judging_probes import (  # noqa: E402
     REPORT_PROBES,
@@ -79,12 +81,11 @@ def _table(questions: list[str], choices: list[list[str]]) -> pa.Table:
     return pa.table({"question": questions, "choices": choices})
 
 
-def pool() -> pa.Table:
+def vqa_candidates() -> list[Candidate]:
     """Questions and most frequent answers of VQA v1."""
     rows = json.loads(lzma.decompress(VQA.read_bytes()))
     some = np.random.default_rng(0).permutation(len(rows))[:POOLED].tolist()
-    table = _table([rows[one]["question"] for one in some], [[rows[one]["multiple_choice_answer"]] for one in some])
-    return table.append_column("label", pa.array([0] * len(some), pa.int64()))
+    return [Candidate(rows[one]["multiple_choice_answer"], "VQA v1", rows[one]["question"]) for one in some]
 
 
 BENCHMARKS: dict[str, tuple[Path, Callable[[], Published]]] = {
@@ -108,18 +109,18 @@ def measured(name: str, with_pool: bool = False, seed: int = 0) -> Measured:
     """Repair a benchmark, then run the report probes once on the rows before and after."""
     published = BENCHMARKS[name][1]()
     families = embedding_families(load_word_vectors(str(GLOVE)))
-    tables = {"rows": published.table} | ({"pool": pool()} if with_pool else {})
+    candidates = vqa_candidates() if with_pool else []
+    tables = {"rows": published.table} | ({"pool": candidate_table(candidates)} if with_pool else {})
     numbered = number_rows(tables)
-    rows = numbered["rows"]
+    rows, none = numbered["rows"], [""] * published.table.num_rows
+    pool = CandidatePool(candidates, numbered["pool"], none, none) if with_pool else None
     started, cpu = time.monotonic(), time.process_time()
-    repaired = repair(
-        rows, published.groups, families, answers=published.answers, pool=numbered.get("pool"), seed=seed
-    )
+    repaired = repair(rows, published.groups, families, answers=published.answers, pool=pool, seed=seed)
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
     spaces = [TextSpace.embedded(family, rows.vocabulary) for family in families]
     forms, folds = TextForms(rows.vocabulary), report_folds(published.groups, seed)
     before, after = (
-        run_judging_probes(REPORT_PROBES, JudgingInputs(one, folds, forms, spaces, seed))
+        run_judging_probes(REPORT_PROBES, JudgingInputs(one, folds, forms, spaces, seed, (rows, repaired.rows)))
         for one in (rows, repaired.rows)
     )
     compared = compare_probes(

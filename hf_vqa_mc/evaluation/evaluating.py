@@ -21,7 +21,7 @@ from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
-from hf_vqa_mc.evaluation.settings import EvaluateSettings, JudgeSettings
+from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import check_outside
@@ -65,7 +65,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     benchmark = load(settings, progress)
     questions, split = presented_questions(benchmark, None, hide_answers=False), benchmark.test
     with ExitStack() as stack:
-        model = open_model(settings, stack)
+        model = open_model(settings.model, stack, word_vectors=settings.word_vectors, **settings.model_options)
         method = _method(model, settings.method or ("generate" if settings.base_url else None))
         inputs = _inputs(settings.inputs, method, model, split, questions)
         prompts = Prompts(questions, method, settings.seed, settings.instruction)
@@ -104,30 +104,44 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     return Evaluation(figures, split.location, run, notes, benchmark.revision)
 
 
-def open_model(settings: EvaluateSettings | JudgeSettings, stack: ExitStack) -> Any:  # noqa: ANN401  a LanguageModel
+def open_model(
+    model: Any,  # noqa: ANN401  a name, a path or a LanguageModel
+    stack: ExitStack,
+    *,
+    max_tokens: int,
+    base_url: str | None = None,
+    device: str | None = None,
+    batch_size: int = 8,
+    concurrency: int = 16,
+    word_vectors: str | None = None,
+) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
 
     Args:
-        settings: which model, and ``max_tokens``.
+        model: object, folder or name.
         stack: closes what was opened.
+        max_tokens: maximum number of generated tokens.
+        base_url: address of the server.
+        device: as torch names it.
+        batch_size: number of questions per forward pass.
+        concurrency: number of simultaneous requests to a server.
+        word_vectors: file of the word vectors of a checkpoint.
 
     Raises:
         InputError: there is no such model, or an option does not fit it.
         ConnectionError: the Hub or the server cannot be reached.
     """
-    if not isinstance(settings.model, str | Path):
-        if not any(callable(getattr(settings.model, name, None)) for name in METHODS):
+    if not isinstance(model, str | Path):
+        if not any(callable(getattr(model, name, None)) for name in METHODS):
             raise InputError(
-                f"model is {shown(settings.model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
+                f"model is {shown(model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
             )
-        return settings.model
-    name, word_vectors = str(settings.model), getattr(settings, "word_vectors", None)
-    device, size = settings.device, settings.batch_size
-    if settings.base_url is not None:
+        return model
+    name = str(model)
+    if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
-        limits = {"concurrency": settings.concurrency, "max_tokens": settings.max_tokens}
-        served = ServedModel(name, settings.base_url, **limits)
+        served = ServedModel(name, base_url, concurrency=concurrency, max_tokens=max_tokens)
         stack.callback(served.close)
         return served
     local = Path(name).expanduser()
@@ -142,12 +156,12 @@ def open_model(settings: EvaluateSettings | JudgeSettings, stack: ExitStack) -> 
     if read_json(config).get("model_type") in {one.config_class.model_type for one in MODELS.values()}:
         from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
 
-        return CheckpointModel(name, word_vectors=word_vectors, device=device, batch_size=size)
+        return CheckpointModel(name, word_vectors=word_vectors, device=device, batch_size=batch_size)
     if word_vectors is not None:
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
-    return TransformersModel(name, max_tokens=settings.max_tokens, device=device, batch_size=size)
+    return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
 
 
 def _method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel

@@ -3,7 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,15 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data.benchmark import Benchmark
-from hf_vqa_mc.data.questions import LETTERS, Questions, presented_questions
+from hf_vqa_mc.data.questions import Questions, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.asking import ask, check_replies
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
 from hf_vqa_mc.evaluation.figures import share
-from hf_vqa_mc.evaluation.language_model import Reply, name_of
-from hf_vqa_mc.evaluation.methods import FULL, METHODS, NO_IMAGE, Input
-from hf_vqa_mc.evaluation.prompts import Job, Prompts
+from hf_vqa_mc.evaluation.instructed import instructed_replies
+from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
 from hf_vqa_mc.evaluation.settings import JudgeSettings
 from hf_vqa_mc.io.outputs import check_outside
@@ -44,7 +42,6 @@ INSTRUCTION = (
     f'or with "{NO_OTHER}".'
 )
 """Last line of a prompt; ``letter`` and ``target`` are of the correct choice."""
-METHOD = replace(METHODS["generate"], instruction="")
 UNKNOWN, NO, YES = -1, 0, 1
 """Whether a decoy is flagged; unknown without a reply that can be read."""
 VERDICTS_OF = {UNKNOWN: "", NO: WRONG, YES: CORRECT}
@@ -123,16 +120,6 @@ class Judgement:
             )
 
 
-class JudgePrompts(Prompts):
-    """Prompts that name the correct choice and ask for others."""
-
-    def text(self, given: Input, row: int, rotation: int = 0) -> str:
-        """The question with its lettered choices, and `INSTRUCTION`."""
-        label = (self.questions.labels or [])[row]
-        instruction = INSTRUCTION.format(letter=LETTERS[label], target=self.row_texts(given, row)[2 + label])
-        return f"{super().text(given, row, rotation)}\n{instruction}"
-
-
 def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     """Judge a benchmark as the settings say; see `hf_vqa_mc.judge`."""
     if settings.output is not None:
@@ -158,7 +145,12 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
             (settings.output / ANSWERS).unlink()  # empty
     else:
         found = {}
-        for row, reply in _replies(settings, questions, rows, run, progress).items():
+        run["max_tokens"] = settings.max_tokens
+        with contextlib.ExitStack() as stack:
+            model = open_model(settings.model, stack, **settings.model_options)
+            run["judge"] = name_of(model)
+            replies = instructed_replies(model, questions, rows.tolist(), INSTRUCTION, run, settings.output, progress)
+        for row, reply in replies.items():
             unread = reply.failure or reply.cut_off
             found[row] = None if unread else written_letters(reply.text or "", questions.choices[row])
             if reply.failure:
@@ -170,34 +162,6 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
         decoys["label"] = _labels(people, decoys, settings.labels)
     about = run["judge"], questions.location, run
     return Judgement(*about, decoys, len(rows), unparsed, failures, benchmark.notes)
-
-
-def _replies(
-    settings: JudgeSettings, questions: Questions, rows: NDArray[np.int64], run: dict[str, Any], progress: Progress
-) -> dict[int, Reply]:
-    """The model's reply for each row; completes the settings of the run."""
-    with contextlib.ExitStack() as stack:
-        model = open_model(settings, stack)
-        if not callable(getattr(model, METHOD.name, None)):
-            raise InputError(f"--model {name_of(model)} generates no text; use a language model, or --model {WORDNET}")
-        sees = getattr(model, "sees_images", True) and len(questions.image_rows) > 0
-        given = FULL if sees else NO_IMAGE
-        prompts = JudgePrompts(questions, METHOD, settings.seed)
-        if sees:
-            prompts.check_images(model)
-        run |= {
-            "judge": name_of(model),
-            "model_version": getattr(model, "version", None),
-            "input": given.name,
-            "max_tokens": settings.max_tokens,
-            "questions_sha256": prompts.fingerprint(),
-            "example": prompts.text(given, 0),
-        }
-        jobs = [Job(row, given.name, 0) for row in rows.tolist()]
-        with RunFolder(settings.output, run).open() as folder:
-            ask(model, METHOD, prompts, jobs, folder, progress)
-            check_replies(jobs, folder)
-            return {job.row: folder.replies[job] for job in jobs}
 
 
 def _decoys(

@@ -36,17 +36,18 @@ class RunFolder:
     Args:
         path: created if missing; its parent must exist, except for `EVALUATIONS`.
         settings: all that answers depend on.
+        option: names the folder in messages.
 
     Raises:
         InputError: the folder holds something else, or a run with other settings; names the first one that differs.
     """
 
-    def __init__(self, path: Path | None, settings: Mapping[str, Any]) -> None:
-        self.path, self.settings = path, dict(settings)
+    def __init__(self, path: Path | None, settings: Mapping[str, Any], option: str = "--output") -> None:
+        self.path, self.settings, self.option = path, dict(settings), option
         self.replies: dict[Job, Reply] = {}
         self._file: BinaryIO | None = None
         if path is not None:
-            check_folder(path.parent if path.parent == EVALUATIONS else path, "--output")
+            check_folder(path.parent if path.parent == EVALUATIONS else path, option)
             self._check()
 
     def lacks(self, job: Job) -> bool:
@@ -88,7 +89,7 @@ class RunFolder:
             yield self
             return
         self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
-        with locked(self.path / ".lock", f"--output {self.path}: another process writes to it; wait for it"):
+        with locked(self.path / ".lock", f"{self.option} {self.path}: another process writes to it; wait for it"):
             self._check()
             write_json(self.path / SETTINGS, self.settings, 1)
             try:
@@ -111,8 +112,8 @@ class RunFolder:
         for name, old, new, less in zip(("questions", "inputs", "rotations"), before, now, is_less, strict=True):
             if less:
                 raise InputError(
-                    f"--output {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose another "
-                    f"folder, or the same {name} or more to extend it"
+                    f"{self.option} {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose "
+                    f"another folder, or the same {name} or more to extend it"
                 )
 
     def _check(self) -> None:
@@ -124,11 +125,11 @@ class RunFolder:
         if not names - {".lock"}:
             return
         if SETTINGS not in names:
-            raise InputError(f"--output {folder} is a folder that vqa-mc evaluate did not write; choose another")
+            raise InputError(f"{self.option} {folder} is a folder that vqa-mc evaluate did not write; choose another")
         stored = read_json(folder / SETTINGS)
         for name, value in json.loads(json.dumps(self.settings)).items():
             if stored.get(name) != value:
                 raise InputError(
-                    f"--output {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
+                    f"{self.option} {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
                     "choose another folder, or the same settings to resume it"
                 )

@@ -40,6 +40,12 @@ class ModelOptions:
         "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=ADVANCED
     )
 
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """The arguments of `open_model` that all models have."""
+        names = ("base_url", "device", "batch_size", "concurrency", "max_tokens")
+        return {name: getattr(self, name) for name in names}
+
     def __post_init__(self) -> None:
         """Check the options; a model that is an object has no type to check."""
         model = self.model

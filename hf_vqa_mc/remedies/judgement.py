@@ -82,13 +82,14 @@ def judge(
     row_after = pc.index_in(pa.array(compared[is_kept]), pa.array(kept))
     numbered = number_rows({"before": published.rows.take(pa.array(compared)), "after": remedied.rows.take(row_after)})
     vocabulary = numbered["before"].vocabulary
+    counted = tuple(numbered.values())
     forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, vocabulary) for family in families]
     folds = (selection_folds if selection else report_folds)(units, seed)
     probes = [one for one in (SELECTION_PROBES if selection else REPORT_PROBES) if trained or not one.trained]
     found = {
         moment: run_judging_probes(
             probes,
-            JudgingInputs(rows, folds if moment == "before" else folds[is_kept], forms, spaces, seed),
+            JudgingInputs(rows, folds if moment == "before" else folds[is_kept], forms, spaces, seed, counted),
             prefixed(progress, moment),
         )
         for moment, rows in numbered.items()

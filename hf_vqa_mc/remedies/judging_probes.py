@@ -51,16 +51,18 @@ class JudgingInputs:
     spaces: Sequence[TextSpace]
     """the static embeddings, for probes that learn from all of their dimensions"""
     seed: int
+    counted: tuple[Rows, ...]
+    """rows whose texts latent semantic analysis counts: these before and after a remedy, without other candidates"""
 
     @cached_property
     def characters(self) -> TextSpace:
         """Latent semantic analysis of character n-grams."""
-        return _lsa(self.rows.vocabulary, "char_wb", (2, 4))
+        return _lsa(self.counted, "char_wb", (2, 4))
 
     @cached_property
     def words(self) -> TextSpace:
         """Latent semantic analysis of words."""
-        return _lsa(self.rows.vocabulary, "word", (1, 1))
+        return _lsa(self.counted, "word", (1, 1))
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,19 @@ class JudgingProbe:
 
 
 @lru_cache(maxsize=4)
-def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:  # noqa: ANN401  Vocabulary, by identity
+def _lsa(counted: tuple[Rows, ...], analyzer: str, lengths: tuple[int, int]) -> TextSpace:
+    """The texts of some rows; other texts of their vocabulary are zero."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = [text.lower() for text in (*vocabulary.choices, *vocabulary.questions)]
+    vocabulary = counted[0].vocabulary
+    used = np.unique(np.concatenate([rows.texts[rows.valid] for rows in counted]))
+    asked = np.unique(np.concatenate([rows.questions for rows in counted]))
+    texts = [vocabulary.choices[one].lower() for one in used] + [vocabulary.questions[one].lower() for one in asked]
     pattern = {"token_pattern": r"(?u)\b\w+\b"} if analyzer == "word" else {}
-    found = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, **pattern)
+    vectorizer = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, **pattern)
     try:
-        counts = found.fit_transform(texts)
+        counts = vectorizer.fit_transform(texts)
         size = min(LSA_SIZE, counts.shape[1] - 1)
     except ValueError:  # no term occurs in two texts
         size = 0
@@ -90,9 +96,23 @@ def _lsa(vocabulary: Any, analyzer: str, lengths: tuple[int, int]) -> TextSpace:
         vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
     else:
         vectors = np.zeros((len(texts), 1), np.float32)
-    zero, n_choices = np.zeros((1, vectors.shape[1]), np.float32), len(vocabulary.choices)
-    choices, questions = (np.vstack([part, zero]) for part in (vectors[:n_choices], vectors[n_choices:]))
-    return TextSpace.of(f"{analyzer} LSA", choices, questions)
+    zero = np.zeros((1, vectors.shape[1]), np.float32)
+    choices, questions = (np.vstack([part, zero]) for part in (vectors[: len(used)], vectors[len(used) :]))
+    found = TextSpace.of(f"{analyzer} LSA", choices, questions)
+
+    def of_all(some: NDArray[np.float32], numbers: NDArray[np.integer], size: int) -> NDArray[np.float32]:
+        padded = np.zeros((size + 1, some.shape[1]), np.float32)
+        padded[numbers] = some[:-1]
+        return padded
+
+    n_choices, n_questions = len(vocabulary.choices), len(vocabulary.questions)
+    return TextSpace(
+        found.name,
+        of_all(found.texts, used, n_choices),
+        of_all(found.questions, asked, n_questions),
+        of_all(found.text_axes, used, n_choices),
+        of_all(found.question_axes, asked, n_questions),
+    )
 
 
 def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs], Scores]:

@@ -18,8 +18,8 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
 from hf_vqa_mc.remedies.config_names import remedied_config
-from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.new_rows import new_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions, without_rejected_decoys
 from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics
@@ -31,7 +31,7 @@ def give_new_decoys(
     variant: str,
     word_vectors: str | None,
     settings: Settings,
-    donors: Sequence[Donor] = (),
+    donors: Sequence[Candidate] = (),
     keep_size: bool = False,
     progress: Progress = silent,
     verdicts: Rejected | None = None,
@@ -94,7 +94,7 @@ def _arranged(
     allowed: Mapping[str, pa.Table],
     choices: RowChoices,
     indexed: IndexedTriplets,
-    donors: Sequence[Donor],
+    donors: Sequence[Candidate],
     progress: Progress,
 ) -> tuple[dict[str, Split], int, int]:
     """The splits with new choices, and the numbers of rows that keep the published ones or are left without any."""
@@ -139,7 +139,7 @@ def check_remedy(variant: str, word_vectors: str | None) -> None:
 
 def check_images(
     benchmark: Benchmark,
-    donors: Sequence[Donor],
+    donors: Sequence[Candidate],
     what: str = "IoU decoys",
     remedy: str = "use --variant qou, or add answers about the same images: --pool DATASET",
 ) -> None:

@@ -17,7 +17,7 @@ from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.rows import RowChoices
 from hf_vqa_mc.decoys.statistics import set_statistics
 from hf_vqa_mc.io.atomic import Staged
-from hf_vqa_mc.remedies.donors import Donor, images_in_common
+from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
 from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
 from hf_vqa_mc.scoring.table import percent, points
 from hf_vqa_mc.text.counted import counted
@@ -50,7 +50,7 @@ class Remedied(NamedTuple):
 
 
 def decoy_statistics(
-    benchmark: Benchmark, choices: RowChoices, donors: Sequence[Donor], unchanged: int
+    benchmark: Benchmark, choices: RowChoices, donors: Sequence[Candidate], unchanged: int
 ) -> dict[str, Any]:
     """Statistics of the new decoys of a published benchmark.
 
@@ -127,9 +127,15 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
         lines.append(f"{name}: {why}.")
         if one.get("rows_without_candidate"):
             lines.append(
-                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no plausible text was found among the "
-                "choices of similar questions; more are found with --pool."
+                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no plausible text was found; more are "
+                "found with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
             )
+    if "candidates" in statistics:
+        given = statistics["candidates"]
+        images = given["images_in_common"]
+        about = "" if images is None else f" about {images:,} of the benchmark's images, which are matched by id"
+        used = f"{counted(given['used'], 'new decoy')} from them"
+        lines.append(f"Candidates from elsewhere: {counted(given['given'], 'text')}{about}; {used}.")
     if "rejected" in statistics:
         lines.append(rejections_in_words(statistics["rejected"]))
     return lines

@@ -17,6 +17,7 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.remedies.candidate_pool import CandidatePool
 from hf_vqa_mc.remedies.cross_fitting import FOLDS, group_folds
 from hf_vqa_mc.remedies.fought_probes import ChoiceFeatures, FoughtProbes
 from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, JudgingInputs, run_judging_probes, selection_folds
@@ -28,9 +29,8 @@ from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 BUDGET, ROUNDS = 0.2, 3
 """Default largest share of decoys that are changed, and largest number of rounds."""
-NEIGHBOURS, POOL_NEIGHBOURS = 80, 1000
-"""Rows and questions of the pool with similar questions, whose choices are candidates; similar ones of a large pool
-mostly have the same few answers."""
+NEIGHBOURS = 80
+"""Rows with similar questions, whose choices are candidates."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
 DONOR_FOLDS = 3
@@ -120,7 +120,7 @@ def repair(
     *,
     answers: Sequence[Collection[str]] = (),
     rejected: Sequence[Collection[str]] = (),
-    pool: Rows | None = None,
+    pool: CandidatePool | None = None,
     budget: float = BUDGET,
     rounds: int = ROUNDS,
     seed: int = 0,
@@ -134,7 +134,7 @@ def repair(
         families: text embeddings, see `embeddings.embedding_families`; at least one.
         answers: (rows,): annotators' answers, which never become decoys.
         rejected: (rows,): texts that never become decoys of a row.
-        pool: further questions with answers, numbered with ``rows``; their choices are candidates in every fold.
+        pool: candidates from elsewhere, for every fold.
         budget: largest share of the decoys that are changed, in [0, 1].
         rounds: largest number of rounds.
         seed: random seed.
@@ -157,7 +157,7 @@ class _Repair:
         families: Sequence[EmbeddingFamily],
         answers: Sequence[Collection[str]],
         rejected: Sequence[Collection[str]],
-        pool: Rows | None,
+        pool: CandidatePool | None,
         seed: int,
         progress: Progress,
     ) -> None:
@@ -173,10 +173,9 @@ class _Repair:
         self.plausibility = Plausibility(rows, groups, self.folds, self.spaces, self.forms, seed)
         self.floor = self.plausibility.floor(PLAUSIBLE)
         self.filters = ReplacementFilters(rows, self.spaces, answers, rejected)
-        self.donors = rows if pool is None else rows.followed_by(pool)
-        spare = len(self.donors) - len(rows)
-        self.donor_folds = np.concatenate([group_folds(groups, seed, DONOR_FOLDS), np.full(spare, MISSING)])
-        self.donor_groups = np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(spare)])
+        self.groups, self.pool = groups, pool
+        self.donors = rows if pool is None else rows.followed_by(pool.rows)
+        self.donor_folds = group_folds(groups, seed, DONOR_FOLDS)
         self.changes: dict[tuple[int, int], ChangedDecoy] = {}
         self.refused: Counter[str] = Counter()
         self.judge_folds = selection_folds(groups, seed)
@@ -209,7 +208,9 @@ class _Repair:
         return Repaired(rows, changes, tuple(found), best, dict(self.refused.most_common()), stopped, self.floor)
 
     def _round(self, fought: FoughtProbes) -> Round:
-        judged = JudgingInputs(self.rows, self.judge_folds, self.forms, self.spaces, self.seed)
+        judged = JudgingInputs(
+            self.rows, self.judge_folds, self.forms, self.spaces, self.seed, (self.published, self.rows)
+        )
         accuracy = {
             name: float(one.scores.mean())
             for name, one in run_judging_probes(SELECTION_PROBES, judged, self.progress).items()
@@ -271,14 +272,11 @@ class _Repair:
         parts = np.stack([self.folds[some], self.donor_folds[some]], axis=1)
         for fold, donor_fold in np.unique(parts, axis=0).tolist():
             own = np.flatnonzero((parts == (fold, donor_fold)).all(axis=1))
-            near = [
-                similar_rows(self.spaces, self.donors.questions, self.donor_groups, some[own], among, most)
-                for among, most in (
-                    (np.flatnonzero(self.donor_folds == donor_fold), NEIGHBOURS),
-                    (np.flatnonzero(self.donor_folds == MISSING), POOL_NEIGHBOURS),
-                )
-                if len(among)
-            ]
+            among = np.flatnonzero(self.donor_folds == donor_fold)
+            near = [similar_rows(self.spaces, self.rows.questions, self.groups, some[own], among, NEIGHBOURS)]
+            if self.pool is not None:
+                numbers, similarity = self.pool.near(self.spaces, self.rows, some[own])
+                near.append((np.where(numbers == MISSING, MISSING, len(self.rows) + numbers), similarity))
             donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
             candidates = [
                 self._candidates(int(some[one]), int(columns[one]), donors[at], similarity[at], counts)

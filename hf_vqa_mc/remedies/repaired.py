@@ -1,10 +1,9 @@
-"""Targeted repair of a benchmark: each split from its own rows and from donors."""
+"""Targeted repair of a benchmark: each split from its own rows and from candidates from elsewhere."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from hf_vqa_mc.audits.rows import number_rows
@@ -12,8 +11,9 @@ from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
+from hf_vqa_mc.remedies.candidate_pool import CandidatePool, candidate_table
+from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
 from hf_vqa_mc.remedies.config_names import repaired_config
-from hf_vqa_mc.remedies.donors import Donor
 from hf_vqa_mc.remedies.new_rows import written_split
 from hf_vqa_mc.remedies.rejections import without_bad_questions
 from hf_vqa_mc.remedies.remedied import Remedied
@@ -22,7 +22,7 @@ from hf_vqa_mc.remedies.replacement_filters import Refusal
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 _POOL = "\0pool"
-"""Name of the donors among the splits."""
+"""Name of the candidates among the splits."""
 
 
 def repair_benchmark(
@@ -30,7 +30,7 @@ def repair_benchmark(
     families: Sequence[EmbeddingFamily],
     budget: float,
     seed: int = 0,
-    donors: Sequence[Donor] = (),
+    candidates: Sequence[Candidate] = (),
     verdicts: Rejected | None = None,
     progress: Progress = silent,
 ) -> Remedied:
@@ -44,7 +44,7 @@ def repair_benchmark(
         families: text embeddings.
         budget: largest share of decoys that are changed, in [0, 1].
         seed: random seed.
-        donors: additional candidates.
+        candidates: from elsewhere.
         verdicts: texts that never become a question's decoys, and questions whose rows are left out.
         progress: called with (step, done, total).
 
@@ -55,13 +55,15 @@ def repair_benchmark(
     if verdicts is not None:
         benchmark, rejections = without_bad_questions(benchmark, verdicts)
     tables = {name: split.rows for name, split in benchmark.splits.items()}
-    pool = {"question": [one.question for one in donors], "choices": [[one.answer] for one in donors]}
-    pooled = {_POOL: pa.table({**pool, "label": np.zeros(len(donors), np.int64)})} if donors else {}
-    numbered = number_rows({**tables, **pooled})
+    numbered = number_rows({**tables, **({_POOL: candidate_table(candidates)} if candidates else {})})
     splits: dict[str, Split] = {}
     figures: dict[str, Any] = {}
     changes: list[dict[str, Any]] = []
     for name, split in benchmark.splits.items():
+        pool = None
+        if candidates:
+            ids, images = (split.rows[column].to_pylist() for column in ("question_id", "image_id"))
+            pool = CandidatePool(candidates, numbered[_POOL], ids, images)
         try:
             found = repair(
                 numbered[name],
@@ -69,7 +71,7 @@ def repair_benchmark(
                 families,
                 answers=split.rows["answers"].to_pylist(),
                 rejected=rejections.texts(split.rows) if rejections is not None else (),
-                pool=numbered.get(_POOL),
+                pool=pool,
                 budget=budget,
                 seed=seed,
                 progress=prefixed(progress, name) if len(tables) > 1 else progress,
@@ -79,7 +81,7 @@ def repair_benchmark(
                 raise InputError(f"{split.location}: {error}") from error
             splits[name], figures[name] = split, {"unchanged": str(error)}
             continue
-        described = [_described(one, split, donors) for one in found.changes]
+        described = [_described(one, split, candidates) for one in found.changes]
         splits[name] = _with_changes(benchmark, split, found, described)
         figures[name] = _figures(found)
         changes += described
@@ -93,18 +95,26 @@ def repair_benchmark(
         "splits": figures,
         "changes": changes,
     }
+    if candidates:
+        statistics["candidates"] = {
+            "given": len(candidates),
+            "images_in_common": images_in_common(candidates, benchmark)
+            if any(one.image_id for one in candidates)
+            else None,
+            "used": sum(not one["donor"] for one in changes),
+        }
     if rejections is not None:
         tested = sum(one.get("refused", {}).get(Refusal.VERDICT, 0) for one in figures.values())
         statistics["rejected"] = rejections.as_json(tested, 0)
     return Remedied(replace(benchmark, config=repaired_config(benchmark.config), splits=splits), statistics)
 
 
-def _described(change: ChangedDecoy, split: Split, donors: Sequence[Donor]) -> dict[str, Any]:
+def _described(change: ChangedDecoy, split: Split, candidates: Sequence[Candidate]) -> dict[str, Any]:
     """A changed decoy for JSON."""
     ids, own = split.rows["question_id"], split.rows.num_rows
     in_split = change.donor < own
     donor = ids[change.donor].as_py() if in_split else ""
-    origin = f"question {donor}, {split.name}" if in_split else donors[change.donor - own].origin
+    origin = f"question {donor}, {split.name}" if in_split else candidates[change.donor - own].source
     return {
         "split": split.name,
         "question_id": ids[change.row].as_py(),

@@ -1,7 +1,7 @@
 """The options of the strategies of a remedy."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Preset, SetSettings, preset_option
@@ -47,6 +47,27 @@ class StrategySettings(SetSettings):
         "Another dataset, on the same or other images, whose answers may become decoys: multiple-choice or open-ended "
         "questions, or an annotation file of VQA next to its questions file.",
         default=None,
+    )
+    captions: str | None = option(
+        "Of repair: captions whose objects may become decoys: a COCO captions file, or a table with image_id and "
+        "caption.",
+        default=None,
+    )
+    scene_graphs: Path | None = option(
+        "Of repair: scene graphs whose objects and attributes may become decoys: a file of GQA, or a folder of Visual "
+        "Genome.",
+        default=None,
+    )
+    candidates: Path | None = option(
+        "Of repair: table of texts that may become decoys of one question: question_id, text, source.", default=None
+    )
+    candidates_from: Any = option(
+        "Of repair: language model that writes wrong answers to each question of the evaluated split, named as in "
+        "vqa-mc judge; its replies are stored next to the output, and the same command does not ask again.",
+        default=None,
+    )
+    base_url: str | None = option(
+        "Of --candidates-from: address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None
     )
     reject: Path | None = option(
         "Table of verdicts, from people or vqa-mc judge: choices that are correct, too, do not become decoys of their "

@@ -16,11 +16,13 @@ from hf_vqa_mc.remedies.settings import StrategySettings
 if TYPE_CHECKING:
     from hf_vqa_mc.data.benchmark import Benchmark, Split
     from hf_vqa_mc.data.verdicts import Rejected
-    from hf_vqa_mc.remedies.donors import Donor
+    from hf_vqa_mc.remedies.candidate_sources import Candidate
     from hf_vqa_mc.remedies.remedied import Remedied
 
 TO_GAIN = 0.05
 """Default of ``--prune``."""
+SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_url")
+"""Options that name candidates for decoys which answer no question."""
 SET_OPTIONS = tuple(one.name for one in fields(SetSettings))
 OFTEN = 2
 """Questions per image, and rows per distinct answer, from which other rows' answers replace all decoys."""
@@ -32,8 +34,8 @@ class RemedyInputs:
 
     benchmark: "Benchmark"
     settings: StrategySettings
-    donors: "Sequence[Donor]" = ()
-    """answers of ``pool``"""
+    candidates: "Sequence[Candidate]" = ()
+    """from elsewhere"""
     verdicts: "Rejected | None" = None
     """of ``reject``"""
 
@@ -142,7 +144,7 @@ def _repair(given: RemedyInputs, progress: Progress) -> "Remedied":
         embedding_families(vectors),
         chosen.budget,
         chosen.seed,
-        given.donors,
+        given.candidates,
         given.verdicts,
         progress,
     )
@@ -156,7 +158,7 @@ def _new_decoys(default: str, given: RemedyInputs, progress: Progress) -> "Remed
     values = {one.name: getattr(chosen, one.name, None) for one in fields(Settings)}
     method = Settings(**{name: value for name, value in values.items() if value is not None})
     keep_size = chosen.decoys_per_set is None and chosen.preset == "plausible"
-    donors = () if VARIANTS[variant].closed else given.donors
+    donors = () if VARIANTS[variant].closed else [one for one in given.candidates if one.question is not None]
     return give_new_decoys(
         given.benchmark, variant, chosen.word_vectors, method, donors, keep_size, progress, given.verdicts
     )
@@ -183,7 +185,7 @@ STRATEGIES = {
         Strategy(
             "repair",
             "change the fewest decoys",
-            ("budget", "word_vectors", "pool", "reject"),
+            ("budget", "word_vectors", "pool", *SOURCES, "reject"),
             _repair,
             lambda config, given: repaired_config(config),
             (),
@@ -220,7 +222,7 @@ STRATEGIES = {
         Strategy(
             "best",
             "the one of these after which held-out probes find least",
-            ("budget", "preset", "decoys_per_set", "word_vectors", "pool", "reject", *SET_OPTIONS),
+            ("budget", "preset", "decoys_per_set", "word_vectors", "pool", *SOURCES, "reject", *SET_OPTIONS),
             _best,
             lambda config, given: None,
         ),

@@ -16,7 +16,7 @@ from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import uses_word_vectors
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.remedies.donors import Donor
+from hf_vqa_mc.remedies.candidate_sources import Candidate
 from hf_vqa_mc.remedies.rejections import Rejections
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import load_word_vectors
@@ -32,7 +32,7 @@ def remedy_triplets(
     recipe: Variant,
     word_vectors: str | None,
     settings: Settings,
-    donors: Sequence[Donor],
+    donors: Sequence[Candidate],
     n_decoys: NDArray[np.int32] | None,
     rejections: Rejections | None,
     progress: Progress,
@@ -60,16 +60,16 @@ def published_decoys(benchmark: Benchmark, n_donors: int) -> NDArray[np.int32]:
     return np.concatenate([np.maximum(np.concatenate(sizes) - 1, 1), np.zeros(n_donors)]).astype(np.int32)
 
 
-def target_origins(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Array:
+def target_origins(benchmark: Benchmark, donors: Sequence[Candidate]) -> pa.Array:
     """The origin of each triplet's target in words, string (triplets,)."""
     own = [
         pc.binary_join_element_wise("question ", split.rows["question_id"].combine_chunks(), f", {name}", "")
         for name, split in benchmark.splits.items()
     ]
-    return pa.concat_arrays([*own, pa.array([donor.origin for donor in donors], pa.string())])
+    return pa.concat_arrays([*own, pa.array([donor.source for donor in donors], pa.string())])
 
 
-def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Donor], own_splits: bool) -> pa.Table:
+def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Candidate], own_splits: bool) -> pa.Table:
     """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors."""
     parts = []
     counted = "train" if "train" in rows else None
@@ -100,8 +100,8 @@ def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Donor], own_splits:
                 question_id=[f"donor/{number}" for number in range(len(donors))],
                 image_id=[donor.image_id or f"\0donor/{number}" for number, donor in enumerate(donors)],
                 split=[_OTHERS] * len(donors),
-                question=[donor.question for donor in donors],
-                target=[donor.answer for donor in donors],
+                question=[donor.question or "" for donor in donors],
+                target=[donor.text for donor in donors],
                 image_file=[""] * len(donors),
             )
         )

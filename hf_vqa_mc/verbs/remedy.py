@@ -12,6 +12,7 @@ from hf_vqa_mc.audits.settings import AUDITS, ProbesOption
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
+from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.remedies.settings import StrategySettings
 from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, strategy_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
+    from hf_vqa_mc.remedies.candidate_sources import Candidate
     from hf_vqa_mc.remedies.harm import Comparison
     from hf_vqa_mc.remedies.remedied import Remedied
     from hf_vqa_mc.report.judgement import Figure
@@ -69,6 +71,8 @@ class RemedySettings(BenchmarkOptions, StrategySettings, ProbesOption):
     def __post_init__(self) -> None:
         check_options(self)
         strategy_of(self, self.strategy)
+        if self.base_url is not None and self.candidates_from is None:
+            raise InputError("--base-url is the address of the model of --candidates-from; add it")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
@@ -214,7 +218,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         to ``output`` if it is ``better``, has a guarantee that was asked for, or with ``force``; ``report`` always.
 
     Raises:
-        InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
+        InputError: the benchmark, word vectors or candidates cannot be used, or no decoys of this kind can be made.
     """
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
@@ -222,13 +226,13 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.dataset.writing import check_config, check_output
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
-    from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.rejections import read_rejections
     from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
     from hf_vqa_mc.report.judgement import page_values
 
     strategy = strategy_of(settings, settings.strategy)
-    inputs = [*settings.paths, *(Path(one) for one in (settings.pool, settings.reject) if one)]
+    read = settings.pool, settings.captions, settings.scene_graphs, settings.candidates, settings.reject
+    inputs = [*settings.paths, *(Path(one) for one in read if one)]
     if settings.output is not None:
         check_output(settings.dataset, settings.output, settings.overwrite)
         check_outside(settings.output, "--output", inputs)
@@ -244,8 +248,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         )
     if settings.output is not None and (config := strategy.config(benchmark.config, settings)) is not None:
         check_config(benchmark, settings.output, config, settings.overwrite)
-    donors = [] if settings.pool is None else read_donors(settings.pool, progress)
-    made = strategy.remedy(RemedyInputs(benchmark, settings, donors, verdicts), progress)
+    benchmark, candidates = _candidates(settings, benchmark, progress)
+    made = strategy.remedy(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
     comparison, unjudged = _judged(settings, benchmark, made, progress)
     audited = ProbeSettings(probes=settings.probes, seed=settings.seed)
     before = audit(benchmark, audited, prefixed(progress, "before"))
@@ -267,6 +271,30 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))
     return replace(result, written=tuple(path for _, files in outputs for path in files))
+
+
+def _candidates(
+    settings: RemedySettings, benchmark: "Benchmark", progress: Progress
+) -> "tuple[Benchmark, list[Candidate]]":
+    """Candidates from all sources, and the benchmark with a note on questions to which a model does not reply."""
+    from hf_vqa_mc.evaluation.wrong_answers import write_wrong_answers
+    from hf_vqa_mc.io.hub_folder import file_name
+    from hf_vqa_mc.remedies.candidate_sources import from_replies, read_candidates
+
+    named = settings.pool, settings.captions, settings.scene_graphs, settings.candidates
+    found = read_candidates(benchmark, *named, progress)
+    model, folder, beside = settings.candidates_from, None, settings.output or settings.report
+    if model is None:
+        return benchmark, found
+    if beside is not None:
+        name = str(model) if isinstance(model, str | Path) else type(model).__name__
+        folder = beside.with_name(f"{beside.name.split('.')[0]}-{file_name(name.strip('./'))}-candidates")
+    written = write_wrong_answers(benchmark, model, settings.base_url, folder, progress)
+    if written.failures:
+        missing = f"{len(written.failures):,} of {len(written.answers):,} questions"
+        note = f"{public_name(written.model)} wrote no candidates for {missing}, such as: {written.failures[0]}"
+        benchmark = replace(benchmark, notes=(*benchmark.notes, note))
+    return benchmark, [*found, *from_replies(written.answers, written.model)]
 
 
 def _judged(

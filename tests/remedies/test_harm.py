@@ -52,7 +52,7 @@ def test_rows_tied_by_a_donor_count_as_one_cluster():
 
 def test_texts_without_common_terms_have_an_empty_embedding():
     rows = number_rows({"rows": pa.table({"question": ["q"], "choices": [["a", "b"]], "label": [0]})})["rows"]
-    space = judging_probes._lsa(rows.vocabulary, "word", (1, 1))
+    space = judging_probes._lsa((rows,), "word", (1, 1))
     assert not space.texts.any() and not space.questions.any()
 
 

@@ -12,7 +12,7 @@ from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.remedies.donors import from_questions
+from hf_vqa_mc.remedies.candidate_sources import from_questions
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
 from hf_vqa_mc.remedies.remedied import in_words
 

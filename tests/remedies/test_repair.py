@@ -32,7 +32,7 @@ def made(bias, strength, seed=0, rows=ROWS, shuffled=False):
 
 def accuracy(rows, groups, names):
     probes = [one for one in REPORT_PROBES if one.name in names]
-    judged = JudgingInputs(rows, report_folds(groups, 0), TextForms(rows.vocabulary), [], 0)
+    judged = JudgingInputs(rows, report_folds(groups, 0), TextForms(rows.vocabulary), [], 0, (rows,))
     return {name: one.scores.mean() for name, one in run_judging_probes(probes, judged).items()}
 
 

@@ -146,6 +146,29 @@ def objects_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.noun for one in _named_in(words(text))))
 
 
+def noun_phrases(text: str) -> tuple[str, ...]:
+    """The objects that a text names, in its own words, each alone and with the adjectives before it.
+
+    >>> noun_phrases("Two women sit at an old wooden table.")
+    ('women', 'table', 'old wooden table')
+    """
+    spoken = words(text)
+    found: list[str] = []
+    for one in _named_in(spoken):
+        if spoken[one.start] in WORDS.persons:  # pronouns
+            continue
+        start = one.start
+        while start and _is_quality(spoken[start - 1]):
+            start -= 1
+        found += [" ".join(spoken[one.start : one.end]), " ".join(spoken[start : one.end])]
+    return tuple(dict.fromkeys(found))
+
+
+def _is_quality(word: str) -> bool:
+    """Whether a word before a noun is an adjective, and no participle such as "wearing"."""
+    return word not in _NOT_OBJECTS and not word.endswith("ing") and bool(load_wordnet().adjectives.senses(word))
+
+
 @lru_cache(maxsize=1 << 16)
 def kinds_of(noun: str) -> frozenset[str]:
     """The nouns for what a noun (a base form) is a kind of, by their most frequent sense; includes the noun itself.
