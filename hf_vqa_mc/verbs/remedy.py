@@ -256,7 +256,9 @@ class RemedyResult(Result):
         else:
             mean, harmed = self.comparison.mean, self.comparison.harmed
             bounds = f"{points(mean.low)} to {points(mean.high)}"
-            found = f"Mean distance from chance: {points(mean.change)} points (95% interval {bounds})."
+            found = (
+                f"Mean distance from chance without the image: {points(mean.change)} points (95% interval {bounds})."
+            )
             if harmed:
                 worse = [f"{one.name} {percent(one.before)} -> {percent(one.after)}" for one in harmed]
                 found += f" Worse than before: {'; '.join(worse)}."

@@ -57,7 +57,9 @@ def test_the_sample_is_stated_wherever_its_figures_are(sampled):
     figures = sampled.as_json()
     trained = [one for one in figures["shortcuts"] if one["trained"]]
     assert {one["rows"] for one in trained} == {200}
-    assert {one["rows"] for one in figures["shortcuts"] if not one["trained"]} == {1000}
+    rows_of = {one["name"]: one["rows"] for one in figures["shortcuts"] if not one["trained"]}
+    cosines = {rows_of.pop(f"{end} the question") for end in ("nearest to", "farthest from")}
+    assert (cosines, set(rows_of.values())) == ({200}, {1000})
     assert all("of a random 200 of the 1,000 rows" in one["sentence"] for one in trained)
     assert "Trained probes are evaluated on a random 200 of 1,000 rows." in figures["caveat"]
     assert sum(one["rows"] for one in figures["calibration"]) == 200
