@@ -49,7 +49,8 @@ def _script_difference(context: Context) -> Values:
     own = np.where(rows.valid, codes[rows.texts], MISSING)
     known = rows.valid & (names != "")[own]
     values, counts = np.zeros(own.shape), np.bincount(own[known], minlength=len(names))
-    mixed = np.flatnonzero((own != own[:, :1]).any(axis=1, where=known))
+    highest = np.where(known, own, MISSING).max(axis=1)
+    mixed = np.flatnonzero(highest > np.where(known, own, len(names)).min(axis=1))
     own, known = own[mixed], known[mixed]
     differs = np.zeros(own.shape)
     for column in range(own.shape[1]):
