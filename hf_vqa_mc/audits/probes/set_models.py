@@ -104,8 +104,9 @@ def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = S
 COST = 15
 FITTED = 5
 """Maximum number of rows that a network is fitted on, as a multiple of ``probe_rows``: its texts need many rows."""
-PRESENTED = 3_000_000
-"""Number of rows presented in training, over all folds, above which there are fewer networks and then fewer epochs."""
+PRESENTED = 150
+"""Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
+fewer networks and then fewer epochs."""
 DECIMALS = 5
 """Decimals of log odds; rounding makes choices without known features tie."""
 
@@ -136,7 +137,7 @@ def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.flo
             raise Skipped("the time limit was reached in training")
 
     own, test = np.split(np.arange(len(every)), [len(known)])
-    most = PRESENTED // len(context.parts)
+    most = PRESENTED * context.settings.probe_rows // len(context.parts)
     odds = trained_odds(inputs, own, train.target, test, context.settings.seed, check, most)
     return np.round(odds, DECIMALS)
 
