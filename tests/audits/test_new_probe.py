@@ -85,5 +85,5 @@ def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["audit", str(benchmark), "--no-probes", "--fail-above", "0.3"])
     assert done.exit_code == 3
-    assert f"above 30 points: {COUNTED}" in done.stdout
+    assert COUNTED in done.stdout.partition("above 30 points: ")[2]
     assert FITTED not in done.stdout  # its setting switches it off
