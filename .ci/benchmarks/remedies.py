@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import hf_vqa_mc as vm  # noqa: E402
+from hf_vqa_mc.audits.closed_sets import ASSIGNED  # noqa: E402
+from hf_vqa_mc.audits.probes.orders import ORDERS  # noqa: E402
 from hf_vqa_mc.remedies.harm import Comparison  # noqa: E402
 from hf_vqa_mc.remedies.judgement import judge  # noqa: E402
 from hf_vqa_mc.sources.easyvqa import package_folder  # noqa: E402
@@ -45,8 +47,8 @@ REMOVED = 0.5
 TO_GAIN = 0.05
 """Of pruning."""
 INPUTS = {"choices": "choices alone", "question": "question + choices", "image": "image + choices"}
-ALL_ROWS = ("best assignment", "row number", "question id")
-"""Strategies that use more than the inputs of one row, left out here."""
+ALL_ROWS = (ASSIGNED, *(probe.name for probe in ORDERS))
+"""Strategies that use more than the inputs of one row, or its position, left out here."""
 REMEDIES: dict[str, dict[str, Any]] = {
     f"pruning to +{100 * TO_GAIN:g} points": {"prune": TO_GAIN},
     "repair": {},

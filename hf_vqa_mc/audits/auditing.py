@@ -16,7 +16,7 @@ from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_se
 from hf_vqa_mc.audits.comparison import certificate
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
-from hf_vqa_mc.audits.gains import Gain, gains, verdict
+from hf_vqa_mc.audits.gains import Gain, gains, not_tested, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
@@ -90,13 +90,15 @@ class Audit:
     @property
     def sampled(self) -> str:
         """The sentence about the sample that trained probes are evaluated on; "" if it is all rows."""
-        few = {gain.estimate.rows for gain in self.gains if gain.estimate.rows < len(self.rows)}
+        trained = [gain.estimate.rows for gain in self.gains if gain.shortcut.trained]
+        few = {rows for rows in trained if rows < len(self.rows)}
         sample = " or ".join(f"{rows:,}" for rows in sorted(few))
         return f"Trained probes are evaluated on a random {sample} of {len(self.rows):,} rows." if few else ""
 
     def as_json(self) -> dict[str, Any]:
         """All figures as fractions, as in audit.json; without the folders of the user."""
         split, chance = self.benchmark.test, float(self.rows.chance.mean())
+        missing = not_tested(self.not_run)
         images, decoys = set(split.rows["image_id"].unique().to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
         figures = {
             "version": __version__,
@@ -110,7 +112,8 @@ class Audit:
             "train_source": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
             "skipped_splits": self.benchmark.left_out,
             "read_as": self.benchmark.read_as,
-            "verdict": " ".join([verdict(self.gains, chance, len(images)), *self._exact_sentences(chance)]),
+            "verdict": " ".join([verdict(self.gains, chance, len(images), missing), *self._exact_sentences(chance)]),
+            "not_tested": missing,
             "caveat": self._caveat(),
             "exact_sets": {sees.value: sets.number for sees, sets in self.exact.items()},
             "shortcuts": [gain.as_json() for gain in self.gains],
@@ -265,6 +268,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 4, 4)
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
+    turned_off = [] if settings.probes else [NotRun("trained probes", "--no-probes")]
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
     sets, fitted_folds = sets_of(split), len(context.parts) if context.n_folds else 0
     shortcuts += combined(rows, shortcuts, context.folds, fitted_folds, settings.seed, sets)
@@ -278,7 +282,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
         found,
         ambiguous,
         predictive,
-        not_run + not_again,
+        turned_off + not_run + not_again,
         exact,
         settings,
         vectors.sha256 if vectors else None,

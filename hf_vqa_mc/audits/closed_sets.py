@@ -1,7 +1,6 @@
 """Closed answer sets of the audited rows: what they guarantee, by counting, and the attack on sets as a whole."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import LARGEST_SET
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import FOLDS, ProbeInputs, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, ProbeInputs, Shortcut, picked
 from hf_vqa_mc.decoys.rng import text_hashes
 
 MOST_ROWS = 20
@@ -77,7 +76,7 @@ def best_assignment(
     folds: int,
     seed: int = 0,
     sets: Sequence[str] | None = None,
-) -> Shortcut | None:
+) -> Prediction | None:
     """Assign the choices to the rows that share them, each to equally many rows, with the highest likelihood.
 
     With ``sets``, the rows of a set are assigned together, else those with the same choices. Other rows, and more
@@ -107,15 +106,7 @@ def best_assignment(
             scores[group] = _assigned(rows.take(group), probabilities[group], rng)
     if 2 * shared < max(len(evaluated), 1):
         return None
-    return Shortcut(
-        scores,
-        folds=folds,
-        name=f"{ASSIGNED}: {ProbeInputs.QUESTION.label}",
-        sees=ProbeInputs.QUESTION,
-        sentence=f"sees all rows {'with the same choices' if sets is None else 'of a closed answer set'} but no image "
-        "and assigns each choice to equally many of them",
-        clusters=np.unique(groups, return_inverse=True)[1],
-    )
+    return Prediction(scores, folds=folds, clusters=np.unique(groups, return_inverse=True)[1])
 
 
 def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -152,16 +143,32 @@ def combined(
         seed: random seed; ties are broken at random.
         sets: see `folds.sets_of`.
     """
-    made: list[Shortcut | None] = []
+    made: list[Shortcut] = []
     for sees in ProbeInputs:
         probabilities = mean_probabilities(found, sees)
         if probabilities is None or not sees.is_shortcut:
             continue
+        strategies: dict[str, tuple[str, Prediction | None]] = {}
         if sees is ProbeInputs.QUESTION:
-            made.append(best_assignment(rows, probabilities, fitted_folds, seed, sets))
+            strategies[ASSIGNED] = (
+                f"sees all rows {'with the same choices' if sets is None else 'of a closed answer set'} but no image "
+                "and assigns each choice to equally many of them",
+                best_assignment(rows, probabilities, fitted_folds, seed, sets),
+            )
         if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
-            made.append(usual_rank(rows, probabilities, rows_folds, sees, seed))
-    return [replace(one, fitted=True, trained=True) for one in made if one is not None]
+            strategies["rank of the prediction"] = (
+                f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
+                "rank that is most often correct in other rows (for example the second)",
+                usual_rank(rows, probabilities, rows_folds, seed),
+            )
+        made += [
+            Shortcut(
+                **vars(one), name=f"{name}: {sees.label}", sees=sees, sentence=sentence, fitted=True, trained=True
+            )
+            for name, (sentence, one) in strategies.items()
+            if one is not None
+        ]
+    return made
 
 
 def mean_probabilities(shortcuts: Sequence[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:
@@ -171,8 +178,8 @@ def mean_probabilities(shortcuts: Sequence[Shortcut], sees: ProbeInputs) -> NDAr
 
 
 def usual_rank(
-    rows: Rows, probabilities: NDArray[np.float64], folds: NDArray[np.integer], sees: ProbeInputs, seed: int = 0
-) -> Shortcut | None:
+    rows: Rows, probabilities: NDArray[np.float64], folds: NDArray[np.integer], seed: int = 0
+) -> Prediction | None:
     """Pick the choice with the rank that targets usually have in other folds, such as the least probable choice.
 
     Removing the rows that a model answers correctly, or splitting a dataset so that answers change (VQA-CP), turns a
@@ -182,7 +189,6 @@ def usual_rank(
         rows: the audited rows.
         probabilities: (rows, choices): P(target), the target in column 0, NaN in rows that were not evaluated.
         folds: (rows,): fold of each row; ranks are counted in the other folds, among rows with as many choices.
-        sees: inputs of the probes.
         seed: random seed; ties are broken by random preferences for texts, the same in all rows.
 
     Returns:
@@ -202,11 +208,4 @@ def usual_rank(
         return None
     scores = np.full(len(rows), np.nan)
     scores[evaluated] = rank == usual
-    return Shortcut(
-        scores,
-        folds=FOLDS,
-        name=f"rank of the prediction: {sees.label}",
-        sees=sees,
-        sentence=f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
-        "rank that is most often correct in other rows (for example the second)",
-    )
+    return Prediction(scores, folds=FOLDS)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs, Shortcut
+from hf_vqa_mc.audits.shortcut import TIED, NotRun, ProbeInputs, Shortcut
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
 from hf_vqa_mc.scoring.table import points
 from hf_vqa_mc.text.counted import counted
@@ -17,6 +17,8 @@ ALARM_LEVEL = (1 - CONFIDENCE) / 2
 """Familywise error rate of alarms in an audit."""
 UNCERTAIN = 0.1
 """Half of the median interval of gains, as a fraction, above which the rows are too few for a verdict."""
+MOST_NAMES = 3
+"""Maximum number of probes that are named for one reason why they were not run."""
 CROSS_FITTED = ("accuracy", "gain", "low", "high", "rows")
 """Figures of cross-fitted probes in audit.json."""
 
@@ -170,10 +172,30 @@ def gains(
     return sorted(every, key=lambda one: -one.estimate.gain)
 
 
-def verdict(found: Sequence[Gain], chance: float, images: int = 0) -> str:
-    """The conclusion in two or three sentences, from gains (largest first), accuracy of guessing, number of images."""
+def not_tested(not_run: Sequence[NotRun]) -> list[str]:
+    """What was not tested, with the reason in brackets; probes with the same reason are named together."""
+    by_reason: dict[str, list[str]] = {}
+    for one in not_run:
+        by_reason.setdefault(one.reason.split(";")[0], []).append(one.name)
+    return [
+        f"{', '.join(names) if len(names) <= MOST_NAMES else counted(len(names), 'probe')} ({reason})"
+        for reason, names in by_reason.items()
+    ]
+
+
+def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequence[str] = ()) -> str:
+    """The conclusion in two or three sentences, the first of which names what was not tested.
+
+    Args:
+        found: gains, largest first.
+        chance: accuracy of guessing.
+        images: number of images.
+        missing: from `not_tested`.
+    """
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
+    where = "" if any(one.shortcut.sees.image for one in tested) else " without the image"
+    rest = f"; not tested: {'; '.join(missing)}." if missing else "."
     if not alarms:
         widths = [one.estimate.high - one.estimate.low for one in tested]  # 0 of those that are exact
         margin = float(np.median([width / 2 for width in widths if width] or [0.0]))
@@ -184,13 +206,13 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0) -> str:
             f"{100 * margin:.0f} points."
         )
         return (
-            f"None of {counted(len(tested), 'tested shortcut')} is significantly above chance ({100 * chance:.1f}%). "
-            f"{limit if margin > UNCERTAIN else 'Other shortcuts may exist.'}"
+            f"None of {counted(len(tested), 'tested shortcut')}{where} is significantly above chance "
+            f"({100 * chance:.1f}%){rest} {limit if margin > UNCERTAIN else 'Other shortcuts may exist.'}"
         )
     sentences = [
-        f"{len(alarms)} of {counted(len(tested), 'shortcut')} {'is' if len(alarms) == 1 else 'are'} significantly "
-        f"above chance ({100 * chance:.1f}%); for a benchmark without shortcuts, at most one of 40 audits would find "
-        "any."
+        f"{len(alarms)} of {counted(len(tested), 'shortcut')}{where} {'is' if len(alarms) == 1 else 'are'} "
+        f"significantly above chance ({100 * chance:.1f}%){rest}",
+        "For a benchmark without shortcuts, at most one of 40 audits would find any.",
     ]
     for sees in ProbeInputs:
         for best in [one for one in alarms if one.shortcut.sees is sees][:1]:

@@ -1,5 +1,6 @@
 """Image descriptors without any model: downscaled pixel values and a colour histogram."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +16,15 @@ from hf_vqa_mc.audits.shortcut import NotRun
 from hf_vqa_mc.data.benchmark import Images, Split
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, picture_size
 from hf_vqa_mc.io.progress import Progress, silent
 
 SIDE, LEVELS = 8, 4
 """Side of the downscaled image in pixels, and histogram bins per colour channel."""
 DIMENSIONS = 3 * SIDE**2 + LEVELS**3
 AT_ONCE = 256
+MOST_SIZES = 4_000
+"""Number of rows whose images' sizes are read, which limits the time."""
 
 
 def image_vectors(
@@ -58,8 +61,7 @@ def image_vectors(
                 f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken or "
                 "too large"
                 if found
-                else split.images_missing
-                or f"no column of {split.location} is recognised as images; name it with --image"
+                else missing_images(split)
             )
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
@@ -68,6 +70,22 @@ def image_vectors(
             reason = f"{found.broken:,} could not be read{named}, {found.left_out:,} were not sampled"
             missing.append(NotRun(f"some images of {split.name}", reason))
     return np.concatenate(vectors), missing
+
+
+def missing_images(split: Split) -> str:
+    """Why a split has no images, and what to do."""
+    return split.images_missing or f"no column of {split.location} is recognised as images; name it with --image"
+
+
+def image_sizes(split: Split, most: int = MOST_SIZES) -> NDArray[np.int64]:
+    """Width and height of the (first) image of at most ``most`` random rows, int64 (rows, 2); 0 for the others."""
+    sizes, images = np.zeros((split.rows.num_rows, 2), np.int64), split.images
+    rows = np.argsort(text_hashes(split.rows["question_id"].to_pylist()), kind="stable")[:most]
+    if images is not None:
+        for row in rows.tolist():
+            with contextlib.suppress(BrokenImage, InputError, OSError, StopIteration):
+                sizes[row] = picture_size(next(iter(images.read(row))))
+    return sizes
 
 
 class Described(NamedTuple):

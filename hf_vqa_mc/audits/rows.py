@@ -22,8 +22,8 @@ PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
 PERIODS = range(2, 13)
 """Periods of labels that are searched for."""
-BLOCKS, LEAST_ROWS = 20, 20
-"""Maximum number of blocks of rows whose labels are compared, and minimum number of rows of each."""
+BLOCKS, LEAST_ROWS = (20, 5, 100), 20
+"""Maximum numbers of blocks of rows whose labels are compared (the linter: the first), and minimum rows of each."""
 MOST_WORDS = 40
 """Maximum length of a question's beginning, which limits memory if one question is very long."""
 
@@ -263,7 +263,11 @@ def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.
 
 
 def row_number_groups(rows: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Groups of rows by their number that may share a label: each period, and blocks of consecutive rows."""
-    numbers = np.arange(rows)
-    yield from ((f"period {period}", numbers % period) for period in PERIODS)
-    yield "blocks", numbers * min(BLOCKS, rows // LEAST_ROWS) // max(rows, 1)
+    """Groups of rows by their number that may share a label: each period, and the first number of blocks."""
+    yield from ((f"period {period}", np.arange(rows) % period) for period in PERIODS)
+    yield "blocks", row_blocks(rows, BLOCKS[0])
+
+
+def row_blocks(rows: int, most: int) -> NDArray[np.int64]:
+    """(rows,): the block of consecutive rows, of at most ``most`` blocks of at least LEAST_ROWS."""
+    return np.arange(rows) * min(most, rows // LEAST_ROWS) // max(rows, 1)

@@ -70,6 +70,8 @@ class Prediction:
     """(rows, choices): P(target) of each choice, the target in column 0, NaN if not evaluated; None where unknown"""
     folds: int = 0
     """number of evaluated folds of the audited rows; 0 if it was not fitted on audited rows"""
+    clusters: NDArray[np.int64] | None = field(default=None, repr=False)
+    """(rows,): units of its standard error; None for images"""
 
     @property
     def evaluated(self) -> NDArray[np.bool_]:
@@ -100,8 +102,6 @@ class Shortcut(Prediction):
     """whether it is a fitted model or a language model, not a count"""
     fitted: bool = False
     """whether it is fitted on labels: of the training split, or of other audited rows if there are ``folds``"""
-    clusters: NDArray[np.int64] | None = field(default=None, repr=False)
-    """(rows,): units of its standard error; None for images"""
 
 
 @dataclass(frozen=True)

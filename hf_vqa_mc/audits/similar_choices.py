@@ -1,4 +1,4 @@
-"""Similarity of a row's choices to each other and to the question, by characters and words."""
+"""Similarity of a row's choices to each other and to the question, by characters, words and embeddings."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.text.embeddings import embedding_families
 
 MOST_LETTERS = 400
 """Maximum number of characters of a choice that are compared."""
@@ -16,6 +17,8 @@ MOST_WORDS = 400
 """Maximum number of words of a choice and of a question that are compared."""
 MOST_CHOICES = 100
 """Maximum number of choices of a row that are compared pairwise."""
+CHOICES_AT_ONCE = 1 << 16
+"""Choices whose embeddings are multiplied at a time."""
 IDENTICAL = 1_000_000
 """Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 
@@ -58,6 +61,24 @@ def words_in_question(rows: Rows) -> NDArray[np.float64]:
     """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
     worded, questions = rows.vocabulary.worded, rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
     return _shares(rows.keys, questions, worded.numbers, worded.starts)
+
+
+def question_cosines(rows: Rows) -> NDArray[np.float64]:
+    """Cosine of each choice's embedding with its question's, in [-1, 1], float64 (rows, choices); 0 for padding.
+
+    The embeddings are the static ones of the package ``wordllama``.
+    """
+    family, row, cosines = embedding_families()[0], rows.valid.nonzero()[0], np.zeros(rows.valid.sum())
+    used, choice = np.unique(rows.texts[rows.valid], return_inverse=True)
+    asked, question = np.unique(rows.questions[row], return_inverse=True)
+    choices = family.embed([rows.vocabulary.choices[text] for text in used.tolist()])
+    questions = family.embed([rows.vocabulary.questions[text] for text in asked.tolist()])
+    for first in range(0, len(row), CHOICES_AT_ONCE):
+        some = slice(first, first + CHOICES_AT_ONCE)
+        cosines[some] = np.einsum("cd,cd->c", choices[choice[some]], questions[question[some]])
+    found = np.zeros(rows.texts.shape)
+    found[rows.valid] = np.round(cosines, 6)
+    return found
 
 
 @njit(cache=True)

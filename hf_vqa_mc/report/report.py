@@ -105,6 +105,9 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
         "row": best,
         "questions": "the questions" if rows == found.get("rows") else f"a random {count(rows)} questions",
         "without": without,
+        "not_tested": f"; not tested: {missing}"
+        if (missing := plain("; ".join(found.get("not_tested", ())), 400))
+        else "",
         "chance": chance,
         "start": width(min(chance, best["accuracy"])),
         "width": width(abs(best["accuracy"] - chance)),

@@ -6,6 +6,7 @@ the other may still show.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -95,12 +96,17 @@ class TokenVectors:
         return _sums(self.table, numbers, starts)
 
 
+@lru_cache(maxsize=1)
+def _token_vectors(folder: Path) -> TokenVectors:
+    return TokenVectors.read(folder)
+
+
 def embedding_families(vectors: WordVectors | None = None) -> list[EmbeddingFamily]:
     """The token vectors of the package ``wordllama``, and word vectors if they are given."""
     installed = find_spec("wordllama")
     if installed is None or not installed.submodule_search_locations:
         raise InputError("the package wordllama is not installed; pip install wordllama")
-    families: list[EmbeddingFamily] = [TokenVectors.read(Path(installed.submodule_search_locations[0]))]
+    families: list[EmbeddingFamily] = [_token_vectors(Path(installed.submodule_search_locations[0]))]
     return families if vectors is None else [AveragedWordVectors(vectors), *families]
 
 

@@ -33,6 +33,17 @@ def test_figures_are_json_that_every_program_reads():
     assert sum(one["rows"] for one in written["calibration"]) == 500
 
 
+def test_the_verdict_and_the_figures_name_what_was_not_tested():
+    table = planted("none", 0.0, 400, 0)[0]
+    found = audit(benchmark(table), QUICK).as_json()
+    images = "(no column of planted, test is recognised as images)"
+    assert found["not_tested"] == ["trained probes (--no-probes)", f"image width or height {images}"]
+    assert f"; not tested: trained probes (--no-probes); image width or height {images}. " in found["verdict"]
+    found = audit(benchmark(table), ProbeSettings(probe_rows=300)).as_json()
+    assert found["not_tested"] == [f"probes that see images {images}"]
+    assert f"; not tested: probes that see images {images}. " in found["verdict"]
+
+
 def test_rows_that_nothing_groups_are_reported():
     table = planted("none", 0.0, 300, 0)[0]
     without = table.set_column(1, "image_id", pa.array([""] * 300))

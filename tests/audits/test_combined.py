@@ -5,7 +5,6 @@ from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.closed_sets import usual_rank
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data import Benchmark
 from tests.audits.planted import planted, split_of
 
@@ -29,7 +28,7 @@ def ranked(rows, ranks, seed=0):
 def test_the_rank_that_targets_usually_have_is_found(rank):
     rows, rng = made_up_rows(), np.random.default_rng(1)
     ranks = np.where(rng.random(N_ROWS) < 0.6, rank, rng.integers(4, size=N_ROWS))
-    found = usual_rank(rows, ranked(rows, ranks), rng.integers(5, size=N_ROWS), ProbeInputs.CHOICES)
+    found = usual_rank(rows, ranked(rows, ranks), rng.integers(5, size=N_ROWS))
     assert found.scores.mean() == np.mean(ranks == rank) > 0.6
     assert found.inflation > 1  # as other strategies that are counted in other folds
 
@@ -37,12 +36,12 @@ def test_the_rank_that_targets_usually_have_is_found(rank):
 def test_the_most_probable_choice_is_no_strategy_of_its_own():
     rows, rng = made_up_rows(), np.random.default_rng(1)
     ranks = np.where(rng.random(N_ROWS) < 0.5, 0, rng.integers(4, size=N_ROWS))
-    assert usual_rank(rows, ranked(rows, ranks), rng.integers(5, size=N_ROWS), ProbeInputs.CHOICES) is None
+    assert usual_rank(rows, ranked(rows, ranks), rng.integers(5, size=N_ROWS)) is None
 
 
 def test_ranks_are_counted_in_other_folds_among_rows_with_as_many_choices():
     rows, folds = made_up_rows(), np.arange(N_ROWS) % 2
-    found = usual_rank(rows, ranked(rows, 1 + folds), folds, ProbeInputs.QUESTION)
+    found = usual_rank(rows, ranked(rows, 1 + folds), folds)
     assert not found.scores.any()  # each fold expects the other's rank
 
 
@@ -50,7 +49,7 @@ def test_ties_and_rows_that_were_not_evaluated():
     rows, rng = made_up_rows(), np.random.default_rng(2)
     probabilities = np.full(rows.keys.shape, 0.25)
     probabilities[: N_ROWS // 2] = np.nan
-    found = usual_rank(rows, probabilities, rng.integers(5, size=N_ROWS), ProbeInputs.CHOICES)
+    found = usual_rank(rows, probabilities, rng.integers(5, size=N_ROWS))
     assert np.isnan(found.scores[: N_ROWS // 2]).all()
     assert found.scores[N_ROWS // 2 :].mean() == pytest.approx(0.25, abs=0.06)
 

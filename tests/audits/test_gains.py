@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, exceeding, gains, verdict
-from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut
+from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, exceeding, gains, not_tested, verdict
+from hf_vqa_mc.audits.shortcut import NotRun, ProbeInputs, Shortcut
 
 
 def test_intervals_are_clustered_by_image():
@@ -145,13 +145,32 @@ def test_sentences_describe_the_gain(right, sentence):
 
 def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
     text = verdict(found(shortcut("long", 400), shortcut("longer", 450), shortcut("both", 600, "question")), 0.25)
-    assert "3 of 3 shortcuts are significantly above chance (25.0%)" in text
+    assert text.startswith("3 of 3 shortcuts without the image are significantly above chance (25.0%). For ")
     assert "Without the image, 60.0% of the rows are answered correctly (both, +35.0 points)." in text
     assert "45.0% of the rows are answered correctly (longer" in text
     assert "(long," not in text
     assert "Without the question, " not in text
-    assert "None of 1 tested shortcut is significantly" in (text := verdict(found(shortcut("x", 250)), 0.25))
+    text = verdict(found(shortcut("x", 250)), 0.25)
+    assert text.startswith("None of 1 tested shortcut without the image is significantly above chance (25.0%). ")
     assert text.endswith("Other shortcuts may exist.")
+
+
+def test_the_sentence_with_the_number_of_shortcuts_names_what_was_not_tested():
+    no_images = "no column of a.csv is recognised as images; name it with --image"
+    late = [NotRun(f"probe {number}", "the time limit was reached") for number in range(4)]
+    missing = not_tested([NotRun("probes that see images", no_images), NotRun("trained probes", "--no-probes"), *late])
+    expected = (
+        "; not tested: probes that see images (no column of a.csv is recognised as images); trained probes "
+        "(--no-probes); 4 probes (the time limit was reached). "
+    )
+    for right, counted in (
+        (250, "None of 1 tested shortcut without the image is"),
+        (400, "1 of 1 shortcut without the image is"),
+    ):
+        text = verdict(found(shortcut("x", right)), 0.25, missing=missing)
+        assert text.startswith(f"{counted} significantly above chance (25.0%){expected}")
+    seen = verdict(found(shortcut("x", 250), shortcut("y", 250, "image")), 0.25)
+    assert seen.startswith("None of 2 tested shortcuts is significantly above chance (25.0%). ")
 
 
 def test_the_verdict_on_few_rows_is_that_they_are_too_few():

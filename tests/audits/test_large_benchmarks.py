@@ -11,6 +11,7 @@ from hf_vqa_mc.audits import auditing, folds
 from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.folds import parts_of
 from hf_vqa_mc.audits.probes import Context
+from hf_vqa_mc.audits.probes.cosines import COSINES
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.report.audit_folder import write_audit
@@ -57,7 +58,9 @@ def test_the_sample_is_stated_wherever_its_figures_are(sampled):
     figures = sampled.as_json()
     trained = [one for one in figures["shortcuts"] if one["trained"]]
     assert {one["rows"] for one in trained} == {200}
-    assert {one["rows"] for one in figures["shortcuts"] if not one["trained"]} == {1000}
+    rows_of = {one["name"]: one["rows"] for one in figures["shortcuts"] if not one["trained"]}
+    cosines = {rows_of.pop(probe.name) for probe in COSINES if probe.name in rows_of}
+    assert (cosines, set(rows_of.values())) == ({200}, {1000})
     assert all("of a random 200 of the 1,000 rows" in one["sentence"] for one in trained)
     assert "Trained probes are evaluated on a random 200 of 1,000 rows." in figures["caveat"]
     assert sum(one["rows"] for one in figures["calibration"]) == 200

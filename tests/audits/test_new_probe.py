@@ -66,6 +66,7 @@ def benchmark(tmp_path):
 def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path, monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     result = vm.audit(benchmark, output=tmp_path / "found")
     table = result.to_pandas().set_index("name")
     assert table.loc[FITTED, "accuracy"] > 0.85
@@ -84,5 +85,5 @@ def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["audit", str(benchmark), "--no-probes", "--fail-above", "0.3"])
     assert done.exit_code == 3
-    assert f"above 30 points: {COUNTED}" in done.stdout
+    assert COUNTED in done.stdout.partition("above 30 points: ")[2]
     assert FITTED not in done.stdout  # its setting switches it off

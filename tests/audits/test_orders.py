@@ -28,7 +28,7 @@ def test_labels_that_follow_the_row_number_are_found(period):
 
 def test_rows_sorted_by_their_label_are_found():
     table = planted("none", 0.0, 300, 0)[0]
-    assert scores(with_column(table, "label", np.arange(300) * 4 // 300))["row number"] > 0.9
+    assert scores(with_column(table, "label", np.arange(300) * 4 // 300))["block of rows"] > 0.9
 
 
 def test_question_ids_that_end_in_the_label_are_found():

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.set_models import SET_MODELS
-from hf_vqa_mc.audits.probes.set_network import _WeightedSums
+from hf_vqa_mc.audits.probes.set_network import Inputs, _WeightedSums, trained_odds
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, ran
@@ -152,6 +153,21 @@ def test_a_failure_of_another_probe_stops_the_networks(monkeypatch):
     failing = replace(PAIR_MODELS[0], run=lambda context: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ran(context_of(centres(100, 0), centres(100, 1)), [CHOICES, failing])
+
+
+@pytest.mark.parametrize(
+    ("most", "steps"), [(10**6, 4 * 8 * 2), (2 * 8 * 1000, 2 * 8 * 2), (6 * 1000, 6 * 2), (1, 4 * 2)]
+)
+def test_networks_and_then_epochs_are_fewer_where_there_are_many_rows(monkeypatch, most, steps):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 4)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 1)
+    rng, checks = np.random.default_rng(0), []
+    texts = scipy.sparse.eye_array(9, dtype=np.float32, format="csr")
+    inputs = Inputs(rng.integers(9, size=(1000, 3)), texts, np.zeros(1000, np.int64), None, None)
+    rows = np.arange(1000)  # two batches
+    odds = trained_odds(inputs, rows, rng.integers(3, size=1000), rows[:5], 0, lambda: checks.append(1), most)
+    assert len(checks) == steps
+    assert odds.shape == (5, 3)
 
 
 @settings(deadline=None)  # the first call compiles

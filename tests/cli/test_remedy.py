@@ -18,6 +18,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
 
 
@@ -100,6 +101,7 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 5)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     rows = {
         "image_id": [str(number // 4) for number in range(80)],
         "question": [f"what is {'abcd'[number % 4]}" for number in range(80)],

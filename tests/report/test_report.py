@@ -159,8 +159,12 @@ def test_fallbacks_are_marked_in_the_examples():
 
 
 def test_the_report_of_a_benchmark_without_shortcuts_says_so():
-    page = Elements(report_html(audits.audit(strength=0.0), []))
-    assert "no shortcut is significantly above chance" in page.text
+    found = {**audits.audit(strength=0.0), "not_tested": ["trained probes (--no-probes)", "images (none given)"]}
+    page = Elements(report_html(found, []))
+    expected = (
+        "no shortcut is significantly above chance; not tested: trained probes (--no-probes); images (none given)."
+    )
+    assert expected in page.text
     assert "answered correctly" not in page.text
 
 

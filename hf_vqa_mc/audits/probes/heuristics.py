@@ -36,7 +36,7 @@ def _last(context: Context) -> Prediction | None:
     return context.prefer(context.rows.positions == sizes[:, None] - 1) if is_one else None
 
 
-def _lengths(context: Context) -> Values:
+def lengths(context: Context) -> Values:
     """Number of characters of each choice, stripped."""
     texts = pa.array(context.rows.vocabulary.choices, pa.large_string())
     characters = pc.utf8_length(pc.utf8_trim_whitespace(texts)).to_numpy()
@@ -50,7 +50,7 @@ def _frequencies(context: Context) -> Values:
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
-def _heuristic(
+def heuristic(
     name: str,
     sentence: str,
     values: Callable[[Context], Values],
@@ -67,21 +67,21 @@ HEURISTICS = (
         for index, letter in enumerate(POSITIONS)
     ),
     Probe(LAST, ProbeInputs.CHOICES, "always picks the last choice", _last),
-    _heuristic("longest choice", "picks the longest choice", _lengths),
-    _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),
-    _heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
-    _heuristic("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1),
-    _heuristic("odd one out", "picks the choice spelled least like the others", attrgetter("trigram_similarity"), -1),
-    _heuristic(
+    heuristic("longest choice", "picks the longest choice", lengths),
+    heuristic("shortest choice", "picks the shortest choice", lengths, -1),
+    heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
+    heuristic("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1),
+    heuristic("odd one out", "picks the choice spelled least like the others", attrgetter("trigram_similarity"), -1),
+    heuristic(
         "most like the others", "picks the choice spelled most like the others", attrgetter("trigram_similarity")
     ),
-    _heuristic(
+    heuristic(
         "most words of the question",
         "picks the choice with the largest share of its words in the question",
         lambda context: words_in_question(context.rows),
         sees=ProbeInputs.QUESTION,
     ),
-    _heuristic(
+    heuristic(
         "fewest words of the question",
         "picks the choice with the smallest share of its words in the question",
         lambda context: words_in_question(context.rows),

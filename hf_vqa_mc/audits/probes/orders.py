@@ -1,6 +1,7 @@
-"""Heuristics for the published order: labels that depend on the row's number, id or type, and sorted decoys."""
+"""Rules for the published order: labels that depend on row number, neighbour, id, type or image, and sorted decoys."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe
-from hf_vqa_mc.audits.rows import PERIODS, row_number_groups
+from hf_vqa_mc.audits.probes.text_rules import ranks, trimmed
+from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
 
@@ -17,12 +19,39 @@ Groups = NDArray[np.int64]
 Values = NDArray[np.float64]
 
 
-def _question_ids(context: Context) -> list[Groups]:
-    """The last character, and the number at the end by each period."""
-    ids = context.split.rows["question_id"].combine_chunks()
-    digits = pc.struct_field(pc.extract_regex(ids, r"(?P<number>[0-9]{1,15})$"), "number")
+def _names(names: pa.Array) -> list[Groups]:
+    """The last character of each name, and its last number by each period, both before a file's ending."""
+    stems = pc.replace_substring_regex(names, r"[.][A-Za-z][A-Za-z0-9]{1,4}$", "")
+    digits = pc.struct_field(pc.extract_regex(stems, r"(?P<number>[0-9]{1,15})[^0-9]*$"), "number")
     numbers = pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()
-    return [_encoded(pc.utf8_slice_codeunits(ids, -1)), *(numbers % period for period in PERIODS)]
+    return [_encoded(pc.utf8_slice_codeunits(stems, -1)), *(numbers % period for period in PERIODS)]
+
+
+def _column(context: Context, name: str) -> pa.Array:
+    return context.split.rows[name].combine_chunks()
+
+
+def _previous_labels(context: Context) -> list[Groups]:
+    """The label of the row before, from 1; 0 for the first row."""
+    return [np.append(0, context.rows.positions[:-1, 0] + 1).astype(np.int64)]
+
+
+def _image_size(context: Context) -> Prediction | None:
+    """Labels by width, height and their ratio, of the rows whose image's size was read."""
+    if not context.split.ordered:
+        return None
+    sizes = context.image_sizes
+    tenths = [_tenths(one) for one in (*sizes.T, sizes[:, 0] / np.maximum(sizes[:, 1], 1))]
+    remainders = [one % period for one in sizes.T for period in PERIODS]
+    found = _most_frequent_labels(context, [*tenths, *sizes.T, *remainders])
+    return None if found is None else replace(found, scores=np.where(sizes[:, 0] > 0, found.scores, np.nan))
+
+
+def _tenths(values: NDArray[np.generic]) -> Groups:
+    """The tenth of the distinct values, weighted by rows, that each value is in."""
+    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    tenths: Groups = (10 * (np.cumsum(counts) - counts / 2) / len(values)).astype(np.int64)
+    return tenths[number]
 
 
 def _encoded(texts: pa.Array) -> Groups:
@@ -33,19 +62,21 @@ def _position(name: str, sees: ProbeInputs, of_what: str, groupings: Callable[[C
     """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
 
     def run(context: Context) -> Prediction | None:
-        if not context.split.ordered:
-            return None
-        labels, folds, of_rows = context.rows.positions[:, 0].astype(np.int64), context.folds, groupings(context)
-        values = np.zeros(context.rows.texts.shape)
-        for fold in np.unique(folds):
-            test = folds == fold
-            shares = _shares(of_rows, labels, ~test, context.rows.texts.shape[1])
-            if shares is not None:
-                values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
-        found = context.prefer(values)
-        return None if found is None else Prediction(found.scores, folds=FOLDS)
+        return _most_frequent_labels(context, groupings(context)) if context.split.ordered else None
 
     return Probe(name, sees, f"picks the position that is most often correct in other rows {of_what}", run)
+
+
+def _most_frequent_labels(context: Context, groupings: list[Groups]) -> Prediction | None:
+    labels, folds = context.rows.positions[:, 0].astype(np.int64), context.folds
+    values = np.zeros(context.rows.texts.shape)
+    for fold in np.unique(folds):
+        test = folds == fold
+        shares = _shares(groupings, labels, ~test, context.rows.texts.shape[1])
+        if shares is not None:
+            values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
+    found = context.prefer(values)
+    return None if found is None else Prediction(found.scores, folds=FOLDS)
 
 
 def _shares(
@@ -72,24 +103,14 @@ def _unsorted(context: Context) -> Prediction | None:
     rows = context.rows
     if not context.split.ordered:
         return None
-    rank = _ranks(rows.vocabulary.choices)
+    in_order = ranks(trimmed(context))
     row, column = rows.valid.nonzero()
-    ranks = np.full(rows.texts.shape, MISSING, np.int64)
-    ranks[row, rows.positions[row, column]] = rank[rows.texts[row, column]]
-    breaks = _breaks(ranks, rows.sizes) | _breaks(
-        np.where(ranks == MISSING, MISSING, 2 * len(rank) - ranks), rows.sizes
+    of_rows = np.full(rows.texts.shape, MISSING, np.int64)
+    of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
+    breaks = _breaks(of_rows, rows.sizes) | _breaks(
+        np.where(of_rows == MISSING, MISSING, 2 * len(in_order) - of_rows), rows.sizes
     )
     return context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
-
-
-def _ranks(texts: list[str]) -> NDArray[np.int64]:
-    """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts without case."""
-    lower = pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(texts, pa.large_string())))
-    is_number = pc.match_substring_regex(lower, r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$").to_numpy(zero_copy_only=False)
-    ranks: NDArray[np.int64] = len(texts) + pc.rank(lower, tiebreaker="dense").to_numpy().astype(np.int64)
-    numbers = pc.replace_substring(lower.filter(pa.array(is_number)), "+", "").cast(pa.float64())
-    ranks[is_number] = pc.rank(numbers, tiebreaker="dense").to_numpy()
-    return ranks
 
 
 def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -109,15 +130,39 @@ ORDERS = (
     _position(
         "row number",
         ProbeInputs.CHOICES,
-        "with the same remainder of the row number or in the same block of rows",
-        lambda context: [groups for _, groups in row_number_groups(len(context.rows))],
+        "with the same remainder of the row number",
+        lambda context: [np.arange(len(context.rows)) % period for period in PERIODS],
     ),
-    _position("question id", ProbeInputs.CHOICES, "with a question id that ends alike", _question_ids),
+    _position(
+        "block of rows",
+        ProbeInputs.CHOICES,
+        "in the same block of rows",
+        lambda context: [row_blocks(len(context.rows), most) for most in BLOCKS],
+    ),
+    _position("label of the previous row", ProbeInputs.CHOICES, "after a row with the same label", _previous_labels),
+    _position(
+        "question id",
+        ProbeInputs.CHOICES,
+        "with a question id that ends alike",
+        lambda context: _names(_column(context, "question_id")),
+    ),
+    _position(
+        "name of the image",
+        ProbeInputs.CHOICES,
+        "with an image name that ends alike",
+        lambda context: _names(_column(context, "image_id")),
+    ),
     _position(
         "question type",
         ProbeInputs.QUESTION,
         "with the same question type",
-        lambda context: [_encoded(context.split.rows["question_type"].combine_chunks())],
+        lambda context: [_encoded(_column(context, "question_type"))],
+    ),
+    Probe(
+        "image width or height",
+        ProbeInputs.IMAGE,
+        "picks the position that is most often correct in other rows with images of similar width, height or shape",
+        _image_size,
     ),
     Probe("breaks the order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", _unsorted),
 )

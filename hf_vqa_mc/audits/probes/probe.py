@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of, used_rows
-from hf_vqa_mc.audits.image_descriptors import image_vectors
+from hf_vqa_mc.audits.image_descriptors import image_sizes, image_vectors, missing_images
 from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, ProbeInputs, Shortcut, picked
-from hf_vqa_mc.audits.similar_choices import Letters, trigram_similarity
+from hf_vqa_mc.audits.similar_choices import Letters, question_cosines, trigram_similarity
 from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
@@ -116,6 +116,23 @@ class Context:
     def trigram_similarity(self) -> Values:
         """(rows, choices): see `trigram_similarity`; two heuristics use it."""
         return trigram_similarity(self.rows.keys, Letters.of(self.rows.vocabulary.key_texts))
+
+    @cached_property
+    def question_cosines(self) -> Values:
+        """(tested rows, choices): see `question_cosines`; three strategies use it."""
+        return question_cosines(self.rows.take(self.tested))
+
+    @cached_property
+    def image_sizes(self) -> NDArray[np.int64]:
+        """(rows, 2): see `image_sizes`.
+
+        Raises:
+            Skipped: there are no images.
+        """
+        sizes = image_sizes(self.split)
+        if not sizes.any():
+            raise Skipped(missing_images(self.split) if self.split.images is None else "no image can be read")
+        return sizes
 
     @property
     def time_is_over(self) -> bool:
@@ -232,7 +249,7 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
     settings, found, not_run = context.settings, list[Shortcut](), list[NotRun]()
     wanted = [one for one in probes if one.setting is None or getattr(settings, one.setting)]
     wanted.sort(key=lambda one: one.cost)
-    if any(one.sees.image for one in wanted):
+    if any(one.sees.image and one.trained for one in wanted):
         vectors = context.images[0]
         not_run += context.images[1]
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]

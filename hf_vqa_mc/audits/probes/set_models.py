@@ -104,6 +104,9 @@ def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = S
 COST = 15
 FITTED = 5
 """Maximum number of rows that a network is fitted on, as a multiple of ``probe_rows``: its texts need many rows."""
+PRESENTED = 150
+"""Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
+fewer networks and then fewer epochs."""
 DECIMALS = 5
 """Decimals of log odds; rounding makes choices without known features tie."""
 
@@ -133,10 +136,9 @@ def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.flo
         if context.time_is_over:
             raise Skipped("the time limit was reached in training")
 
-    indices = np.arange(len(every))
-    odds = trained_odds(
-        inputs, indices[: len(known)], train.target, indices[len(known) :], context.settings.seed, check
-    )
+    own, test = np.split(np.arange(len(every)), [len(known)])
+    most = PRESENTED * context.settings.probe_rows // len(context.parts)
+    odds = trained_odds(inputs, own, train.target, test, context.settings.seed, check, most)
     return np.round(odds, DECIMALS)
 
 
@@ -156,7 +158,7 @@ def _image_vectors(
     return lambda rows: np.clip(np.nan_to_num((vectors[of_rows[rows]] - mean) / spread), -5, 5).astype(np.float32)
 
 
-JUDGES = "judges the choices together by a neural network"
+JUDGES = "judges the choices together by neural networks"
 SET_MODELS = tuple(
     trained_probe("set network", sees, JUDGES, COST, partial(_log_odds, sees), one_thread=True) for sees in ProbeInputs
 )

@@ -23,8 +23,13 @@ WORD_DROPOUT = 0.3
 """Dropout of the features of questions."""
 LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15
 """Adam's learning rate, and maximum numbers of rows and of choices of a batch."""
-EPOCHS, LEAST_STEPS = 4, 100
-"""Number of epochs, and minimum number of steps; the learning rate falls linearly to 0."""
+NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
+"""Number of networks that are averaged, of epochs, and minimum number of steps; the learning rate falls linearly to 0.
+
+On `qou` decoys of COCO-QA, with the question: one network of 4 epochs 50.9%, four of 8 epochs 53.6%.
+"""
+LEAST_EPOCHS = 4
+"""Number of epochs of the only network where there are too many rows for more."""
 
 Rows = NDArray[np.int64]
 Bags = Any
@@ -187,27 +192,50 @@ class _Linear(nn.Linear):
 
 
 def trained_odds(
-    inputs: Inputs, train: Rows, targets: NDArray[np.int64], test: Rows, seed: int, check: Callable[[], None]
+    inputs: Inputs,
+    train: Rows,
+    targets: NDArray[np.int64],
+    test: Rows,
+    seed: int,
+    check: Callable[[], None],
+    most: int,
 ) -> NDArray[np.float64]:
-    """Train a network and score other rows; deterministic, in one thread, without torch's global seed.
+    """Train networks and score other rows; deterministic, in one thread, without torch's global seed.
 
     Args:
         inputs: of all rows.
-        train: rows that the network is fitted on.
+        train: rows that the networks are fitted on.
         targets: (training rows,): index of the target.
         test: rows that are scored.
-        seed: random seed.
+        seed: random seed of the first network.
         check: called at each step; may raise an exception.
+        most: number of rows that are presented in training, above which there are fewer networks and then epochs.
 
     Returns:
-        Log odds of the choices (test rows, choices).
+        The mean log probability of the choices (test rows, choices).
     """
+    n_networks = min(max(most // (EPOCHS * len(train)), 1), NETWORKS)
+    epochs = min(max(most // len(train), LEAST_EPOCHS), EPOCHS)
+    found = [_trained(inputs, train, targets, test, seed + index, check, epochs) for index in range(n_networks)]
+    return np.mean(found, axis=0)  # type: ignore[no-any-return]
+
+
+def _trained(
+    inputs: Inputs,
+    train: Rows,
+    targets: NDArray[np.int64],
+    test: Rows,
+    seed: int,
+    check: Callable[[], None],
+    epochs: int,
+) -> NDArray[np.float64]:
+    """Train one network; return the log probability of the choices (test rows, choices)."""
     generator = Generator().manual_seed(seed)
     with one_thread():
         network = _SetNetwork(inputs, generator)
         size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
         n_batches = -(-len(train) // size)
-        steps = max(EPOCHS, -(-LEAST_STEPS // n_batches)) * n_batches
+        steps = max(epochs, -(-LEAST_STEPS // n_batches)) * n_batches
         adam = _Adam(network.parameters())
         for step in range(steps):
             if step % n_batches == 0:
@@ -219,7 +247,7 @@ def trained_odds(
         network.eval()
         with torch.no_grad():
             starts = [*range(0, len(test), size), len(test)]
-            odds = [network(test[first:last]).numpy() for first, last in pairwise(starts)]
+            odds = [network(test[first:last]).log_softmax(dim=1).numpy() for first, last in pairwise(starts)]
     return np.concatenate(odds).astype(np.float64)
 
 
