@@ -6,7 +6,7 @@ Hudson and Manning 2019, Sect. 3.2. ``own_ontology.py`` makes one from our lists
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import permutations, product
 
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -223,22 +223,15 @@ class RelationTable(Mapping[str, RelationName]):
     """All relations: those of the tables, which iteration yields, and participles with prepositions, by rule."""
 
     def __init__(self) -> None:
-        self._known = {
-            name: _preposition(name) for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing
-        }
+        names = (name for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing)
+        self._known = {name: _preposition(name) for name in names}
         self._known |= {name: _action(name) for name in RELATIONS.actions}
         for posture, preposition in product(RELATIONS.postures, RELATIONS.posture_prepositions):
             self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
-        self._by_rule: dict[str, RelationName] = {}
 
     def __getitem__(self, name: str) -> RelationName:
         """The relation of this name; KeyError if it is in no table and no rule derives it."""
-        found = self._known.get(name) or self._by_rule.get(name)
-        if found is None:
-            if (parts := _parts(name)) is None:
-                raise KeyError(name)
-            found = self._by_rule[name] = _compound(*parts)
-        return found
+        return self._known.get(name) or _by_rule(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
@@ -247,40 +240,41 @@ class RelationTable(Mapping[str, RelationName]):
         return len(self._known)
 
 
-def _parts(name: str) -> tuple[str, str] | None:
+@cache
+def _by_rule(name: str) -> RelationName:
     verb, _, rest = name.partition(" ")
+    irregular = verb in RELATIONS.participles
     regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
-    if not regular and verb not in RELATIONS.participles:
-        return None
-    if not rest:
-        return (verb, "") if verb not in RELATIONS.participles and verb not in RELATIONS.postures else None
-    return (verb, rest) if rest in RELATIONS.prepositions and rest not in ("for", "of") else None
+    if rest:
+        is_known = (regular or irregular) and rest in RELATIONS.prepositions and rest not in ("for", "of")
+    else:
+        is_known = regular and not irregular and verb not in RELATIONS.postures
+    if not is_known:
+        raise KeyError(name)
+    return _compound(verb, rest)
+
+
+def _sharing(meanings: Mapping[str, Set[str]], wanted: Set[str]) -> set[str]:
+    """The names with one of the wanted meanings."""
+    return {name for name, own in meanings.items() if own & wanted}
+
+
+def _against(meant: Set[str], opposites: Mapping[str, Set[str]]) -> set[str]:
+    return _sharing(opposites, meant).union(*(opposites.get(one, frozenset()) for one in meant))
 
 
 def _preposition(name: str) -> RelationName:
-    meant = RELATIONS.prepositions[name]
-    sure = RELATIONS.sure.get(name, frozenset())
-    against = {other for one, others in RELATIONS.opposites.items() if one in sure for other in others}
-    against |= {one for one, others in RELATIONS.opposites.items() if sure & others}
-    excludes = {other for other, meanings in RELATIONS.sure.items() if against & meanings}
-    related = {other for other, meanings in RELATIONS.prepositions.items() if meant & meanings} - {name}
+    excludes = _sharing(RELATIONS.sure, _against(RELATIONS.sure.get(name, frozenset()), RELATIONS.opposites))
+    related = _sharing(RELATIONS.prepositions, RELATIONS.prepositions[name]) - {name}
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), many=True, related=frozenset(related))
 
 
 def _action(name: str) -> RelationName:
     meant = RELATIONS.actions[name]
-    related = {other for other, meanings in RELATIONS.actions.items() if meant & meanings} - {name}
-    against = {one for meaning in meant for one in RELATIONS.apart.get(meaning, ())}
-    against |= {one for one, others in RELATIONS.apart.items() if meant & others}
-    excludes = {other for other, meanings in RELATIONS.actions.items() if against & meanings} - related - {name}
-    return RelationName(
-        name,
-        _INVERSES.get(name, ""),
-        frozenset(excludes),
-        one_subject=name in RELATIONS.one_subject,
-        many=bool(meant & RELATIONS.many),
-        related=frozenset(related),
-    )
+    related = _sharing(RELATIONS.actions, meant) - {name}
+    excludes = _sharing(RELATIONS.actions, _against(meant, RELATIONS.apart)) - related - {name}
+    one_subject, many = name in RELATIONS.one_subject, bool(meant & RELATIONS.many)
+    return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), one_subject, many, frozenset(related))
 
 
 def _compound(verb: str, preposition: str) -> RelationName:
@@ -355,7 +349,7 @@ def _plural(word: str) -> str:
     if (end := _compound_end(word, PLURALS.in_compounds)) and word not in PLURALS.no_compounds:
         return word.removesuffix(end) + PLURALS.irregular[end]
     if word.endswith(("s", "x", "z", "ch", "sh")):
-        return word + ("es" if not word.endswith("ch") or word != "stomach" else "s")
+        return word + ("s" if word == "stomach" else "es")
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"
     return word + "s"
