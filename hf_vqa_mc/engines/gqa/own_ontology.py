@@ -7,15 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from hf_vqa_mc.engines.english import PLURALS, plural_of
 from hf_vqa_mc.engines.gqa.ontology import (
     KINDS,
-    PLURALS,
     Attribute,
     Noun,
     Ontology,
     RelationTable,
     both_ways,
-    plural_of,
     similar_kinds,
 )
 from hf_vqa_mc.engines.vocabulary import vocabulary

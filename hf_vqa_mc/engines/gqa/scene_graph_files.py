@@ -5,7 +5,7 @@ annotators leave imperfect (no name, an empty box, a relation to a missing objec
 it out and counts it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -19,6 +19,16 @@ from hf_vqa_mc.sources.files import Files, PublishedFile
 NO_BOX = (0, 0, 0, 0)
 
 Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
+
+
+def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union of two boxes, in [0, 1]."""
+    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
+    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    common = width * height
+    return common / (one[2] * one[3] + other[2] * other[3] - common)
 
 
 @dataclass

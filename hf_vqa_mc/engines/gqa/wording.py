@@ -8,7 +8,8 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.ontology import Ontology, plural_of
+from hf_vqa_mc.engines.english import plural_of, with_article
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -45,10 +46,6 @@ MATERIAL = "material"
 
 Phrase: TypeAlias = Sequence[Part]
 
-AN_BEFORE = re.compile(
-    r"(?!(?:eu|ew|uni(?!n|m)|us[aeu]|ut[ei]|ufo|uk|one|once)|u\b)[aeiou]|hour|honest|heir|(?:mp3|x-ray|suv|rv|lcd|led|mri|hd)\b"
-)
-"""Words that begin with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
 NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
 
@@ -116,15 +113,6 @@ def spelled(text: str) -> str:
     'Wii controller'
     """
     return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
-
-
-def with_article(text: str) -> str:
-    """Words with "a" or "an" before them.
-
-    >>> with_article("unicorn"), with_article("hour glass"), with_article("orange hat")
-    ('a unicorn', 'an hour glass', 'an orange hat')
-    """
-    return f"{'an' if AN_BEFORE.match(text.lower()) else 'a'} {text}"
 
 
 def called(ontology: Ontology, name: str) -> NounPhrase:

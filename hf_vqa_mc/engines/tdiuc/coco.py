@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, subset_in
 from hf_vqa_mc.engines.tdiuc.settings import (
     HORIZONTAL_THRESHOLD,
@@ -24,7 +25,7 @@ from hf_vqa_mc.engines.tdiuc.settings import (
     VERTICAL_THRESHOLD,
     TdiucSettings,
 )
-from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related, with_article
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.records import read_lists

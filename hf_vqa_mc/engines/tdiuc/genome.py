@@ -8,10 +8,12 @@ from functools import partial
 from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.english import plural_of
+from hf_vqa_mc.engines.gqa.scene_graph_files import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import Images, Made
 from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
-from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, plural_of, single_color
+from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
@@ -29,10 +31,7 @@ class GenomeObject:
 
     name: str  # the first name, in lower case
     synset: str  # WordNet's, such as dog.n.01, or ""
-    left: float
-    top: float
-    width: float
-    height: float
+    box: tuple[float, float, float, float]  # left, top, width, height
     attributes: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()  # what other files call the same object
 
@@ -146,7 +145,7 @@ def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[s
     synset = next(iter(_items(one, "synsets", left_out)), "")
     left, top, width, height = (float(one.column(side)[0]) for side in "xywh")
     attributes = map(_plain, _items(one, "attributes", left_out))
-    known = image.objects.setdefault(object_id, GenomeObject(name, synset, left, top, width, height))
+    known = image.objects.setdefault(object_id, GenomeObject(name, synset, (left, top, width, height)))
     if name not in (known.name, *known.other_names):
         known.other_names += (name,)
     known.attributes = tuple(dict.fromkeys((*known.attributes, *attributes)))
@@ -197,7 +196,7 @@ def _ask_colors(image: GenomeImage, objects: list[GenomeObject], seed: int, made
         elif any(other is not one and _same_kind(other, one) for other in objects):
             made.leave_out(COLOR, "not the only one of its kind")
         elif any(
-            _intersection_over_union(other, one) >= DUPLICATE_OVERLAP
+            overlap(other.box, one.box) >= DUPLICATE_OVERLAP
             and not set().union(*map(colors_in, other.attributes)) <= {color}
             for other in objects
         ):
@@ -234,10 +233,11 @@ def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[Ge
     if any(named is not another and _same_kind(another, named) for named in (one, other) for another in objects):
         return "not the only one of its kind"
     others = [another for another in objects if another is not one and another is not other]
-    if any(_intersection_over_union(another, other) >= DUPLICATE_OVERLAP for another in others):
+    if any(overlap(another.box, other.box) >= DUPLICATE_OVERLAP for another in others):
         return "the answer's box has another name too"
-    across = other.left + other.width / 2 - one.left - one.width / 2
-    down = other.top + other.height / 2 - one.top - one.height / 2
+    across, down = (
+        other.box[axis] + other.box[axis + 2] / 2 - one.box[axis] - one.box[axis + 2] / 2 for axis in (0, 1)
+    )
     holds = {"to the left of": across < 0, "to the right of": across > 0}
     holds |= dict.fromkeys(("above", "on top of"), down < 0) | dict.fromkeys(("below", "under"), down > 0)
     return None if holds.get(phrase, True) else "the boxes say otherwise"
@@ -274,11 +274,3 @@ def _specified(one: GenomeObject) -> str:
     fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
     chosen = single_color(one.attributes) or next(iter(fitting), None)
     return f"{chosen} {one.name}" if chosen else one.name
-
-
-def _intersection_over_union(other: GenomeObject, one: GenomeObject) -> float:
-    across = min(other.left + other.width, one.left + one.width) - max(other.left, one.left)
-    down = min(other.top + other.height, one.top + one.height) - max(other.top, one.top)
-    common = max(across, 0) * max(down, 0)
-    union = other.width * other.height + one.width * one.height - common
-    return common / union if union else 0.0

@@ -3,6 +3,7 @@
 import pytest
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.wording import (
     Pattern,
@@ -15,7 +16,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     spelled,
     stands_before,
     stands_behind,
-    with_article,
 )
 from tests.engines.gqa.question_worlds import ONTOLOGY
 
