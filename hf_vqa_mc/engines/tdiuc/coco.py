@@ -6,7 +6,6 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 """
 
 import zipfile
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -71,8 +70,8 @@ class CocoAnnotations:
         self._images = images
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
         self._stems: dict[int, str] = {}
-        self._numbers = array("q")  # annotation id, image id, category, crowd
-        self._boxes = array("d")  # area, left, top, width, height
+        self._numbers = [np.empty((0, 4), np.int64)]  # annotation id, image id, category, crowd
+        self._boxes = [np.empty((0, 5))]  # area, left, top, width, height
 
     def __len__(self) -> int:
         """The number of images."""
@@ -86,7 +85,7 @@ class CocoAnnotations:
         """
         listed: dict[int, tuple[int, int, str]] = {}  # width, height and the last part of the file name
         names: dict[int, str] = {}
-        ids, image_ids, category_ids, crowds = columns = [array("q") for _ in range(4)]
+        numbers = self._numbers[:1]
         for field, records in read_lists(file, ("images", "annotations", "categories")):
             if field == "images":
                 last = [PurePosixPath(name).name for name in records.filled_texts("file_name")]
@@ -95,22 +94,23 @@ class CocoAnnotations:
             elif field == "categories":
                 names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
             else:
-                for column, name in zip(columns, ("id", "image_id", "category_id", "iscrowd"), strict=True):
-                    column.extend(records.whole_numbers(name))
-                for area, box in zip(records.column("area"), records.lists("bbox", 4), strict=True):
-                    self._boxes.extend((area, *box))
+                columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
+                numbers.append(np.column_stack([*columns]))
+                boxes = np.array(records.lists("bbox", 4), np.float64)
+                self._boxes.append(np.column_stack((np.array(records.column("area"), np.float64), boxes)))
         if unknown := sorted({*names.values()} - COCO_OBJECTS.keys()):
             raise InputError(f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS)}")
         if not names:
             raise InputError(f"{file.location}: field 'categories': expected a list of categories, found none")
         self._add_images(file, listed, frozenset(names.values()))
-        for what, used, known in (("image", image_ids, listed.keys()), ("category", category_ids, names.keys())):
-            if unlisted := set(used) - known:
+        rows = np.concatenate(numbers)
+        for what, column, known in (("image", 1, listed.keys()), ("category", 2, names.keys())):
+            if unlisted := set(rows[:, column].tolist()) - known:
                 raise InputError(
                     f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
                 )
-        categories = [_NUMBERS[names[one]] for one in category_ids]
-        self._numbers.frombytes(np.column_stack([ids, image_ids, categories, crowds]).astype(np.int64).tobytes())
+        rows[:, 2] = [_NUMBERS[names[one]] for one in rows[:, 2].tolist()]
+        self._numbers.append(rows)
 
     def _add_images(
         self, file: PublishedFile, listed: dict[int, tuple[int, int, str]], annotated: frozenset[str]
@@ -127,8 +127,7 @@ class CocoAnnotations:
 
     def __iter__(self) -> Iterator[CocoImage]:
         """The images that have objects, sorted by id, each with its objects sorted by id."""
-        numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
-        boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
+        numbers, boxes = np.concatenate(self._numbers), np.concatenate(self._boxes)
         order = np.lexsort((numbers[:, 0], numbers[:, 1]))
         again = np.append(False, numbers[order[1:], 0] == numbers[order[:-1], 0])[: len(order)]
         self.left_out["objects listed in another file too"] = int(again.sum())

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -69,10 +68,9 @@ def generate(
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
     coco = CocoAnnotations(images)
     files = coco_files(inputs.coco)
-    for number, file in enumerate(files):
-        progress("reading COCO", number, len(files))
+    for number, file in enumerate(files, 1):
         coco.read(file)
-        progress("reading COCO", number + 1, len(files))
+        progress("reading COCO", number, len(files))
     if inputs.visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
         _ask_of_genome(Folder(inputs.visual_genome), images, settings.seed, mentioned, made)
@@ -166,44 +164,32 @@ def _with_absurd(
 
 def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
-    with ExitStack() as stack:
-        writers = {
-            subset: (
-                stack.enter_context(_json_list(folder / V1.questions_name(subset), "questions")),
-                stack.enter_context(_json_list(folder / V1.annotations_name(subset), "annotations")),
-            )
-            for subset in SPLITS
-        }
-        for number, one in enumerate(questions, 1):
-            write_question, write_annotation = writers[images.subset(one.image_id)]
-            write_question({"image_id": one.image_id, "question": one.question, "question_id": number})
-            write_annotation(
-                {
-                    "question_id": number,
-                    "image_id": one.image_id,
-                    "question_type": one.question_type,
-                    "answers": [{"answer": one.answer, "answer_confidence": CONFIDENCE, "answer_id": 1}],
-                    "ans_source": one.origin,
-                }
-            )
-            if number % 10_000 == 0 or number == len(questions):
-                progress("writing", number, len(questions))
+    for done, subset in enumerate(SPLITS):
+        progress("writing", done, len(SPLITS))
+        mine = [(number, one) for number, one in enumerate(questions, 1) if images.subset(one.image_id) == subset]
+        records: Iterator[dict[str, Any]] = (
+            {"image_id": one.image_id, "question": one.question, "question_id": number} for number, one in mine
+        )
+        _write_list(folder / V1.questions_name(subset), "questions", records)
+        records = (
+            {
+                "question_id": number,
+                "image_id": one.image_id,
+                "question_type": one.question_type,
+                "answers": [{"answer": one.answer, "answer_confidence": CONFIDENCE, "answer_id": 1}],
+                "ans_source": one.origin,
+            }
+            for number, one in mine
+        )
+        _write_list(folder / V1.annotations_name(subset), "annotations", records)
+    progress("writing", len(SPLITS), len(SPLITS))
 
 
-@contextmanager
-def _json_list(path: Path, key: str) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _write_list(path: Path, key: str, records: Iterable[dict[str, Any]]) -> None:
     """Write an object with a list of records, one per line."""
-    encode = json.JSONEncoder(allow_nan=False).encode
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{{"{key}": [')
-        separator = "\n"
-
-        def add(record: dict[str, Any]) -> None:
-            nonlocal separator
-            file.write(separator + encode(record))
-            separator = ",\n"
-
-        yield add
+        file.writelines(f"{',' if number else ''}\n{json.dumps(record)}" for number, record in enumerate(records))
         file.write("\n]}\n")
 
 
