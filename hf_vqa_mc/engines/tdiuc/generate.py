@@ -11,7 +11,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
-from hf_vqa_mc.engines.tdiuc.imported import import_genome, import_vqa, read_annotated
+from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
 from hf_vqa_mc.engines.tdiuc.questions import (
     DOES_NOT_APPLY,
     NO,
@@ -80,7 +80,7 @@ def generate(
         import_vqa(Folder(inputs.vqa), images, made)
         progress("importing VQA", 1, 1)
     for path in inputs.annotated:
-        read_annotated(path, images, made)
+        import_annotated(path, images, made)
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
