@@ -161,22 +161,14 @@ def similar_kinds(
     people_alike = {  # a skier may be a man, a man is not a woman
         kind: {other for other in people if other != kind and not _two_people(kind, other)} for kind in people
     }
-    listed = both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others)
-    for found in (*listed, people_alike, _heads_alike(nouns, aliases)):
+    heads: dict[str, set[str]] = defaultdict(set)  # for kinds of several words, by any of their names: a street lamp
+    for name, meant in [*((name, name) for name in nouns), *aliases.items()]:
+        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS.no_head else None
+        if head is not None and meant in nouns and head.kind != nouns[meant].kind and not head.vague:
+            heads[nouns[meant].kind].add(head.kind)
+    for found in (both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others), people_alike, both_ways((), heads)):
         for kind, alike in found.items():
             near[kind] |= alike
-    return near
-
-
-def _heads_alike(nouns: Mapping[str, Noun], aliases: Mapping[str, str]) -> dict[str, set[str]]:
-    """For kinds of several words, by any of their names, the kind of the last word: a street lamp may be a lamp."""
-    near: dict[str, set[str]] = defaultdict(set)
-    for name, meant in [*((noun.name, noun.name) for noun in nouns.values()), *aliases.items()]:
-        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS.no_head else None
-        one = nouns[meant].kind if meant in nouns else ""
-        if head is not None and one and head.kind != one and not head.vague:
-            near[one].add(head.kind)
-            near[head.kind].add(one)
     return near
 
 

@@ -83,16 +83,6 @@ class NounPhrase(NamedTuple):
         return "are" if self.plural else "is"
 
     @property
-    def do(self) -> str:
-        """The verb form "does" or "do"."""
-        return "do" if self.plural else "does"
-
-    @property
-    def have(self) -> str:
-        """The verb form "has" or "have"."""
-        return "have" if self.plural else "has"
-
-    @property
     def some(self) -> str:
         """With an indefinite article if it takes one: an apple, apples, water."""
         if self.unique:

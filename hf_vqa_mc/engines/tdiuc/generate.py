@@ -84,7 +84,7 @@ def generate(
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
-    absent = _ask_of_coco(coco, mentioned, settings, made, progress)
+    absent = _ask_of_coco(coco, mentioned, settings.seed, made, progress)
     questions = without_duplicates(made.questions, made.left_out)
     made.questions.clear()
     questions = settled(questions, images, settings.seed, made.left_out)
@@ -120,14 +120,14 @@ def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[in
 
 
 def _ask_of_coco(
-    coco: CocoAnnotations, mentioned: dict[int, set[str]], settings: TdiucSettings, made: Made, progress: Progress
+    coco: CocoAnnotations, mentioned: dict[int, set[str]], seed: int, made: Made, progress: Progress
 ) -> dict[int, frozenset[str]]:
     """Add all questions that COCO's annotation allows; return the objects that each image provably lacks."""
     absent = {}
     shared: dict[frozenset[str], frozenset[str]] = {}
     for number, image in enumerate(coco, 1):
         others = frozenset(mentioned.get(image.image_id, ()))
-        ask_coco(image, others, settings, made)
+        ask_coco(image, others, seed, made)
         lacking = frozenset(absent_objects(image, others))
         absent[image.image_id] = shared.setdefault(lacking, lacking)
         if number % 1000 == 0 or number == len(coco):

@@ -200,8 +200,8 @@ def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
 
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
-    phrase = reference.head
-    return {"the": reference.the, "is": phrase.be, "do": phrase.do, "have": phrase.have}
+    do, have = ("do", "have") if reference.head.plural else ("does", "has")
+    return {"the": reference.the, "is": reference.head.be, "do": do, "have": have}
 
 
 def selected(name: str) -> Program:
