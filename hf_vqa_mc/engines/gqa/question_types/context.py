@@ -68,12 +68,12 @@ class ImageContext:
         ontology: Ontology,
         decoys: Distractors,
         settings: GqaSettings,
-        left_out: Counter[str] | None = None,
+        left_out: Counter[str],
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
         self.executor = Executor(graph, ontology)
-        self.left_out: Counter[str] = Counter() if left_out is None else left_out
+        self.left_out = left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
