@@ -109,7 +109,8 @@ def _relation(ontology: Ontology, subject: str, relation: str, target: str, sign
 
 def _about(fact: Fact, one: str, other: str) -> Fact:
     """A "value" or "relation" fact about another object."""
-    return tuple(other if index in (1, 3) and part == one else part for index, part in enumerate(fact))
+    ends = (1, 3) if fact[0] == "relation" else (1,)
+    return tuple(other if index in ends and part == one else part for index, part in enumerate(fact))
 
 
 def _opposite(fact: Fact) -> Fact:
