@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.english import PLURALS, plural_of, singular_of
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    Attribute,
-    Noun,
-    Ontology,
-    RelationTable,
-    similar_kinds,
-)
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
     NOUNS,
     VALUES,

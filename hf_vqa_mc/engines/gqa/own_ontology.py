@@ -8,15 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from hf_vqa_mc.engines.english import PLURALS, plural_of
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    Attribute,
-    Noun,
-    Ontology,
-    RelationTable,
-    both_ways,
-    similar_kinds,
-)
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_ways, similar_kinds
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
 

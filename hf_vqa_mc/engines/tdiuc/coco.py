@@ -18,12 +18,7 @@ import numpy as np
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, Outcome, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import (
-    HORIZONTAL_THRESHOLD,
-    MIN_AREA,
-    OVERLAP_THRESHOLD,
-    VERTICAL_THRESHOLD,
-)
+from hf_vqa_mc.engines.tdiuc.settings import HORIZONTAL_THRESHOLD, MIN_AREA, OVERLAP_THRESHOLD, VERTICAL_THRESHOLD
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name

@@ -121,23 +121,6 @@ def _keep(best: _Best, lane: int, key: int, donor: int, shared: int, square: int
 
 
 @njit(cache=True)
-def _raise_needs(needed: NDArray[np.integer], lane: int, class_squares: NDArray[np.int64], best: _Best) -> None:
-    """Update how many words a bag of each length must share with a lane's query to reach its worst answer."""
-    last = best.donors.shape[1] - 1
-    if best.donors[lane, last] == NOBODY:
-        return
-    shared, square = best.shared[lane, last], best.squares[lane, last]
-    for number in range(len(class_squares)):
-        wanted = shared * shared * class_squares[number]
-        need = np.int64(np.sqrt(wanted / square))
-        while need * need * square < wanted:
-            need += 1
-        while need > 1 and (need - 1) * (need - 1) * square >= wanted:
-            need -= 1
-        needed[number * LANES + lane] = need
-
-
-@njit(cache=True)
 def _consider(
     bag: int,
     sums: NDArray[np.integer],
@@ -147,7 +130,10 @@ def _consider(
     answers: BagAnswers,
     best: _Best,
 ) -> None:
-    """Insert a bag's answers into the best of those queries with which it shares enough words; see `_scan`."""
+    """Insert a bag's answers into the best of those queries with which it shares enough words; see `_scan`.
+
+    Then a bag of each length must share as many words with the query as reach its worst answer.
+    """
     needs = trie.length_class[bag] * LANES
     for lane in range(len(queries)):
         if sums[lane] < needed[needs + lane] or bag == queries[lane]:
@@ -158,8 +144,17 @@ def _consider(
             if not _keep(best, lane, answers.keys[i], donor, shared, trie.squares[bag]):
                 break
             changed = True
-        if changed:
-            _raise_needs(needed, lane, trie.class_squares, best)
+        if not changed or best.donors[lane, -1] == NOBODY:
+            continue
+        worst, square = best.shared[lane, -1], best.squares[lane, -1]
+        for number, class_square in enumerate(trie.class_squares):
+            wanted = worst * worst * class_square
+            need = np.int64(np.sqrt(wanted / square))
+            while need * need * square < wanted:
+                need += 1
+            while need > 1 and (need - 1) * (need - 1) * square >= wanted:
+                need -= 1
+            needed[number * LANES + lane] = need
 
 
 @njit(cache=True)
