@@ -196,6 +196,9 @@ class Templates:
     detailed_types: dict[str, dict[str, str]]  # question type and variant to GQA's detailed type
 
 
+_TEMPLATES = vocabulary("gqa/templates", Templates)
+
+
 class Pattern:
     """A wording with slots ``{x}`` and phrases ``{X}``, such as ``{WHAT} color {THINK} {is} {the}``.
 
@@ -226,13 +229,12 @@ class Pattern:
 
 def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
     """The wordings of a question type by variant."""
-    file = vocabulary("gqa/templates", Templates)
     return {
-        variant: tuple(Pattern(text, file.phrases) for text in texts)
-        for variant, texts in file.templates[question_type].items()
+        variant: tuple(Pattern(text, _TEMPLATES.phrases) for text in texts)
+        for variant, texts in _TEMPLATES.templates[question_type].items()
     }
 
 
 def detailed_types(question_type: str) -> dict[str, str]:
     """GQA's names of the detailed types by variant."""
-    return vocabulary("gqa/templates", Templates).detailed_types[question_type]
+    return _TEMPLATES.detailed_types[question_type]
