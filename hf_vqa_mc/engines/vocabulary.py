@@ -1,8 +1,7 @@
 """Vocabularies and templates of the engines: YAML files, each with a dataclass as its schema."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -14,7 +13,7 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text needs no quotes 
 
 
 def vocabulary(name: str, schema: type[T]) -> T:
-    """Read a vocabulary, once per process.
+    """Read a vocabulary.
 
     Args:
         name: engine and file, such as ``gqa/nouns`` for ``engines/gqa/data/nouns.yaml``.
@@ -27,13 +26,8 @@ def vocabulary(name: str, schema: type[T]) -> T:
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
     """Read a vocabulary by its path, as `vocabulary`."""
-    made: T = _read(path, cast(Hashable, schema))
+    made: T = converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
     return made
-
-
-@cache
-def _read(path: Path, schema: Hashable) -> Any:  # noqa: ANN401  a value of the schema
-    return converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
 
 
 def converted(value: Any, kind: Any) -> Any:  # noqa: ANN401  a YAML value, a type

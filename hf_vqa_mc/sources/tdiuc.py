@@ -151,7 +151,7 @@ def _is_empty(files: Files, subset: str) -> bool:
 
 def _read_subset(files: Files, subset: str) -> pa.Table:
     questions, annotations = files.find(V1.questions_name(subset)), files.find(V1.annotations_name(subset))
-    rows = read_annotated(questions, annotations, question_columns, _annotation_columns)
+    rows = read_annotated(questions, annotations, question_columns, annotation_columns)
     release = f"COCO_{subset}_" if questions.member or has_true_subsets(questions.path.parent) else ""
     names = [  # since 2017 COCO's file names have no subset
         f"{image_id - GENOME_OFFSET}.jpg" if image_id >= GENOME_OFFSET else f"{release}{image_id:012d}.jpg"
@@ -160,7 +160,8 @@ def _read_subset(files: Files, subset: str) -> pa.Table:
     return rows.append_column("image_file", pa.array(names, pa.string())).select(SCHEMA.names).cast(SCHEMA)
 
 
-def _annotation_columns(records: Records) -> pa.Table:
+def annotation_columns(records: Records) -> pa.Table:
+    """The ids, type, first answer, all answers and origin of each annotation."""
     lists = records.lists("answers")
     for position, some in enumerate(lists):
         if not some:

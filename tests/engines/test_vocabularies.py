@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from hf_vqa_mc import engines
+from hf_vqa_mc.engines import english
 from hf_vqa_mc.engines.complementary import premise
 from hf_vqa_mc.engines.gqa import (
     cleaning,
@@ -34,7 +35,7 @@ SCHEMAS: dict[str, type] = {
     "gqa/kinds": ontology.Kinds,
     "gqa/mentions": wording.Mentions,
     "gqa/nouns": own_ontology.Nouns,
-    "gqa/plurals": ontology.Plurals,
+    "gqa/plurals": english.Plurals,
     "gqa/published": ontology_files.Published,
     "gqa/relations": ontology.Relations,
     "gqa/scenes": scene_graph.SceneSigns,

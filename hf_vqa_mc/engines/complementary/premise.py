@@ -44,8 +44,9 @@ class Words:
 WORDS = vocabulary("complementary/words", Words)
 _NOT_OBJECTS = WORDS.function_words | frozenset(SMALL_NUMBERS)
 _PERSONS = dict.fromkeys(WORDS.people, "person") | WORDS.persons
-_ROOTS = ("object", "matter", "thing")
-"""Nouns whose hyponyms are visible: artefacts and animals; sky, water and food; parts of a body, rivers and lakes."""
+_ROOTS = {"object": 0, "matter": 2, "thing": 11}
+"""Nouns with the index of the sense whose hyponyms are visible, which is directly below WordNet's physical entity:
+artefacts and animals; sky, water and food; parts of a body, rivers and lakes."""
 _ASKS_WHETHER = frozenset(
     [
         *product(("is", "are", "was", "were"), ("there",)),
@@ -279,12 +280,8 @@ def _first_sense_names() -> dict[int, list[str]]:
 
 @lru_cache(maxsize=1)
 def _roots() -> frozenset[int]:
-    """The senses of _ROOTS directly below WordNet's physical entity."""
     nouns = load_wordnet().nouns
-    (physical,) = nouns.senses("physical_entity")
-    above = len(_ancestors(physical)) + 1
-    senses = (sense for name in _ROOTS for sense in nouns.senses(name))
-    return frozenset(one for one in senses if physical in _ancestors(one) and len(_ancestors(one)) == above)
+    return frozenset(nouns.senses(lemma)[sense] for lemma, sense in _ROOTS.items())
 
 
 @lru_cache(maxsize=1 << 16)

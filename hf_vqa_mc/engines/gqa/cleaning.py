@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import Ontology, is_surely_plural, singular_of
+from hf_vqa_mc.engines.english import is_surely_plural, singular_of
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import is_participle
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import load_wordnet

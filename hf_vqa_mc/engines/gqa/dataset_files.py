@@ -107,7 +107,7 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         self._file.close()
 
     def add(self, graph: SceneGraph, questions: Sequence[Question], follow: Entailments) -> None:
-        """Append an image's graph and the questions about it; InputError if there are too many."""
+        """Append an image's graph and the questions about it."""
         image = graph.image_id
         self._sizes[image] = len(questions)
         self._code("image", image)

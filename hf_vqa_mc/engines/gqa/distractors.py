@@ -121,11 +121,9 @@ class Distractors:
         else:
             thing = graph.objects[object_id]
             values = thing.values.get(kind, ())
-            seen = [
-                self._values[name, kind] for name in self.ontology.above(thing.name) if (name, kind) in self._values
-            ]
+            seen = [self._values.get((name, kind), Counter()) for name in self.ontology.above(thing.name)]
             if kind in _POSITIONS:
-                seen = [Counter(dict.fromkeys(_POSITIONS[kind], 1))]
+                seen = [Counter(_POSITIONS[kind])]
         if not values or kind not in self.ontology.exclusive:
             return None
         rivals = self.ontology.values.get(kind, ())
@@ -194,24 +192,17 @@ class Distractors:
         annotated = {name for name, other in graph.objects[subject].relations if other == target}
         barred = {relation, *self.ontology.relations[relation].related, *annotated}
         excluded = [name for name in self._excluded(relation) if name not in barred]
-        ones, others = (
-            self.ontology.above(graph.objects[subject].name),
-            self.ontology.above(graph.objects[target].name),
-        )
+        ones, others = (self.ontology.above(graph.objects[key].name) for key in (subject, target))
+        weights: dict[str, float] = {}
         for pair in product(ones, others):
             seen = self._relations.get(pair, Counter())
             if weights := {name: float(seen[name]) for name in excluded if seen[name]}:
                 return _drawn(weights, rng)
-        usual = {
-            name: 1.0
-            for name in excluded
-            if name in _PLAIN
-            or (
-                any((one, name) in self._objects_of for one in ones)
-                and any((other, name) in self._subjects_of for other in others)
-            )
-        }
-        return _drawn(usual, rng)
+        for name in excluded:
+            is_of_one = any((one, name) in self._objects_of for one in ones)
+            if name in _PLAIN or (is_of_one and any((other, name) in self._subjects_of for other in others)):
+                weights[name] = 1.0
+        return _drawn(weights, rng)
 
     def _all_excluded(self, relation: str) -> list[str]:
         relations, own = self.ontology.relations, self.ontology.relations[relation].excludes

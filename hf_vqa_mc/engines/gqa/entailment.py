@@ -1,18 +1,17 @@
 """Entailments among the questions about an image (Hudson and Manning 2019, Sect. 3.4, Fig. 15).
 
 A question with its answer states facts about objects, which imply more facts. These entail another question if they
-settle it (`_Ways`), given that its references are unambiguous and it has an answer. Which object a reference means is
-not given: that the vehicle is an airplane does not imply that the white vehicle is one. Facts are closed under
-implication, so chains of entailments are found at once, except those that rest on what a question in between
+settle it (`Statement.ways`), given that its references are unambiguous and it has an answer. Which object a reference
+means is not given: that the vehicle is an airplane does not imply that the white vehicle is one. Facts are closed
+under implication, so chains of entailments are found at once, except those that rest on what a question in between
 presupposes. Within a question an object id represents the object that the question refers to.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import combinations, product
-from typing import NamedTuple, TypeAlias
+from itertools import chain, product
+from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, OPPOSITE, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
@@ -20,19 +19,9 @@ from hf_vqa_mc.engines.gqa.program import Question, Step
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
 
 MANY_WAYS = 64  # Ways to settle a question that are considered; entailments by other ways are not found.
+IT = ""  # The described object, in the conditions of a description.
 
-Condition: TypeAlias = tuple[str, str, str, str]
-"""("value", type, value, yes or no), or ("relation", side, relation, id of the object at its other end)"""
-
-
-class Described(NamedTuple):
-    """All objects of a kind that satisfy some conditions."""
-
-    kind: str
-    conditions: frozenset[Condition] = frozenset()
-
-
-Fact: TypeAlias = tuple[object, ...]
+Fact: TypeAlias = tuple[Any, ...]
 """One of
 - ("value", id, type, value, yes or no), ("exact", id, type, value): the only value of the type
 - ("kind", id, kind, yes or no), ("name", id, name)
@@ -42,20 +31,24 @@ Fact: TypeAlias = tuple[object, ...]
 - ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
 - ("or", facts), ("program", program, answer)
 """
-Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]  # Facts stated, and alternative facts that settle it.
 Way: TypeAlias = tuple[Fact, ...]  # Facts that together settle a question, those of its references last.
+Claim: TypeAlias = tuple[list[Fact], list[Way]]  # Facts stated, and alternative facts that settle it.
 
 
-@dataclass(slots=True)
-class Statement:
-    """The facts that a question and its answer state."""
+class Described(NamedTuple):
+    """All objects of a kind that satisfy some conditions."""
 
-    references: list[tuple[Described, str]] = field(default_factory=list)
-    """presupposed: the only object of a description"""
-    facts: list[Fact] = field(default_factory=list)  # stated by the answer
-    settled_by: list[tuple[Fact, ...]] = field(default_factory=list)
-    """alternatives; all facts of one settle the question, if it has an answer at all"""
-    witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)  # objects that fit the description
+    kind: str
+    conditions: frozenset[Fact] = frozenset()  # of "value" and "relation", about `IT`
+
+    def facts(self, object_id: str) -> Iterator[Fact]:
+        """What it implies about an object."""
+        yield ("kind", object_id, self.kind, YES)
+        yield from (_about(condition, IT, object_id) for condition in sorted(self.conditions))
+
+    def others(self) -> Iterator[str]:
+        """The objects of its relations."""
+        return (key for condition in self.conditions for key in _objects(condition) if key != IT)
 
 
 class Entailments(NamedTuple):
@@ -73,171 +66,179 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
     refers to, the second one has the same answer too, if its references are unambiguous in that image and it has an
     answer. The answers of the questions must be correct.
     """
-    statements = [_read_question(question, graph, ontology) for question in questions]
-    only, index = _DescribedIndex(ontology), _Implied(ontology)
-    for statement in statements:
-        for described, object_id in statement.references:
-            only.add(described, object_id)
-    ways = _Ways(ontology, only)
-    for number, statement in enumerate(statements):
-        for way in ways.of(statement):
-            index.need(number, way)
-    keys = [
-        (frozenset(statement.references), question.answer, frozenset(statement.facts))
-        for statement, question in zip(statements, questions, strict=True)
-    ]
+    statements = [Statement(question, graph, ontology) for question in questions]
+    only = list(dict.fromkeys(chain.from_iterable(statement.references for statement in statements)))
+    index = _Implied(ontology)
     alike: dict[object, list[int]] = defaultdict(list)
     contents: dict[object, int] = {}
-    for number, key in enumerate(keys):
-        alike[key].append(number)
-        contents.setdefault(key[1:], len(contents))
-    settled = (index.settled(_all_facts(statement)) for statement in statements)
+    keys = []
+    for number, statement in enumerate(statements):
+        for way in statement.ways(only):
+            index.need(number, way)
+        content = statement.question.answer, frozenset(statement.facts)
+        keys.append((frozenset(statement.references), content))
+        alike[keys[-1]].append(number)
+        contents.setdefault(content, len(contents))
+    settled = (index.settled(statement.all_facts()) for statement in statements)
     entailed = [sorted(found.union(alike[keys[number]]) - {number}) for number, found in enumerate(settled)]
-    return Entailments(entailed, [alike[key] for key in keys], [contents[key[1:]] for key in keys])
+    return Entailments(entailed, [alike[key] for key in keys], [contents[content] for _, content in keys])
 
 
-def kind_of(ontology: Ontology, name: str) -> str:
+def _kind_of(ontology: Ontology, name: str) -> str:
     """The kind by which a name selects: a noun's kind, or the category itself."""
     return ontology.nouns[name].kind if name in ontology.nouns else name
 
 
-def is_kind(ontology: Ontology, kind: str, other: str) -> bool:
+def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
     """Whether all objects of one kind are of another."""
     return other in (ANYTHING, kind) or (kind in ontology.nouns and ontology.isa(kind, other))
 
 
-def relation_condition(ontology: Ontology, side: str, relation: str, other: str) -> Condition:
-    """A relation as a condition on its subject (``side`` "s") or object ("o"); the same for its inverse."""
-    if side == "o":
-        inverse = ontology.relations[relation].inverse
-        if inverse and ontology.relations[inverse].inverse == relation:
-            return ("relation", "s", inverse, other)
-    return ("relation", side, relation, other)
+def _includes(ontology: Ontology, wide: Described, narrow: Described) -> bool:
+    """Whether a description fits all that another one fits: apples are fruit, red apples are apples."""
+    return wide.conditions <= narrow.conditions and _is_kind(ontology, narrow.kind, wide.kind)
 
 
-def condition_fact(object_id: str, condition: Condition, holds: bool = True) -> Fact:
-    """The fact that a condition holds, or does not hold, for an object."""
-    what, one, two, three = condition
-    if what == "value":
-        return ("value", object_id, one, two, three if holds else OPPOSITE[three])
-    sign = YES if holds else NO
-    return ("relation", object_id, two, three, sign) if one == "s" else ("relation", three, two, object_id, sign)
+def _relation(ontology: Ontology, subject: str, relation: str, target: str, sign: str = YES) -> Fact:
+    """A relation; of `IT` as its subject if it has an inverse."""
+    inverse = ontology.relations[relation].inverse
+    if target == IT and inverse and ontology.relations[inverse].inverse == relation:
+        return ("relation", IT, inverse, subject, sign)
+    return ("relation", subject, relation, target, sign)
 
 
-def described_facts(described: Described, object_id: str) -> list[Fact]:
-    """The facts that a description implies about an object."""
-    kind: Fact = ("kind", object_id, described.kind, YES)
-    return [kind, *(condition_fact(object_id, condition) for condition in sorted(described.conditions))]
+def _about(fact: Fact, one: str, other: str) -> Fact:
+    """A "value" or "relation" fact about another object."""
+    ends = (1, 3) if fact[0] == "relation" else (1,)
+    return tuple(other if index in ends and part == one else part for index, part in enumerate(fact))
 
 
-def _read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Statement:
-    """The facts that a question states, and those that settle it.
+def _opposite(fact: Fact) -> Fact:
+    return (*fact[:-1], OPPOSITE[fact[-1]])
 
-    A question of an unknown form states only its references; one that refers to an object in two ways, neither of
-    which implies the other, nothing. Both are settled only by a question with the same program.
-    """
-    statement = _Reader(question, graph, ontology).statement
-    same: Fact = ("program", question.program, question.answer)
-    for object_id in {key for _, key in statement.references}:
-        ways = [described for described, key in statement.references if key == object_id]
-        if not any(
-            all(is_kind(ontology, one.kind, other.kind) and other.conditions <= one.conditions for other in ways)
-            for one in ways
-        ):
-            return Statement(facts=[same], settled_by=[(same,)])
-    if not statement.facts:
-        statement.facts, statement.settled_by = [same], [(same,)]
-    return statement
+
+def _objects(fact: Fact) -> Iterator[str]:
+    match fact:
+        case (("value" | "exact" | "kind" | "name"), key, *_):
+            yield key
+        case "relation", subject, _, target, _:
+            yield from (subject, target)
+        case "only", Described() as described, key:
+            yield from (key, *described.others())
+        case (("some" | "none"), Described() as described) | ("same", _, Described() as described, _):
+            yield from described.others()
+        case ("same", _, several, _) | ("common", several, _):
+            yield from several
+        case "compare", _, pairs:
+            yield from (key for key, _ in pairs)
+        case "or", facts:
+            yield from (key for one in facts for key in _objects(one))
 
 
 class _Unknown(Exception):
     """The program has an unknown form."""
 
 
-class _Reader:
+class Statement:
+    """The facts that a question and its answer state, and those that settle it.
+
+    A question of an unknown form states only its references; one that refers to an object in two ways, neither of
+    which implies the other, nothing. Both are settled only by a question with the same program.
+    """
+
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
-        self.statement = Statement()
-        self.values: list[Described | str | None] = []
-        with suppress(_Unknown):  # then it states nothing but its references
-            for index in range(len(question.program)):
-                self.values.append(self._selection(index))
-            self.statement.facts, self.statement.settled_by = self._claim(len(question.program) - 1, question.answer)
+        self.references: list[tuple[Described, str]] = []
+        """presupposed: the only object of a description"""
+        self.witnesses: dict[Described, tuple[str, ...]] = {}
+        """objects that fit the description"""
+        self._values: list[Described | str | None] = []  # of each step
+        same: Fact = ("program", question.program, question.answer)
+        unread: Claim = [same], [(same,)]
+        self.facts, self._settled_by = unread
+        with suppress(_Unknown):
+            for step in question.program:
+                self._values.append(self._selection(step))
+            self.facts, self._settled_by = self._claim(len(question.program) - 1)
+        for object_id in {key for _, key in self.references}:
+            several = [described for described, key in self.references if key == object_id]
+            if not any(all(_includes(ontology, other, one) for other in several) for one in several):
+                self.references, self.witnesses = [], {}
+                self.facts, self._settled_by = unread
 
-    def _selection(self, index: int) -> Described | str | None:
-        step = self.question.program[index]
+    def _selection(self, step: Step) -> Described | str | None:
         match step.operation, step.argument:
             case "select", (name,):
-                return SCENE if name == SCENE else Described(kind_of(self.ontology, name))
+                return SCENE if name == SCENE else Described(_kind_of(self.ontology, name))
             case "filter", (kind, value, negated):
                 found = self._described(step.inputs[0])
-                condition: Condition = ("value", kind, value, NO if negated else YES)
+                condition = ("value", IT, kind, value, NO if negated else YES)
                 return found._replace(conditions=found.conditions | {condition})
             case "relate", (name, relation, side):
                 return self._related(step, name, relation, side)
         return None
 
     def _described(self, index: int) -> Described:
-        value = self.values[index]
+        value = self._values[index]
         if not isinstance(value, Described):
             raise _Unknown
         return value
 
     def _related(self, step: Step, name: str, relation: str, side: str) -> Described:
-        condition = relation_condition(self.ontology, side, relation, self._only(step.inputs[0]))
-        return Described(kind_of(self.ontology, name), frozenset((condition,)))
+        other = self._only(step.inputs[0])
+        subject, target = (IT, other) if side == "s" else (other, IT)
+        condition = _relation(self.ontology, subject, relation, target)
+        return Described(_kind_of(self.ontology, name), frozenset((condition,)))
 
     def _only(self, index: int) -> str:
         ids = self.question.found[index]
         if len(ids) != 1:
             raise _Unknown
         reference = (self._described(index), ids[0])
-        if reference not in self.statement.references:
-            self.statement.references.append(reference)
+        if reference not in self.references:
+            self.references.append(reference)
         return ids[0]
 
-    def _claim(self, index: int, answer: str) -> Claim:
-        step = self.question.program[index]
+    def _claim(self, index: int) -> Claim:
+        step, answer = self.question.program[index], self.question.answer
         match step.operation, step.argument:
-            case "query", (kind,):
-                return self._queried(step, kind)
-            case "choose", (kind, *options):
+            case (("query" | "choose"), (kind, *options)):
                 return self._chosen(step, kind, options)
             case "choose rel", _:
                 return self._chosen_relation(step, index)
-            case "common", _:
-                return self._in_common(step, answer)
             case "compare", (comparative,):
-                return self._compared(step, comparative, answer)
-            case (("and" | "or"), _) if answer in OPPOSITE:
-                return self._joined(step, answer)
-        if answer not in OPPOSITE:
-            raise _Unknown
+                return self._compared(step, comparative)
+            case (("and" | "or"), _):
+                return self._joined(step)
+            case "common", _:
+                several = self._several(step)
+                fact: Fact = ("same", answer, several, YES)
+                return [("common", several, answer), fact], [(fact,)]
         return self._verified(step, index, answer)
 
     def _verified(self, step: Step, index: int, answer: str) -> Claim:
         match step.operation, step.argument:
-            case "verify", (kind, value) if self.values[step.inputs[0]] == SCENE:
-                one: Fact = ("scene", kind, value, answer)
-                return [("scene exact", kind, value) if answer == YES else one], [(one,)]
+            case "verify", (kind, value) if self._values[step.inputs[0]] == SCENE:
+                fact: Fact = ("scene", kind, value, answer)
+                return [("scene exact", kind, value) if answer == YES else fact], [(fact,)]
             case "verify", (kind, value):
-                one = ("value", self._only(step.inputs[0]), kind, value, answer)
+                fact = ("value", self._only(step.inputs[0]), kind, value, answer)
             case "exist", _:
-                one = self._exists(self._described(step.inputs[0]), step.inputs[0], answer)
+                fact = self._exists(self._described(step.inputs[0]), step.inputs[0], answer)
             case "verify rel", (name, relation, side):
-                one = self._exists(self._related(step, name, relation, side), index, answer)
+                fact = self._exists(self._related(step, name, relation, side), index, answer)
             case "same", (kind,):
-                one = ("same", kind, self._several(step), answer)
+                fact = ("same", kind, self._several(step), answer)
             case "different", (kind,):
-                one = ("same", kind, self._several(step), OPPOSITE[answer])
+                fact = ("same", kind, self._several(step), OPPOSITE[answer])
             case _:
                 raise _Unknown
-        return [one], [(one,)]
+        return [fact], [(fact,)]
 
     def _exists(self, described: Described, index: int, answer: str) -> Fact:
         if answer == NO:
             return ("none", described)
-        self.statement.witnesses[described] = self.question.found[index]
+        self.witnesses[described] = self.question.found[index]
         return ("some", described)
 
     def _several(self, step: Step) -> frozenset[str] | Described:
@@ -245,233 +246,137 @@ class _Reader:
             return self._described(step.inputs[0])
         return frozenset(map(self._only, step.inputs))
 
-    def _queried(self, step: Step, kind: str) -> Claim:
-        if self.values[step.inputs[0]] == SCENE:
-            value = self.graph.scene[kind]
-            return [("scene exact", kind, value)], [(("scene", kind, value, YES),)]
-        key = self._only(step.inputs[0])
-        if kind == NAME:
-            name: Fact = ("name", key, self.graph.objects[key].name)
-            return [name], [(name,)]
-        value = self.graph.objects[key].values[kind][0]
-        return [("exact", key, kind, value)], [(("value", key, kind, value, YES),)]
-
     def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
-        if self.values[step.inputs[0]] == SCENE:
+        """What the scene or an object is, of all values or of some options."""
+        if self._values[step.inputs[0]] == SCENE:
             actual = self.graph.scene[kind]
-            facts: list[Fact] = [("scene", kind, value, YES if value == actual else NO) for value in options]
+            facts: list[Fact] = [("scene", kind, one, YES if one == actual else NO) for one in options or (actual,)]
             return [("scene exact", kind, actual)], [(fact,) for fact in facts]
         key = self._only(step.inputs[0])
-        thing, ontology = self.graph.objects[key], self.ontology
-        if kind == NAME:
-            is_one = [YES if ontology.isa(thing.name, name) else NO for name in options]
-            facts = [("kind", key, kind_of(ontology, name), sign) for name, sign in zip(options, is_one, strict=True)]
-        else:
+        thing = self.graph.objects[key]
+        if kind != NAME:
             values = thing.values.get(kind, ())
-            facts = [("value", key, kind, value, YES if value in values else NO) for value in options]
+            facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
+            return facts if options else [("exact", key, kind, values[0])], [(fact,) for fact in facts]
+        facts = [
+            ("kind", key, _kind_of(self.ontology, one), YES if self.ontology.isa(thing.name, one) else NO)
+            for one in options
+        ]
+        facts = facts or [("name", key, thing.name)]
         return facts, [(fact,) for fact in facts]
 
     def _chosen_relation(self, step: Step, index: int) -> Claim:
         name, *relations, side = step.argument
-        anchor, found = self._only(step.inputs[0]), self.question.found[index]
-        subject, target = (found[0], anchor) if side == "s" else (anchor, found[0])
-        facts: list[Fact] = []
-        for relation in relations:
-            sign = YES if self.graph.related(subject, relation, target) else NO
-            facts.append(self._exists(self._related(step, name, relation, side), index, sign))
+        anchor, found = self._only(step.inputs[0]), self.question.found[index][0]
+        subject, target = (found, anchor) if side == "s" else (anchor, found)
+        signs = [YES if self.graph.related(subject, relation, target) else NO for relation in relations]
+        related = [self._related(step, name, relation, side) for relation in relations]
+        facts = [self._exists(one, index, sign) for one, sign in zip(related, signs, strict=True)]
         return facts, [(fact,) for fact in facts]
 
-    def _in_common(self, step: Step, answer: str) -> Claim:
-        several = self._several(step)
-        if any(isinstance(of_one, str) and answer not in self.graph.objects[of_one].values for of_one in several):
-            raise _Unknown
-        shared: Fact = ("same", answer, several, YES)
-        return [("common", several, answer), shared], [(shared,)]
-
-    def _compared(self, step: Step, comparative: str, answer: str) -> Claim:
+    def _compared(self, step: Step, comparative: str) -> Claim:
         """The chosen object of two, and its name unless its reference states that."""
         kind, more, _ = COMPARATIVES[comparative]
         values = {key: self.graph.objects[key].values[kind] for key in map(self._only, step.inputs)}
         winner = next(key for key, of_one in values.items() if of_one == (more,))
-        facts: tuple[Fact, ...] = (("compare", kind, frozenset(values.items())), ("name", winner, answer))
-        own = kind_of(self.ontology, answer)
-        called = any(key == winner and described.kind == own for described, key in self.statement.references)
+        name = self.question.answer
+        facts: Way = (("compare", kind, frozenset(values.items())), ("name", winner, name))
+        own = _kind_of(self.ontology, name)
+        called = any(key == winner and described.kind == own for described, key in self.references)
         clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
         return list(facts), [facts[:1] if clear else facts]
 
-    def _joined(self, step: Step, answer: str) -> Claim:
-        parts = [self._claim(index, answer) for index in step.inputs]
-        if any(len(settled_by) != 1 or len(settled_by[0]) != 1 for _, settled_by in parts):
-            raise _Unknown
-        if (answer == YES) == (step.operation == "and"):
-            facts = [fact for stated, _ in parts for fact in stated]
-            return facts, [tuple(alternative[0][0] for _, alternative in parts)]
-        needs = [alternative[0] for _, alternative in parts]
-        either: Fact = ("or", frozenset(of_one[0] for of_one in needs))
+    def _joined(self, step: Step) -> Claim:
+        stated, settled_by = zip(*map(self._claim, step.inputs), strict=True)
+        needs = [way for (way,) in settled_by]
+        if (self.question.answer == YES) == (step.operation == "and"):
+            return [*chain(*stated)], [tuple(chain(*needs))]
+        either: Fact = ("or", frozenset(chain(*needs)))
         return [either], [(either,), *needs]
 
+    def all_facts(self) -> Iterator[Fact]:
+        """The facts that it states and presupposes; also about an object that only its answer mentions."""
+        yield from self.facts
+        for described, object_id in self.references:
+            yield ("only", described, object_id)
+            yield from described.facts(object_id)
+        referred = {object_id for _, object_id in self.references}
+        existing = [described for described in self.witnesses if ("some", described) in self.facts]
+        often = Counter(chain.from_iterable(self.witnesses[described] for described in existing))
+        for described in existing:
+            witness, *others = self.witnesses[described]
+            if not others and often[witness] == 1 and witness not in referred:
+                yield from described.facts(witness)
 
-def _all_facts(statement: Statement) -> Iterable[Fact]:
-    """The facts that a question states and presupposes; also about an object that only its answer mentions."""
-    yield from statement.facts
-    for described, object_id in statement.references:
-        yield ("only", described, object_id)
-        yield from described_facts(described, object_id)
-    referred = {object_id for _, object_id in statement.references}
-    existing = [described for described in statement.witnesses if ("some", described) in statement.facts]
-    often = Counter(witness for described in existing for witness in statement.witnesses[described])
-    for described in existing:
-        witness, *others = statement.witnesses[described]
-        if not others and often[witness] == 1 and witness not in referred:
-            yield from described_facts(described, witness)
+    def ways(self, only: Sequence[tuple[Described, str]]) -> list[Way]:
+        """At most MANY_WAYS sets of facts, each of which settles the question.
 
+        The references are assumed to be unambiguous, but it is not known which objects they mean. So a fact about an
+        object counts only together with everything that the reference to it says, also about other objects: the object
+        for which all this holds is the one referred to.
 
-class _DescribedIndex:
-    """Descriptions, each with an object or other text, to find those that are wider or narrower than another one.
-
-    Fruit is wider than apples, apples are wider than red apples.
-    """
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-        self._by_conditions: dict[frozenset[Condition], dict[tuple[str, str], None]] = defaultdict(dict)
-        self._by_fewer: dict[frozenset[Condition], dict[tuple[Described, str], None]] = {}
-
-    def add(self, described: Described, belonging: str) -> None:
-        self._by_conditions[described.conditions][described.kind, belonging] = None
-        self._by_fewer = {}
-
-    def wider(self, described: Described) -> Iterator[tuple[Described, str]]:
-        """The description and wider ones."""
-        for conditions in _subsets(described.conditions):
-            for kind, belonging in self._by_conditions.get(conditions, ()):
-                if is_kind(self._ontology, described.kind, kind):
-                    yield Described(kind, conditions), belonging
-
-    def narrower(self, described: Described) -> Iterator[tuple[Described, str]]:
-        """The description and narrower ones."""
-        if not self._by_fewer:
-            for conditions, kinds in self._by_conditions.items():
-                for fewer in _subsets(conditions):
-                    added = {(Described(kind, conditions), belonging): None for kind, belonging in kinds}
-                    self._by_fewer.setdefault(fewer, {}).update(added)
-        for one, belonging in self._by_fewer.get(described.conditions, ()):
-            if is_kind(self._ontology, one.kind, described.kind):
-                yield one, belonging
-
-
-def _subsets(conditions: frozenset[Condition]) -> Iterator[frozenset[Condition]]:
-    if len(conditions) == 1:
-        yield conditions  # a fast path: most have one condition or none
-        yield frozenset()
-        return
-    listed = list(conditions)
-    for size in range(len(listed) + 1):
-        yield from map(frozenset, combinations(listed, size))
-
-
-class _Ways:
-    """The sets of facts that settle a question; ``only``: all descriptions by which a question refers to an object.
-
-    The question's references are assumed to be unambiguous, but it is not known which objects they mean. So a fact
-    about an object counts only together with everything that the question's reference to it says, also about other
-    objects: the object for which all this holds is the one referred to.
-    """
-
-    def __init__(self, ontology: Ontology, only: _DescribedIndex) -> None:
-        self._ontology, self._only = ontology, only
-
-    def of(self, statement: Statement) -> list[Way]:
-        """At most MANY_WAYS sets of facts, each of which settles the question."""
-        given = {fact for described, key in statement.references for fact in described_facts(described, key)}
+        Args:
+            only: all descriptions by which a question refers to an object.
+        """
+        given = {fact for described, key in self.references for fact in described.facts(key)}
         ways: dict[Way, None] = {}
-        for facts in statement.settled_by:
-            options = [self._options(fact, statement) for fact in facts if fact not in given]
-            for choice in product(*options):
-                way = dict.fromkeys(fact for part in choice for fact in part)
+        for facts in self._settled_by:
+            for choice in product(*(self._options(fact, only) for fact in facts if fact not in given)):
+                way = dict.fromkeys(chain(*choice))
                 if way:
-                    ways[(*way, *_meant(way, statement))] = None
+                    ways[(*way, *self._meant(way))] = None
                 if len(ways) == MANY_WAYS:
                     return list(ways)
         return list(ways)
 
-    def _options(self, fact: Fact, statement: Statement) -> list[Way]:
+    def _options(self, fact: Fact, only: Sequence[tuple[Described, str]]) -> list[Way]:
         match fact:
             case "some", Described() as described:
-                witnesses = statement.witnesses.get(described, ())
-                return [(fact,), *(tuple(described_facts(described, one)) for one in witnesses)]
+                witnesses = self.witnesses.get(described, ())
+                return [(fact,), *(tuple(described.facts(one)) for one in witnesses)]
             case "none", Described() as described:
-                return [(fact,), *self._excluded(described, statement)]
-        return [(one,) for one in self._same(fact, statement)]
+                return [(fact,), *self._excluded(described, only)]
+        return [(one,) for one in self._same(fact)]
 
-    def _excluded(self, described: Described, statement: Statement) -> Iterator[Way]:
+    def _excluded(self, described: Described, only: Sequence[tuple[Described, str]]) -> Iterator[Way]:
         """Sets of facts by which no object fits: the only object of a wider description does not fit."""
-        for wider, object_id in self._only.wider(described):
-            seen: Way = () if (wider, object_id) in statement.references else (("only", wider, object_id),)
-            fails = [condition_fact(object_id, one, False) for one in sorted(described.conditions - wider.conditions)]
+        for wider, object_id in only:
+            if not _includes(self.ontology, wider, described):
+                continue
+            seen: Way = () if (wider, object_id) in self.references else (("only", wider, object_id),)
+            lacking = sorted(described.conditions - wider.conditions)
+            fails = [_opposite(_about(condition, IT, object_id)) for condition in lacking]
             if described.kind != wider.kind:
                 fails.append(("kind", object_id, described.kind, NO))
             for failed in fails:
-                yield from ((*seen, fact) for fact in self._same(failed, statement))
+                yield from ((*seen, fact) for fact in self._same(failed))
 
-    def _same(self, fact: Fact, statement: Statement) -> list[Fact]:
+    def _same(self, fact: Fact) -> list[Fact]:
         """A fact about an object and its equivalents: if there is no red apple, the apple is not red."""
         same = [fact]
-        for (kind, conditions), object_id in statement.references:
-            condition = self._condition(fact, object_id)
-            if condition is not None:
-                what, one, two, sign = condition
-                if what == "value":
-                    condition = (what, one, two, OPPOSITE[sign])
-                if what == "value" or fact[-1] == NO:
+        for (kind, conditions), object_id in self.references:
+            match fact:
+                case "value", key, _, _, _ if key == object_id:
+                    condition = _opposite(_about(fact, object_id, IT))
                     same.append(("none", Described(kind, conditions | {condition})))
-            elif fact[0] == "kind" and fact[1:] == (object_id, fact[2], NO):
-                if is_kind(self._ontology, str(fact[2]), kind):
-                    same.append(("none", Described(str(fact[2]), conditions)))
+                case "relation", subject, relation, target, sign if object_id in (subject, target) and sign == NO:
+                    _, subject, relation, target, _ = _about(fact, object_id, IT)
+                    condition = _relation(self.ontology, subject, relation, target)
+                    same.append(("none", Described(kind, conditions | {condition})))
+                case "kind", key, other, sign if key == object_id and sign == NO:
+                    if _is_kind(self.ontology, other, kind):
+                        same.append(("none", Described(other, conditions)))
         return same
 
-    def _condition(self, fact: Fact, object_id: str) -> Condition | None:
-        match fact:
-            case "value", str(key), str(kind), str(value), str(sign) if key == object_id:
-                return ("value", kind, value, sign)
-            case "relation", str(subject), str(relation), str(target), str(_) if subject == object_id:
-                return relation_condition(self._ontology, "s", relation, target)
-            case "relation", str(subject), str(relation), str(target), str(_) if target == object_id:
-                return relation_condition(self._ontology, "o", relation, subject)
-        return None
-
-
-def _meant(facts: Iterable[Fact], statement: Statement) -> Iterator[Fact]:
-    """All facts that a question's references state about the objects of some facts."""
-    mentioned = {key for fact in facts for key in _objects(fact)}
-    for described, object_id in reversed(statement.references):  # what a reference mentions comes before it
-        if object_id in mentioned:
-            mentioned.update(_others(described))
-    for described, object_id in statement.references:
-        if object_id in mentioned:
-            yield from described_facts(described, object_id)
-
-
-def _objects(fact: Fact) -> Iterator[str]:
-    match fact:
-        case (("value" | "exact" | "kind" | "name"), str(key), *_):
-            yield key
-        case "relation", str(subject), _, str(target), _:
-            yield from (subject, target)
-        case "only", Described() as described, str(key):
-            yield from (key, *_others(described))
-        case (("some" | "none" | "common"), Described() as described, *_) | ("same", _, Described() as described, _):
-            yield from _others(described)
-        case ("same", _, frozenset() as several, _) | ("common", frozenset() as several, _):
-            yield from several
-        case "compare", _, frozenset() as pairs:
-            yield from (key for key, _ in pairs)
-        case "or", frozenset() as facts:
-            yield from (key for one in facts for key in _objects(one))
-
-
-def _others(described: Described) -> Iterator[str]:
-    return (condition[3] for condition in described.conditions if condition[0] == "relation")
+    def _meant(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        """All facts that the references state about the objects of some facts."""
+        mentioned = {key for fact in facts for key in _objects(fact)}
+        for described, object_id in reversed(self.references):  # what a reference mentions comes before it
+            if object_id in mentioned:
+                mentioned.update(described.others())
+        for described, object_id in self.references:
+            if object_id in mentioned:
+                yield from described.facts(object_id)
 
 
 class _Implied:
@@ -482,8 +387,7 @@ class _Implied:
         self._wanted: dict[Fact, int] = {}
         self._settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)
         """fact to the questions that it settles, each with the other facts needed"""
-        self._about: dict[object, list[tuple[Fact, int]]] = defaultdict(list)
-        self._described = {"some": _DescribedIndex(ontology), "none": _DescribedIndex(ontology)}
+        self._about: dict[Fact, list[tuple[Fact, int]]] = defaultdict(list)
         self._memory: dict[Fact, tuple[int, ...]] = {}
 
     def need(self, question: int, facts: Way) -> None:
@@ -496,8 +400,8 @@ class _Implied:
             return self._wanted[fact]
         number = self._wanted[fact] = len(self._wanted)
         match fact:
-            case ("some" | "none") as sign, Described() as described:
-                self._described[sign].add(described, "")
+            case ("some" | "none") as what, _:
+                self._about[what,].append((fact, number))
             case "relation", subject, _, target, _:
                 self._about["relation", subject, target].append((fact, number))
             case "value", object_id, kind, *_:
@@ -516,29 +420,28 @@ class _Implied:
         return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
 
     def _implied(self, fact: Fact) -> Iterator[int]:
+        ontology, about = self._ontology, self._about
         match fact:
-            case "some", Described() as described:
-                yield from (self._wanted["some", one] for one, _ in self._described["some"].wider(described))
-            case "none", Described() as described:
-                yield from (self._wanted["none", one] for one, _ in self._described["none"].narrower(described))
-            case "relation", str(subject), str(relation), str(target), sign if sign == YES:
+            case "some", described:
+                yield from (at for (_, one), at in about.get(("some",), ()) if _includes(ontology, one, described))
+            case "none", described:
+                yield from (at for (_, one), at in about.get(("none",), ()) if _includes(ontology, described, one))
+            case "relation", subject, relation, target, sign if sign == YES:
                 yield from self._from_relation(subject, relation, target)
-                if inverse := self._ontology.relations[relation].inverse:
+                if inverse := ontology.relations[relation].inverse:
                     yield from self._from_relation(target, inverse, subject)
-            case "exact", object_id, str(kind), str(value):
-                exclusive = kind in self._ontology.exclusive
-                yield from self._from_value(("value", object_id, kind), value, exclusive)
-            case "scene exact", kind, str(value):
+            case "exact", object_id, kind, value:
+                yield from self._from_value(("value", object_id, kind), value, kind in ontology.exclusive)
+            case "scene exact", kind, value:
                 yield from self._from_value(("scene", kind), value, True)
             case (("name" | "kind"), object_id, *_):
-                for wanted, number in self._about.get(("kind", object_id), ()):
-                    if self._kind_sign(fact, str(wanted[2])) == wanted[3]:
+                for wanted, number in about.get(("kind", object_id), ()):
+                    if self._kind_sign(fact, wanted[2]) == wanted[3]:
                         yield number
 
-    def _from_value(self, about: object, value: str, exclusive: bool) -> Iterator[int]:
+    def _from_value(self, about: Fact, value: str, exclusive: bool) -> Iterator[int]:
         """Facts implied by a value: the object has no other value of an exclusive type."""
-        for wanted, number in self._about.get(about, ()):
-            other, sign = str(wanted[-2]), wanted[-1]
+        for (*_, other, sign), number in self._about.get(about, ()):
             if value == other:
                 if sign == YES:
                     yield number
@@ -547,16 +450,15 @@ class _Implied:
 
     def _kind_sign(self, fact: Fact, kind: str) -> str | None:
         """Whether an object is of a kind, by its name, its kind or a kind that it is not of."""
-        known = str(fact[2])
-        if fact[0] == "name":
+        what, _, known, *sign = fact
+        if what == "name":
             return YES if self._ontology.isa(known, kind) else None if self._ontology.may_be(known, kind) else NO
-        if fact[3] == YES:
-            return YES if is_kind(self._ontology, known, kind) else None
-        return NO if is_kind(self._ontology, kind, known) else None
+        if sign == [YES]:
+            return YES if _is_kind(self._ontology, known, kind) else None
+        return NO if _is_kind(self._ontology, kind, known) else None
 
     def _from_relation(self, subject: str, relation: str, target: str) -> Iterator[int]:
-        for wanted, number in self._about.get(("relation", subject, target), ()):
-            other, sign = str(wanted[2]), wanted[4]
+        for (_, _, other, _, sign), number in self._about.get(("relation", subject, target), ()):
             if sign == YES and other == relation:
                 yield number
             elif sign == NO and relation in self._ontology.relations[other].excludes:

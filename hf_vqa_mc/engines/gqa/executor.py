@@ -90,13 +90,22 @@ class Executor:
             results.append(result)
         return results
 
+    def _values(self, key: str, kind: str) -> tuple[str, ...]:
+        """The values of an object, or of the scene, of a type; for "name" its name."""
+        if key == SCENE:
+            return (self.graph.scene[kind],) if kind in self.graph.scene else ()
+        thing = self.graph.objects[key]
+        return (thing.name,) if kind == NAME else thing.values.get(kind, ())
+
     def has_value(self, key: str, kind: str, value: str) -> str | None:
-        """Whether an object has a value: "no" only if it has a dissimilar one of an exclusive type."""
-        values = self.graph.objects[key].values.get(kind, ())
+        """Whether an object or the scene has a value: "no" only if it has a dissimilar one of an exclusive type."""
+        values, ontology = self._values(key, kind), self.ontology
+        if kind == NAME:
+            return YES if ontology.isa(values[0], value) else None if ontology.may_be(values[0], value) else NO
         if value in values:
             return YES
-        exclusive = kind in self.ontology.exclusive
-        return NO if exclusive and values and not any(self.ontology.alike(value, one) for one in values) else None
+        exclusive = key == SCENE or kind in ontology.exclusive
+        return NO if exclusive and values and not any(ontology.alike(value, one) for one in values) else None
 
     def holds(self, subject: str, relation: str, target: str) -> str | None:
         """Whether a relation holds: "no" only if one is annotated that excludes it."""
@@ -155,37 +164,23 @@ class Executor:
         return Found(tuple(certain), tuple(possible)), tuple(certain)
 
     def _query(self, inputs: Inputs, kind: str) -> Result:
-        if inputs[0] == SCENE:
-            return self.graph.scene.get(kind), ()
         key = _only(inputs)
         if key is None:
             return UNSETTLED
-        thing = self.graph.objects[key]
-        values = (thing.name,) if kind == NAME else thing.values.get(kind, ())
-        return (values[0] if len(values) == 1 else None), (key,)
+        values = self._values(key, kind)
+        return (values[0] if len(values) == 1 else None), _used(key)
 
     def _verify(self, inputs: Inputs, kind: str, value: str) -> Result:
-        if inputs[0] == SCENE:
-            actual = self.graph.scene.get(kind)
-            if actual is None or (actual != value and self.ontology.alike(value, actual)):
-                return UNSETTLED
-            return (YES if actual == value else NO), ()
         key = _only(inputs)
-        return UNSETTLED if key is None else (self.has_value(key, kind, value), (key,))
+        return UNSETTLED if key is None else (self.has_value(key, kind, value), _used(key))
 
     def _choose(self, inputs: Inputs, kind: str, *options: str) -> Result:
-        if kind != NAME:
-            results = [self._verify(inputs, kind, option) for option in options]
-            chosen = [option for option, (value, _) in zip(options, results, strict=True) if value == YES]
-            clear = len(chosen) == 1 and all(value is not None for value, _ in results)
-            return (chosen[0] if clear else None), results[0][1]
         key = _only(inputs)
         if key is None:
             return UNSETTLED
-        name = self.graph.objects[key].name
-        chosen = [option for option in options if self.ontology.isa(name, option)]
-        clear = len(chosen) == 1 and sum(self.ontology.may_be(name, option) for option in options) == 1
-        return (chosen[0] if clear else None), (key,)
+        answers = {option: self.has_value(key, kind, option) for option in options}
+        chosen = [option for option, answer in answers.items() if answer == YES]
+        return (chosen[0] if len(chosen) == 1 and None not in answers.values() else None), _used(key)
 
     def _verify_relation(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         value, ids = self._relate(inputs, name, relation, side)
@@ -193,11 +188,9 @@ class Executor:
 
     def _choose_relation(self, inputs: Inputs, name: str, one: str, other: str, side: str) -> Result:
         """The one of two relations that the input has with the only object of a name."""
-        results = [(*self._verify_relation(inputs, name, relation, side), relation) for relation in (one, other)]
-        if {answer for answer, *_ in results} != {YES, NO}:
-            return UNSETTLED
-        (chosen, ids) = next((relation, ids) for answer, ids, relation in results if answer == YES)
-        return SHORT.get(chosen, chosen), ids
+        results = {relation: self._verify_relation(inputs, name, relation, side) for relation in (one, other)}
+        answers = {answer: (SHORT.get(relation, relation), ids) for relation, (answer, ids) in results.items()}
+        return answers[YES] if answers.keys() == {YES, NO} else UNSETTLED
 
     def _same(self, inputs: Inputs, kind: str, opposite: bool = False) -> Result:
         keys = _compared(inputs)
@@ -208,19 +201,15 @@ class Executor:
 
     def _all_alike(self, keys: tuple[str, ...], kind: str) -> str | None:
         """Whether all objects have the same value of a type; "no" only if two have dissimilar values."""
-        objects, ontology = self.graph.objects, self.ontology
-        if kind == NAME:
-            names = [objects[key].name for key in keys]
-            if len({ontology.nouns[name].kind for name in names}) == 1:
-                return YES
-            return NO if any(not ontology.mixed_up(one, two) for one in names for two in names) else None
-        values = [objects[key].values.get(kind, ()) for key in keys]
+        values, ontology = [self._values(key, kind) for key in keys], self.ontology
         if any(len(of_one) != 1 for of_one in values):
             return None
         different = {of_one[0] for of_one in values}
-        if len(different) == 1:
+        same = {ontology.nouns[name].kind for name in different} if kind == NAME else different
+        if len(same) == 1:
             return YES
-        return NO if any(not ontology.alike(one, other) for one in different for other in different) else None
+        alike = ontology.mixed_up if kind == NAME else ontology.alike
+        return NO if any(not alike(one, other) for one in different for other in different) else None
 
     def _common(self, inputs: Inputs) -> Result:
         """The only type, positions aside, of which two objects have the same value, if it is in IN_COMMON."""
@@ -238,7 +227,7 @@ class Executor:
         keys = _compared(inputs)
         if keys is None:
             return UNSETTLED
-        values = [self.graph.objects[key].values.get(kind, ()) for key in keys]
+        values = [self._values(key, kind) for key in keys]
         wanted = (more,), (less,)
         winners = [key for key, *pair in zip(keys, values, reversed(values), strict=True) if tuple(pair) == wanted]
         return (self.graph.objects[winners[0]].name if winners else None), keys
@@ -246,7 +235,11 @@ class Executor:
 
 def _only(inputs: Inputs) -> str | None:
     (found,) = inputs
-    return found.only if isinstance(found, Found) else None
+    return found.only if isinstance(found, Found) else found
+
+
+def _used(key: str) -> tuple[str, ...]:
+    return () if key == SCENE else (key,)
 
 
 def _exists(value: Value) -> str | None:

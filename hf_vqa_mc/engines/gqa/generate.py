@@ -198,7 +198,7 @@ def _change(
     cells = AnswerCells(groups, answers, np.arange(len(groups)))
     left = cells.kept_counts(kept)
     before, after = entropies(cells.counts, cells.starts), entropies(left, cells.starts)
-    sizes = np.add.reduceat(left, cells.starts[:-1]) if len(left) else np.zeros(0, np.int64)
+    totals, sizes = cells.totals(cells.counts), cells.totals(left)
     compared = (before > 0) & (sizes > 0)
     mean_before, mean_after = (float(part[compared].mean()) if compared.any() else 0.0 for part in (before, after))
     change: dict[str, Any] = {
@@ -211,7 +211,6 @@ def _change(
         "lower": int((after[compared] < before[compared] - 1e-12).sum()),
     }
     if names:
-        totals = np.add.reduceat(cells.counts, cells.starts[:-1]) if len(left) else sizes
         largest = np.lexsort((cells.groups, -totals))[:LARGEST]
         change["largest"] = {
             names[cells.groups[index]]: {
@@ -229,6 +228,6 @@ def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
 
 
 def _spread(numbers: NDArray[np.integer]) -> dict[str, Any]:
-    counts = np.bincount(numbers.clip(0)) if len(numbers) else np.zeros(0, np.int64)
+    counts = np.bincount(numbers.clip(0))
     mean = round(float(numbers.mean()), 3) if len(numbers) else 0.0
     return {"mean": mean, "questions": {str(number): int(counts[number]) for number in np.flatnonzero(counts)}}

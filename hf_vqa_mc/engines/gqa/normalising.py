@@ -37,12 +37,11 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     VERTICAL,
     SceneGraph,
     SceneObject,
-    overlap,
     position,
     scene_of,
     within,
 )
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject, overlap
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.

@@ -6,7 +6,7 @@ Hudson and Manning 2019, Sect. 3.2. ``own_ontology.py`` makes one from our lists
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import permutations, product
 
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -161,22 +161,14 @@ def similar_kinds(
     people_alike = {  # a skier may be a man, a man is not a woman
         kind: {other for other in people if other != kind and not _two_people(kind, other)} for kind in people
     }
-    listed = both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others)
-    for found in (*listed, people_alike, _heads_alike(nouns, aliases)):
+    heads: dict[str, set[str]] = defaultdict(set)  # for kinds of several words, by any of their names: a street lamp
+    for name, meant in [*((name, name) for name in nouns), *aliases.items()]:
+        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS.no_head else None
+        if head is not None and meant in nouns and head.kind != nouns[meant].kind and not head.vague:
+            heads[nouns[meant].kind].add(head.kind)
+    for found in (both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others), people_alike, both_ways((), heads)):
         for kind, alike in found.items():
             near[kind] |= alike
-    return near
-
-
-def _heads_alike(nouns: Mapping[str, Noun], aliases: Mapping[str, str]) -> dict[str, set[str]]:
-    """For kinds of several words, by any of their names, the kind of the last word: a street lamp may be a lamp."""
-    near: dict[str, set[str]] = defaultdict(set)
-    for name, meant in [*((noun.name, noun.name) for noun in nouns.values()), *aliases.items()]:
-        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS.no_head else None
-        one = nouns[meant].kind if meant in nouns else ""
-        if head is not None and one and head.kind != one and not head.vague:
-            near[one].add(head.kind)
-            near[head.kind].add(one)
     return near
 
 
@@ -223,22 +215,15 @@ class RelationTable(Mapping[str, RelationName]):
     """All relations: those of the tables, which iteration yields, and participles with prepositions, by rule."""
 
     def __init__(self) -> None:
-        self._known = {
-            name: _preposition(name) for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing
-        }
+        names = (name for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing)
+        self._known = {name: _preposition(name) for name in names}
         self._known |= {name: _action(name) for name in RELATIONS.actions}
         for posture, preposition in product(RELATIONS.postures, RELATIONS.posture_prepositions):
             self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
-        self._by_rule: dict[str, RelationName] = {}
 
     def __getitem__(self, name: str) -> RelationName:
         """The relation of this name; KeyError if it is in no table and no rule derives it."""
-        found = self._known.get(name) or self._by_rule.get(name)
-        if found is None:
-            if (parts := _parts(name)) is None:
-                raise KeyError(name)
-            found = self._by_rule[name] = _compound(*parts)
-        return found
+        return self._known.get(name) or _by_rule(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
@@ -247,40 +232,41 @@ class RelationTable(Mapping[str, RelationName]):
         return len(self._known)
 
 
-def _parts(name: str) -> tuple[str, str] | None:
+@cache
+def _by_rule(name: str) -> RelationName:
     verb, _, rest = name.partition(" ")
+    irregular = verb in RELATIONS.participles
     regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
-    if not regular and verb not in RELATIONS.participles:
-        return None
-    if not rest:
-        return (verb, "") if verb not in RELATIONS.participles and verb not in RELATIONS.postures else None
-    return (verb, rest) if rest in RELATIONS.prepositions and rest not in ("for", "of") else None
+    if rest:
+        is_known = (regular or irregular) and rest in RELATIONS.prepositions and rest not in ("for", "of")
+    else:
+        is_known = regular and not irregular and verb not in RELATIONS.postures
+    if not is_known:
+        raise KeyError(name)
+    return _compound(verb, rest)
+
+
+def _sharing(meanings: Mapping[str, Set[str]], wanted: Set[str]) -> set[str]:
+    """The names with one of the wanted meanings."""
+    return {name for name, own in meanings.items() if own & wanted}
+
+
+def _against(meant: Set[str], opposites: Mapping[str, Set[str]]) -> set[str]:
+    return _sharing(opposites, meant).union(*(opposites.get(one, frozenset()) for one in meant))
 
 
 def _preposition(name: str) -> RelationName:
-    meant = RELATIONS.prepositions[name]
-    sure = RELATIONS.sure.get(name, frozenset())
-    against = {other for one, others in RELATIONS.opposites.items() if one in sure for other in others}
-    against |= {one for one, others in RELATIONS.opposites.items() if sure & others}
-    excludes = {other for other, meanings in RELATIONS.sure.items() if against & meanings}
-    related = {other for other, meanings in RELATIONS.prepositions.items() if meant & meanings} - {name}
+    excludes = _sharing(RELATIONS.sure, _against(RELATIONS.sure.get(name, frozenset()), RELATIONS.opposites))
+    related = _sharing(RELATIONS.prepositions, RELATIONS.prepositions[name]) - {name}
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), many=True, related=frozenset(related))
 
 
 def _action(name: str) -> RelationName:
     meant = RELATIONS.actions[name]
-    related = {other for other, meanings in RELATIONS.actions.items() if meant & meanings} - {name}
-    against = {one for meaning in meant for one in RELATIONS.apart.get(meaning, ())}
-    against |= {one for one, others in RELATIONS.apart.items() if meant & others}
-    excludes = {other for other, meanings in RELATIONS.actions.items() if against & meanings} - related - {name}
-    return RelationName(
-        name,
-        _INVERSES.get(name, ""),
-        frozenset(excludes),
-        one_subject=name in RELATIONS.one_subject,
-        many=bool(meant & RELATIONS.many),
-        related=frozenset(related),
-    )
+    related = _sharing(RELATIONS.actions, meant) - {name}
+    excludes = _sharing(RELATIONS.actions, _against(meant, RELATIONS.apart)) - related - {name}
+    one_subject, many = name in RELATIONS.one_subject, bool(meant & RELATIONS.many)
+    return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), one_subject, many, frozenset(related))
 
 
 def _compound(verb: str, preposition: str) -> RelationName:
@@ -295,89 +281,3 @@ def _compound(verb: str, preposition: str) -> RelationName:
     elif preposition in ("on", "on top of"):
         excludes.clear()  # a lamp hanging on the ceiling is under it
     return RelationName(name, excludes=frozenset(excludes), many=True, related=frozenset(related - excludes - {name}))
-
-
-@dataclass(frozen=True)
-class Plurals:
-    """The schema of ``plurals.yaml``, which describes its keys."""
-
-    irregular: dict[str, str]
-    same: frozenset[str]
-    in_compounds: tuple[str, ...]
-    no_compounds: frozenset[str]
-    no_men: frozenset[str]
-    pairs: frozenset[str]
-    collective: frozenset[str]
-    singular_in_s: frozenset[str]
-    plural_of_ie: frozenset[str]
-    plural_of_che: frozenset[str]
-
-
-PLURALS = vocabulary("gqa/plurals", Plurals)
-_SINGULARS = {plural: singular for singular, plural in PLURALS.irregular.items()}
-_NO_SINGULAR = PLURALS.pairs | PLURALS.collective | PLURALS.singular_in_s | PLURALS.same | PLURALS.irregular.keys()
-
-
-def plural_of(name: str) -> str:
-    """The plural of a singular noun or noun phrase whose last word is the noun.
-
-    >>> [plural_of(name) for name in ("berry", "wine glass", "policeman", "ottoman", "bookshelf", "goldfish")]
-    ['berries', 'wine glasses', 'policemen', 'ottomans', 'bookshelves', 'goldfish']
-    """
-    *before, last = name.split()
-    return " ".join((*before, _plural(last)))
-
-
-def singular_of(name: str) -> str:
-    """The singular of a plural noun; "" if there is none or no rule is certain.
-
-    >>> [singular_of(name) for name in ("berries", "wine cups", "policemen", "pants", "grass", "penknives")]
-    ['berry', 'wine cup', 'policeman', '', '', 'penknife']
-    """
-    *before, last = name.split() or [""]
-    singular = _singular(last)
-    return " ".join((*before, singular)) if singular else ""
-
-
-def is_surely_plural(name: str) -> bool:
-    """Whether a word is a plural by its form."""
-    last = name.split()[-1:]
-    return not PLURALS.pairs.isdisjoint(last) or not PLURALS.collective.isdisjoint(last) or bool(singular_of(name))
-
-
-def _plural(word: str) -> str:
-    if word in PLURALS.same or word in PLURALS.pairs or word in PLURALS.collective or word.endswith("fish"):
-        return word
-    if word in PLURALS.irregular:
-        return PLURALS.irregular[word]
-    if word.endswith("man") and len(word) > 4 and word not in PLURALS.no_men:
-        return word[:-3] + "men"
-    if (end := _compound_end(word, PLURALS.in_compounds)) and word not in PLURALS.no_compounds:
-        return word.removesuffix(end) + PLURALS.irregular[end]
-    if word.endswith(("s", "x", "z", "ch", "sh")):
-        return word + ("es" if not word.endswith("ch") or word != "stomach" else "s")
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + "s"
-
-
-def _compound_end(word: str, ends: Iterable[str]) -> str:
-    return next((end for end in ends if word.endswith(end) and len(word) > len(end) + 1), "")
-
-
-def _singular(word: str) -> str:
-    if word in _NO_SINGULAR:
-        return ""
-    if word in _SINGULARS:
-        return _SINGULARS[word]
-    if word.endswith("men") and len(word) > 5:
-        return word[:-3] + "man"
-    if end := _compound_end(word, [PLURALS.irregular[singular] for singular in PLURALS.in_compounds]):
-        return word.removesuffix(end) + _SINGULARS[end]
-    if not word.endswith("s") or len(word) < 4 or word.endswith(("ss", "us", "is", "ous")):
-        return ""
-    if word.endswith("ies") and len(word) > 4:
-        return word if word in ("series", "species") else word[:-3] + ("ie" if word in PLURALS.plural_of_ie else "y")
-    if word.endswith(("ches", "shes", "xes", "sses", "zzes")) and word not in PLURALS.plural_of_che:
-        return word[:-2]
-    return word[:-1]

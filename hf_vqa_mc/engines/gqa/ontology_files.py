@@ -15,17 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    PLURALS,
-    Attribute,
-    Noun,
-    Ontology,
-    RelationTable,
-    plural_of,
-    similar_kinds,
-    singular_of,
-)
+from hf_vqa_mc.engines.english import PLURALS, plural_of, singular_of
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
     NOUNS,
     VALUES,

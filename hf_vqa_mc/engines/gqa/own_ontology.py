@@ -7,17 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    PLURALS,
-    Attribute,
-    Noun,
-    Ontology,
-    RelationTable,
-    both_ways,
-    plural_of,
-    similar_kinds,
-)
+from hf_vqa_mc.engines.english import PLURALS, plural_of
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_ways, similar_kinds
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
 
@@ -217,8 +208,14 @@ def _noun(name: str, category: Category, parents: tuple[str, ...]) -> Noun:
 
 def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Noun]:
     """Nouns of one or two words all of whose senses are of one category."""
-    anchors = {name: wordnet.nouns.senses(one.lemma)[one.sense] for name, one in NOUNS.wordnet_categories.items()}
-    codes = _category_codes(wordnet, anchors)
+    categories = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
+    rows = np.repeat(np.arange(len(categories)), np.diff(wordnet.ancestor_starts))
+    for code, category in enumerate(_ORDER, 1):
+        one = NOUNS.wordnet_categories[category]
+        anchor = wordnet.nouns.senses(one.lemma)[one.sense]
+        below = rows[wordnet.ancestors == anchor]
+        categories[below[below != anchor]] = code
+    codes = categories.tolist()
     taken = listed.keys() | NOUNS.spellings.keys() | NOUNS.not_from_wordnet | KINDS.vague
     taken |= {plural_of(name) for name in listed}
     found = {}
@@ -233,8 +230,8 @@ def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Nou
         parents = tuple(parent for parent in _ABOVE[max(above)] if parent != name) if len(wholes) == 1 else ()
         if parents:
             mass = parents[0] == "drink"
-            one, many = ("", "") if mass else (name, plural_of(name))
-            found[name] = Noun(name=name, kind=name, parents=parents, mass=mass, singular=one, plural_form=many)
+            single, many = ("", "") if mass else (name, plural_of(name))
+            found[name] = Noun(name=name, kind=name, parents=parents, mass=mass, singular=single, plural_form=many)
     plurals = {noun.plural_form for noun in listed.values()}
     return {name: noun for name, noun in found.items() if name not in plurals}
 
@@ -252,12 +249,3 @@ _CHAINS: Mapping[str, tuple[str, ...]] = {
 _ORDER = (*(category for category in NOUNS.wordnet_categories if category not in _CHAINS), *_CHAINS)
 _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 """By code: the hypernyms of a synset of that category; special categories have the higher codes, 0 is none."""
-
-
-def _category_codes(wordnet: WordNet, anchors: Mapping[str, int]) -> list[int]:
-    codes = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
-    rows = np.repeat(np.arange(len(codes)), np.diff(wordnet.ancestor_starts))
-    for code, category in enumerate(_ORDER, 1):
-        below = rows[wordnet.ancestors == anchors[category]]
-        codes[below[below != anchors[category]]] = code
-    return codes.tolist()

@@ -96,16 +96,6 @@ def position(start: int, length: int, whole: int) -> int | None:
     return None
 
 
-def overlap(one: Box, other: Box) -> float:
-    """Intersection over union of two boxes, in [0, 1]."""
-    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
-    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    common = width * height
-    return common / (one[2] * one[3] + other[2] * other[3] - common)
-
-
 def within(box: Box, width: int, height: int) -> Box | None:
     """The part of a box in the image, None if there is none."""
     x, y = max(0, box[0]), max(0, box[1])

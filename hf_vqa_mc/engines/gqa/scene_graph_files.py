@@ -5,7 +5,7 @@ annotators leave imperfect (no name, an empty box, a relation to a missing objec
 it out and counts it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -19,6 +19,16 @@ from hf_vqa_mc.sources.files import Files, PublishedFile
 NO_BOX = (0, 0, 0, 0)
 
 Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
+
+
+def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union of two boxes, in [0, 1]."""
+    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
+    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    common = width * height
+    return common / (one[2] * one[3] + other[2] * other[3] - common)
 
 
 @dataclass
@@ -100,7 +110,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
     """
     sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
     whole = files.has("scene_graphs.json")
-    others = [] if whole else [_Aux(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
+    others = [] if whole else [_records_of(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
     for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
         if image_id not in sizes:
             raise InputError(
@@ -112,7 +122,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
             relations = record.nested("relationships")
             subjects, targets = relations.ids("subject_id"), relations.ids("object_id")
         else:
-            attributes, relationships = (other.of(image_id) for other in others)
+            attributes, relationships = (of(image_id) for of in others)
             _put_objects(graph, attributes.nested("attributes"))
             relations = relationships.nested("relationships")
             sides = [relations.inner(side) for side in ("subject", "object")]
@@ -140,24 +150,21 @@ def _one(value: Any, location: str) -> Records:  # noqa: ANN401  any JSON value
     return Records([value], lambda _: location)
 
 
-class _Aux:
-    """Records of another file about the same images, mostly in the same order."""
+def _records_of(file: PublishedFile) -> Callable[[str], Records]:
+    """A function that gives an image's record; it reads on if the images come in another order."""
+    rest, ahead = _images(file), dict[str, Records]()
 
-    def __init__(self, file: PublishedFile) -> None:
-        self._file = file
-        self._rest = _images(file)
-        self._ahead: dict[str, Records] = {}
-
-    def of(self, image_id: str) -> Records:
-        while image_id not in self._ahead:
-            found = next(self._rest, None)
-            if found is None:
+    def of(image_id: str) -> Records:
+        while image_id not in ahead:
+            if (found := next(rest, None)) is None:
                 raise InputError(
-                    f"{self._file.location}: expected a record of image {image_id!r}, as objects.json has one; use "
-                    "both files from the same release"
+                    f"{file.location}: expected a record of image {image_id!r}, as objects.json has one; use both "
+                    "files from the same release"
                 )
-            self._ahead[found[0]] = found[1]
-        return self._ahead.pop(image_id)
+            ahead[found[0]] = found[1]
+        return ahead.pop(image_id)
+
+    return of
 
 
 def _put_objects(graph: RawGraph, given: Records) -> list[str]:

@@ -86,11 +86,15 @@ class AnswerCells:
         self.groups, starts = np.unique(group[by_count], return_index=True)
         self.starts: Ints = np.append(starts, len(found)).astype(np.int64)
         """index of each group's first cell, and the number of cells"""
+        self.group_of: Ints = np.repeat(np.arange(len(self.groups)), np.diff(self.starts))
+        """index of each cell's group"""
+
+    def totals(self, counts: Ints) -> Ints:
+        """Sums over the cells of each group, int64 (groups,)."""
+        return np.add.reduceat(counts, self.starts[:-1])
 
     def kept_counts(self, kept: Bools) -> Ints:
         """Number of kept questions of each cell, int64 (cells,)."""
-        if not len(self.counts):
-            return np.zeros(0, np.int64)
         return np.add.reduceat(kept[self.questions].astype(np.int64), self.cell_starts[:-1])
 
     def _rank(self, chosen: Bools) -> Ints:
@@ -105,8 +109,6 @@ class AnswerCells:
 
     def restore(self, kept: Bools, more: Ints) -> int:
         """Restore up to ``more`` questions of each cell; returns how many."""
-        if not more.any():
-            return 0
         gone = ~kept[self.questions]
         back = self.questions[gone & (self._rank(gone) < np.repeat(more, self.counts))]
         kept[back] = True
@@ -186,8 +188,6 @@ def smoothed(counts: Ints, starts: Ints) -> Ints:
 
 def entropies(counts: Ints, starts: Ints) -> NDArray[np.float64]:
     """The entropy of the answers of each group in bits, float64 (groups,); 0 for a group without questions."""
-    if not len(counts):
-        return np.zeros(len(starts) - 1)
     totals = np.maximum(np.add.reduceat(counts, starts[:-1]), 1)
     shares = counts / np.repeat(totals, np.diff(starts))
     terms = np.where(shares > 0, -shares * np.log2(np.where(shares > 0, shares, 1.0)), 0.0)
@@ -259,11 +259,10 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
 
     1 means as many questions as the most frequent other answer.
     """
-    excess = np.zeros(count)
-    first, sizes = local.starts[:-1], np.diff(local.starts)
-    others = np.repeat(local.counts[first], sizes)  # count of the most frequent answer
+    excess, first = np.zeros(count), local.starts[:-1]
+    others = local.counts[first][local.group_of]
     others[first] = 1  # if there is no other answer
-    several = first[sizes > 1]
+    several = first[np.diff(local.starts) > 1]
     others[several] = local.counts[several + 1]
     in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
     excess[local.questions] = in_cell / np.repeat(others, local.counts)
@@ -272,10 +271,9 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
 
 def _balance(level: AnswerCells, kept: Bools) -> None:
     counts = level.kept_counts(kept)
-    group = np.repeat(np.arange(len(level.groups)), np.diff(level.starts))
-    order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal counts may differ by now
+    order = np.lexsort((np.arange(len(counts)), -counts, level.group_of))  # equal counts may differ by now
     left = order[counts[order] > 0]
-    starts = np.searchsorted(group[left], np.arange(len(level.groups) + 1)).astype(np.int64)
+    starts = np.searchsorted(level.group_of[left], np.arange(len(level.groups) + 1)).astype(np.int64)
     most = counts.copy()
     most[left] = smoothed(counts[left], starts)
     level.drop_to(kept, most)
@@ -343,20 +341,14 @@ def _uneven(level: AnswerCells, kept: Bools) -> Ints:
     """For groups with reduced entropy: the number of questions that each answer lacks to its original share."""
     counts = level.kept_counts(kept)
     fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
-    if not fell.any():
-        return np.zeros(len(counts), np.int64)
-    sizes = np.diff(level.starts)
-    before = np.repeat(np.add.reduceat(level.counts, level.starts[:-1]), sizes)
-    after = np.repeat(np.add.reduceat(counts, level.starts[:-1]), sizes)
+    before, after = (level.totals(one)[level.group_of] for one in (level.counts, counts))
     fair = -(-level.counts * after // before)  # its share of what is kept, rounded up
-    return np.where(np.repeat(fell & (after[level.starts[:-1]] > 0), sizes), np.maximum(fair - counts, 0), 0)
+    return np.where(fell[level.group_of] & (after > 0), np.maximum(fair - counts, 0), 0)
 
 
 def _beyond(level: AnswerCells, kept: Bools) -> int:
     counts = level.kept_counts(kept)
-    if not len(counts):
-        return 0
-    totals = np.add.reduceat(counts, level.starts[:-1])
+    totals = level.totals(counts)
     first = np.maximum.reduceat(counts, level.starts[:-1])
     most = HEAD * np.maximum(totals - first, THIN * totals) + 1
     return int(((first > most) & (first < totals)).sum())

@@ -8,7 +8,8 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.ontology import Ontology, plural_of
+from hf_vqa_mc.engines.english import plural_of, with_article
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -45,10 +46,6 @@ MATERIAL = "material"
 
 Phrase: TypeAlias = Sequence[Part]
 
-AN_BEFORE = re.compile(
-    r"(?!(?:eu|ew|uni(?!n|m)|us[aeu]|ut[ei]|ufo|uk|one|once)|u\b)[aeiou]|hour|honest|heir|(?:mp3|x-ray|suv|rv|lcd|led|mri|hd)\b"
-)
-"""Words that begin with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
 NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
 
@@ -86,16 +83,6 @@ class NounPhrase(NamedTuple):
         return "are" if self.plural else "is"
 
     @property
-    def do(self) -> str:
-        """The verb form "does" or "do"."""
-        return "do" if self.plural else "does"
-
-    @property
-    def have(self) -> str:
-        """The verb form "has" or "have"."""
-        return "have" if self.plural else "has"
-
-    @property
     def some(self) -> str:
         """With an indefinite article if it takes one: an apple, apples, water."""
         if self.unique:
@@ -116,15 +103,6 @@ def spelled(text: str) -> str:
     'Wii controller'
     """
     return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
-
-
-def with_article(text: str) -> str:
-    """Words with "a" or "an" before them.
-
-    >>> with_article("unicorn"), with_article("hour glass"), with_article("orange hat")
-    ('a unicorn', 'an hour glass', 'an orange hat')
-    """
-    return f"{'an' if AN_BEFORE.match(text.lower()) else 'a'} {text}"
 
 
 def called(ontology: Ontology, name: str) -> NounPhrase:
@@ -218,6 +196,9 @@ class Templates:
     detailed_types: dict[str, dict[str, str]]  # question type and variant to GQA's detailed type
 
 
+_TEMPLATES = vocabulary("gqa/templates", Templates)
+
+
 class Pattern:
     """A wording with slots ``{x}`` and phrases ``{X}``, such as ``{WHAT} color {THINK} {is} {the}``.
 
@@ -248,13 +229,12 @@ class Pattern:
 
 def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
     """The wordings of a question type by variant."""
-    file = vocabulary("gqa/templates", Templates)
     return {
-        variant: tuple(Pattern(text, file.phrases) for text in texts)
-        for variant, texts in file.templates[question_type].items()
+        variant: tuple(Pattern(text, _TEMPLATES.phrases) for text in texts)
+        for variant, texts in _TEMPLATES.templates[question_type].items()
     }
 
 
 def detailed_types(question_type: str) -> dict[str, str]:
     """GQA's names of the detailed types by variant."""
-    return vocabulary("gqa/templates", Templates).detailed_types[question_type]
+    return _TEMPLATES.detailed_types[question_type]

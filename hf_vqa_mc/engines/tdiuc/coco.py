@@ -6,25 +6,20 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 """
 
 import zipfile
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import (
-    HORIZONTAL_THRESHOLD,
-    MIN_AREA,
-    OVERLAP_THRESHOLD,
-    VERTICAL_THRESHOLD,
-    TdiucSettings,
-)
-from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related, with_article
+from hf_vqa_mc.engines.english import with_article
+from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, Outcome, subset_in
+from hf_vqa_mc.engines.tdiuc.settings import HORIZONTAL_THRESHOLD, MIN_AREA, OVERLAP_THRESHOLD, VERTICAL_THRESHOLD
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.records import read_lists
@@ -70,8 +65,8 @@ class CocoAnnotations:
         self._images = images
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
         self._stems: dict[int, str] = {}
-        self._numbers = array("q")  # annotation id, image id, category, crowd
-        self._boxes = array("d")  # area, left, top, width, height
+        self._numbers = [np.empty((0, 4), np.int64)]  # annotation id, image id, category, crowd
+        self._boxes = [np.empty((0, 5))]  # area, left, top, width, height
 
     def __len__(self) -> int:
         """The number of images."""
@@ -85,7 +80,7 @@ class CocoAnnotations:
         """
         listed: dict[int, tuple[int, int, str]] = {}  # width, height and the last part of the file name
         names: dict[int, str] = {}
-        ids, image_ids, category_ids, crowds = columns = [array("q") for _ in range(4)]
+        numbers = self._numbers[:1]
         for field, records in read_lists(file, ("images", "annotations", "categories")):
             if field == "images":
                 last = [PurePosixPath(name).name for name in records.filled_texts("file_name")]
@@ -94,22 +89,23 @@ class CocoAnnotations:
             elif field == "categories":
                 names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
             else:
-                for column, name in zip(columns, ("id", "image_id", "category_id", "iscrowd"), strict=True):
-                    column.extend(records.whole_numbers(name))
-                for area, box in zip(records.column("area"), records.lists("bbox", 4), strict=True):
-                    self._boxes.extend((area, *box))
+                columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
+                numbers.append(np.column_stack([*columns]))
+                boxes = np.array(records.lists("bbox", 4), np.float64)
+                self._boxes.append(np.column_stack((np.array(records.column("area"), np.float64), boxes)))
         if unknown := sorted({*names.values()} - COCO_OBJECTS.keys()):
             raise InputError(f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS)}")
         if not names:
             raise InputError(f"{file.location}: field 'categories': expected a list of categories, found none")
         self._add_images(file, listed, frozenset(names.values()))
-        for what, used, known in (("image", image_ids, listed.keys()), ("category", category_ids, names.keys())):
-            if unlisted := set(used) - known:
+        rows = np.concatenate(numbers)
+        for what, column, known in (("image", 1, listed.keys()), ("category", 2, names.keys())):
+            if unlisted := set(rows[:, column].tolist()) - known:
                 raise InputError(
                     f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
                 )
-        categories = [_NUMBERS[names[one]] for one in category_ids]
-        self._numbers.frombytes(np.column_stack([ids, image_ids, categories, crowds]).astype(np.int64).tobytes())
+        rows[:, 2] = [_NUMBERS[names[one]] for one in rows[:, 2].tolist()]
+        self._numbers.append(rows)
 
     def _add_images(
         self, file: PublishedFile, listed: dict[int, tuple[int, int, str]], annotated: frozenset[str]
@@ -126,8 +122,7 @@ class CocoAnnotations:
 
     def __iter__(self) -> Iterator[CocoImage]:
         """The images that have objects, sorted by id, each with its objects sorted by id."""
-        numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
-        boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
+        numbers, boxes = np.concatenate(self._numbers), np.concatenate(self._boxes)
         order = np.lexsort((numbers[:, 0], numbers[:, 1]))
         again = np.append(False, numbers[order[1:], 0] == numbers[order[:-1], 0])[: len(order)]
         self.left_out["objects listed in another file too"] = int(again.sum())
@@ -224,26 +219,30 @@ _INDOOR_SIGNS = SCENES.indoor_signs | {
 }
 
 
-def ask_coco(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
+def ask_coco(image: CocoImage, mentioned: frozenset[str], seed: int, made: Made) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
-    ask_presence(image, mentioned, settings, made)
-    ask_counting(image, settings, made)
-    ask_kinds(image, settings, made)
-    ask_sport(image, settings, made)
-    ask_scene(image, settings, made)
-    ask_positions(image, settings, made)
+    ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]] = {
+        PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)),
+        COUNTING: ask_counting,
+        SUBORDINATE: ask_kinds,
+        SPORT: ask_sport,
+        SCENE: ask_scene,
+        POSITION: ask_positions,
+    }
+    for question_type, asked in ask.items():
+        rng = SeededRng(seed, "tdiuc", question_type, str(image.image_id))
+        made.add(image.image_id, question_type, "coco_generated", asked(image, rng))
 
 
-def ask_presence(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
-    """Add questions about the presence of each category with a large enough object, and of as many absent ones."""
-    rng = SeededRng(settings.seed, "tdiuc", PRESENCE, str(image.image_id))
+def ask_presence(image: CocoImage, rng: SeededRng, absent: list[str]) -> Iterator[Outcome]:
+    """Ask about the presence of each category with a large enough object, and of as many absent ones."""
     large = sorted({one.name for one in image.instances if one.area >= MIN_AREA})
-    made.leave_out(PRESENCE, f"all smaller than {MIN_AREA} pixels", len(image.present) - len(large))
-    of_no = _negatives(large, image.present, absent_objects(image, mentioned), rng)
-    made.leave_out(PRESENCE, "no absent object left to ask about", len(large) - len(of_no))
+    yield from [f"all smaller than {MIN_AREA} pixels"] * (len(image.present) - len(large))
+    of_no = _negatives(large, image.present, absent, rng)
+    yield from ["no absent object left to ask about"] * (len(large) - len(of_no))
     for names, answer in ((large, YES), (of_no, NO)):
         for name in names:
-            made.ask(image.image_id, _is_there(COCO_OBJECTS[name], rng), answer, PRESENCE, "coco_generated")
+            yield _is_there(COCO_OBJECTS[name], rng), answer
 
 
 def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
@@ -279,88 +278,84 @@ def _is_there(thing: CocoObject, rng: SeededRng) -> str:
     return f"{start} {where}".rstrip() + "?"
 
 
-def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
+def ask_counting(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask for the number of objects of a category, if all are large enough and none is part of a crowd."""
-    rng = SeededRng(settings.seed, "tdiuc", COUNTING, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
     small = {one.name for one in image.instances if one.area < MIN_AREA}
     crowds = {one.name for one in image.instances if one.crowd}
     for name in sorted(counts):
         if name in crowds:
-            made.leave_out(COUNTING, "a crowd among them")
+            yield "a crowd among them"
         elif name in small:
-            made.leave_out(COUNTING, f"some smaller than {MIN_AREA} pixels")
+            yield f"some smaller than {MIN_AREA} pixels"
         elif counts[name] > len(COUNTABLE):
-            made.leave_out(COUNTING, f"more than {len(COUNTABLE)}")
+            yield f"more than {len(COUNTABLE)}"
         elif related(name) & (image.present - {name}):
-            made.leave_out(COUNTING, "another object shares its name")
+            yield "another object shares its name"
         else:
             question = rng.pick(TEMPLATES.counting).format(objects=COCO_OBJECTS[name].counted)
-            made.ask(image.image_id, question, COUNTABLE[counts[name] - 1], COUNTING, "coco_generated")
+            yield question, COUNTABLE[counts[name] - 1]
 
 
-def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
+def ask_kinds(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask what kind of animal, vehicle, ... it is, if the image has only one kind of it, of any size."""
-    rng = SeededRng(settings.seed, "tdiuc", SUBORDINATE, str(image.image_id))
     for group, nouns in SCENES.kinds.items():
         members = frozenset(OBJECTS.supercategories[group])
         present = sorted(image.present & members)
         if not present:
             continue
         if not members <= image.annotated:
-            made.leave_out(SUBORDINATE, "the file does not annotate all of its kind")
+            yield "the file does not annotate all of its kind"
         elif len(present) > 1:
-            made.leave_out(SUBORDINATE, "several kinds")
+            yield "several kinds"
         elif present[0] in SCENES.no_such_kind:
-            made.leave_out(SUBORDINATE, f"{present[0]} is not called {nouns[0]}")
+            yield f"{present[0]} is not called {nouns[0]}"
         elif image.present & SCENES.confusable.get(group, frozenset()):
-            made.leave_out(SUBORDINATE, "a likeness of its kind next to it")
+            yield "a likeness of its kind next to it"
         elif not any(one.name == present[0] and one.area >= MIN_AREA for one in image.instances):
-            made.leave_out(SUBORDINATE, f"all smaller than {MIN_AREA} pixels")
+            yield f"all smaller than {MIN_AREA} pixels"
         else:
             single = sum(one.name == present[0] for one in image.instances) == 1
             template = rng.pick(TEMPLATES.kinds_of_one if single else TEMPLATES.kinds)
             question = template.format(kind=rng.pick(nouns))
-            made.ask(image.image_id, question, present[0], SUBORDINATE, "coco_generated")
+            yield question, present[0]
 
 
-def ask_sport(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
+def ask_sport(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask which sport it is, if people and the equipment of one sport are shown."""
     sports = {SCENES.equipment[name] for name in image.present if name in SCENES.equipment}
     if not sports:
         if BALL in image.present:
-            made.leave_out(SPORT, "a ball alone")
+            yield "a ball alone"
     elif not SCENES.equipment.keys() | {BALL} <= image.annotated:
-        made.leave_out(SPORT, "the file does not annotate all equipment")
+        yield "the file does not annotate all equipment"
     elif len(sports) > 1 or (BALL in image.present and not sports & SCENES.ball_games):
-        made.leave_out(SPORT, "equipment of several sports")
+        yield "equipment of several sports"
     elif "person" not in image.present:
-        made.leave_out(SPORT, "nobody there")
+        yield "nobody there"
     else:
-        rng = SeededRng(settings.seed, "tdiuc", SPORT, str(image.image_id))
-        made.ask(image.image_id, rng.pick(TEMPLATES.sport), min(sports), SPORT, "coco_generated")
+        yield rng.pick(TEMPLATES.sport), min(sports)
 
 
-def ask_scene(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
+def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask which room it is, and whether it is indoors, if the objects leave no doubt."""
     if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
-        made.leave_out(SCENE, "the file does not annotate all that identifies a scene")
+        yield "the file does not annotate all that identifies a scene"
         return
-    rng = SeededRng(settings.seed, "tdiuc", SCENE, str(image.image_id))
     where = _where(image.present)
     if where is None:
-        made.leave_out(SCENE, "indoors or outdoors is in doubt")
+        yield "indoors or outdoors is in doubt"
         return
-    made.ask(image.image_id, rng.pick(TEMPLATES.indoors_or_outdoors), where, SCENE, "coco_generated")
+    yield rng.pick(TEMPLATES.indoors_or_outdoors), where
     asked = rng.pick((INDOORS, OUTDOORS))  # so that there are about as many yes as no
     question = rng.pick(TEMPLATES.is_it).format(where=asked)
-    made.ask(image.image_id, question, YES if asked == where else NO, SCENE, "coco_generated")
+    yield question, YES if asked == where else NO
     if where == INDOORS:
         rooms = [name for name, room in SCENES.rooms.items() if image.present & room.marks]
         if len(rooms) == 1 and image.present & SCENES.rooms[rooms[0]].others:
-            made.ask(image.image_id, rng.pick(TEMPLATES.room), rooms[0], SCENE, "coco_generated")
+            yield rng.pick(TEMPLATES.room), rooms[0]
         else:
-            made.leave_out(SCENE, "the room is in doubt")
+            yield "the room is in doubt"
 
 
 def _where(present: frozenset[str]) -> str | None:
@@ -369,30 +364,29 @@ def _where(present: frozenset[str]) -> str | None:
     return INDOORS if present & SCENES.indoor_proof or len(present & SCENES.indoor_pair) > 1 else None
 
 
-def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
+def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask what is next to each object that is the only one of its kind, if exactly one object is.
 
     Objects that meet the heuristics with thresholds LOOSELY times as wide make the question ambiguous.
     """
-    rng = SeededRng(settings.seed, "tdiuc", POSITION, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
     for one in image.instances:
         if counts[one.name] > 1 or one.crowd or one.area < MIN_AREA:
-            made.leave_out(POSITION, "not the only one of its kind, or too small", len(SIDES))
+            yield from ["not the only one of its kind, or too small"] * len(SIDES)
             continue
         for side in SIDES:
             template = rng.pick(TEMPLATES.position)
             others = [other for other in image.instances if other is not one]
             near = [other for other in others if _is_next_to(other, one, side, image, LOOSELY)]
             if not near:
-                made.leave_out(POSITION, "nothing next to it")
+                yield "nothing next to it"
             elif len(near) > 1 or near[0].crowd:
-                made.leave_out(POSITION, "several objects next to it")
+                yield "several objects next to it"
             elif near[0].area < MIN_AREA or not _is_next_to(near[0], one, side, image):
-                made.leave_out(POSITION, "the object next to it is too small or too far")
+                yield "the object next to it is too small or too far"
             else:
                 question = template.format(side=side, object=COCO_OBJECTS[one.name].wording)
-                made.ask(image.image_id, question, near[0].name, POSITION, "coco_generated")
+                yield question, near[0].name
 
 
 def _is_next_to(other: Instance, one: Instance, side: str, image: CocoImage, times: float = 1) -> bool:

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
-from hf_vqa_mc.engines.tdiuc.imported import import_genome, import_vqa, read_annotated
+from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
 from hf_vqa_mc.engines.tdiuc.questions import (
     DOES_NOT_APPLY,
     NO,
@@ -69,10 +68,9 @@ def generate(
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
     coco = CocoAnnotations(images)
     files = coco_files(inputs.coco)
-    for number, file in enumerate(files):
-        progress("reading COCO", number, len(files))
+    for number, file in enumerate(files, 1):
         coco.read(file)
-        progress("reading COCO", number + 1, len(files))
+        progress("reading COCO", number, len(files))
     if inputs.visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
         _ask_of_genome(Folder(inputs.visual_genome), images, settings.seed, mentioned, made)
@@ -82,11 +80,11 @@ def generate(
         import_vqa(Folder(inputs.vqa), images, made)
         progress("importing VQA", 1, 1)
     for path in inputs.annotated:
-        read_annotated(path, images, made)
+        import_annotated(path, images, made)
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
-    absent = _ask_of_coco(coco, mentioned, settings, made, progress)
+    absent = _ask_of_coco(coco, mentioned, settings.seed, made, progress)
     questions = without_duplicates(made.questions, made.left_out)
     made.questions.clear()
     questions = settled(questions, images, settings.seed, made.left_out)
@@ -122,14 +120,14 @@ def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[in
 
 
 def _ask_of_coco(
-    coco: CocoAnnotations, mentioned: dict[int, set[str]], settings: TdiucSettings, made: Made, progress: Progress
+    coco: CocoAnnotations, mentioned: dict[int, set[str]], seed: int, made: Made, progress: Progress
 ) -> dict[int, frozenset[str]]:
     """Add all questions that COCO's annotation allows; return the objects that each image provably lacks."""
     absent = {}
     shared: dict[frozenset[str], frozenset[str]] = {}
     for number, image in enumerate(coco, 1):
         others = frozenset(mentioned.get(image.image_id, ()))
-        ask_coco(image, others, settings, made)
+        ask_coco(image, others, seed, made)
         lacking = frozenset(absent_objects(image, others))
         absent[image.image_id] = shared.setdefault(lacking, lacking)
         if number % 1000 == 0 or number == len(coco):
@@ -166,44 +164,32 @@ def _with_absurd(
 
 def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
-    with ExitStack() as stack:
-        writers = {
-            subset: (
-                stack.enter_context(_json_list(folder / V1.questions_name(subset), "questions")),
-                stack.enter_context(_json_list(folder / V1.annotations_name(subset), "annotations")),
-            )
-            for subset in SPLITS
-        }
-        for number, one in enumerate(questions, 1):
-            write_question, write_annotation = writers[images.subset(one.image_id)]
-            write_question({"image_id": one.image_id, "question": one.question, "question_id": number})
-            write_annotation(
-                {
-                    "question_id": number,
-                    "image_id": one.image_id,
-                    "question_type": one.question_type,
-                    "answers": [{"answer": one.answer, "answer_confidence": CONFIDENCE, "answer_id": 1}],
-                    "ans_source": one.origin,
-                }
-            )
-            if number % 10_000 == 0 or number == len(questions):
-                progress("writing", number, len(questions))
+    for done, subset in enumerate(SPLITS):
+        progress("writing", done, len(SPLITS))
+        mine = [(number, one) for number, one in enumerate(questions, 1) if images.subset(one.image_id) == subset]
+        records: Iterator[dict[str, Any]] = (
+            {"image_id": one.image_id, "question": one.question, "question_id": number} for number, one in mine
+        )
+        _write_list(folder / V1.questions_name(subset), "questions", records)
+        records = (
+            {
+                "question_id": number,
+                "image_id": one.image_id,
+                "question_type": one.question_type,
+                "answers": [{"answer": one.answer, "answer_confidence": CONFIDENCE, "answer_id": 1}],
+                "ans_source": one.origin,
+            }
+            for number, one in mine
+        )
+        _write_list(folder / V1.annotations_name(subset), "annotations", records)
+    progress("writing", len(SPLITS), len(SPLITS))
 
 
-@contextmanager
-def _json_list(path: Path, key: str) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _write_list(path: Path, key: str, records: Iterable[dict[str, Any]]) -> None:
     """Write an object with a list of records, one per line."""
-    encode = json.JSONEncoder(allow_nan=False).encode
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{{"{key}": [')
-        separator = "\n"
-
-        def add(record: dict[str, Any]) -> None:
-            nonlocal separator
-            file.write(separator + encode(record))
-            separator = ",\n"
-
-        yield add
+        file.writelines(f"{',' if number else ''}\n{json.dumps(record)}" for number, record in enumerate(records))
         file.write("\n]}\n")
 
 

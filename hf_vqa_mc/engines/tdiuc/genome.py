@@ -8,10 +8,12 @@ from functools import partial
 from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.english import plural_of
+from hf_vqa_mc.engines.gqa.scene_graph_files import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
-from hf_vqa_mc.engines.tdiuc.questions import Images, Made
+from hf_vqa_mc.engines.tdiuc.questions import Images, Made, Outcome
 from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
-from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, plural_of, single_color
+from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
@@ -29,10 +31,7 @@ class GenomeObject:
 
     name: str  # the first name, in lower case
     synset: str  # WordNet's, such as dog.n.01, or ""
-    left: float
-    top: float
-    width: float
-    height: float
+    box: tuple[float, float, float, float]  # left, top, width, height
     attributes: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()  # what other files call the same object
 
@@ -146,7 +145,7 @@ def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[s
     synset = next(iter(_items(one, "synsets", left_out)), "")
     left, top, width, height = (float(one.column(side)[0]) for side in "xywh")
     attributes = map(_plain, _items(one, "attributes", left_out))
-    known = image.objects.setdefault(object_id, GenomeObject(name, synset, left, top, width, height))
+    known = image.objects.setdefault(object_id, GenomeObject(name, synset, (left, top, width, height)))
     if name not in (known.name, *known.other_names):
         known.other_names += (name,)
     known.attributes = tuple(dict.fromkeys((*known.attributes, *attributes)))
@@ -178,35 +177,35 @@ _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 def ask_genome(image: GenomeImage, seed: int, made: Made) -> None:
     """The questions about one image of Visual Genome."""
     objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
-    _ask_colors(image, objects, seed, made)
-    _ask_positions(image, objects, made)
-
-
-def _ask_colors(image: GenomeImage, objects: list[GenomeObject], seed: int, made: Made) -> None:
     rng = SeededRng(seed, "tdiuc", COLOR, str(image.image_id))
+    made.add(image.image_id, COLOR, "genome_generated", _ask_colors(objects, rng))
+    made.add(image.image_id, POSITION, "genome_generated", _ask_positions(image, objects))
+
+
+def _ask_colors(objects: list[GenomeObject], rng: SeededRng) -> Iterator[Outcome]:
     for one in objects:
         if not any(map(colors_in, one.attributes)):
             continue
         template, color = rng.pick(TEMPLATES.color), single_color(one.attributes)
         if color is None:
-            made.leave_out(COLOR, "several colors or a shade")
+            yield "several colors or a shade"
         elif not _is_colored(one):
-            made.leave_out(COLOR, "not among COCO's objects, or its name is not a singular noun of them")
+            yield "not among COCO's objects, or its name is not a singular noun of them"
         elif colors_in(one.name):
-            made.leave_out(COLOR, "its color is in its name")
+            yield "its color is in its name"
         elif any(other is not one and _same_kind(other, one) for other in objects):
-            made.leave_out(COLOR, "not the only one of its kind")
+            yield "not the only one of its kind"
         elif any(
-            _intersection_over_union(other, one) >= DUPLICATE_OVERLAP
+            overlap(other.box, one.box) >= DUPLICATE_OVERLAP
             and not set().union(*map(colors_in, other.attributes)) <= {color}
             for other in objects
         ):
-            made.leave_out(COLOR, "the same box by another name has another color")
+            yield "the same box by another name has another color"
         else:
-            made.ask(image.image_id, template.format(object=one.name), color, COLOR, "genome_generated")
+            yield template.format(object=one.name), color
 
 
-def _ask_positions(image: GenomeImage, objects: list[GenomeObject], made: Made) -> None:
+def _ask_positions(image: GenomeImage, objects: list[GenomeObject]) -> Iterator[Outcome]:
     answers = defaultdict[tuple[int, str], set[int]](set)
     for subject, predicate, thing in image.relations:
         phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
@@ -214,16 +213,13 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], made: Made) 
             answers[image.aliases.get(thing, thing), phrase].add(image.aliases.get(subject, subject))
     for (thing, phrase), subjects in sorted(answers.items()):
         if thing not in image.objects or not subjects <= image.objects.keys():
-            made.leave_out(POSITION, "a relationship of an object that was merged away")
+            yield "a relationship of an object that was merged away"
         elif len(subjects) > 1:
-            made.leave_out(POSITION, "several objects there")
+            yield "several objects there"
         else:
             one, other = image.objects[thing], image.objects[min(subjects)]
-            if doubt := _doubt(other, phrase, one, objects):
-                made.leave_out(POSITION, doubt)
-            else:
-                question = f"What is {phrase} the {_specified(one)}?"
-                made.ask(image.image_id, question, other.name, POSITION, "genome_generated")
+            doubt = _doubt(other, phrase, one, objects)
+            yield doubt or (f"What is {phrase} the {_specified(one)}?", other.name)
 
 
 def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[GenomeObject]) -> str | None:
@@ -234,10 +230,11 @@ def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[Ge
     if any(named is not another and _same_kind(another, named) for named in (one, other) for another in objects):
         return "not the only one of its kind"
     others = [another for another in objects if another is not one and another is not other]
-    if any(_intersection_over_union(another, other) >= DUPLICATE_OVERLAP for another in others):
+    if any(overlap(another.box, other.box) >= DUPLICATE_OVERLAP for another in others):
         return "the answer's box has another name too"
-    across = other.left + other.width / 2 - one.left - one.width / 2
-    down = other.top + other.height / 2 - one.top - one.height / 2
+    across, down = (
+        other.box[axis] + other.box[axis + 2] / 2 - one.box[axis] - one.box[axis + 2] / 2 for axis in (0, 1)
+    )
     holds = {"to the left of": across < 0, "to the right of": across > 0}
     holds |= dict.fromkeys(("above", "on top of"), down < 0) | dict.fromkeys(("below", "under"), down > 0)
     return None if holds.get(phrase, True) else "the boxes say otherwise"
@@ -274,11 +271,3 @@ def _specified(one: GenomeObject) -> str:
     fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
     chosen = single_color(one.attributes) or next(iter(fitting), None)
     return f"{chosen} {one.name}" if chosen else one.name
-
-
-def _intersection_over_union(other: GenomeObject, one: GenomeObject) -> float:
-    across = min(other.left + other.width, one.left + one.width) - max(other.left, one.left)
-    down = min(other.top + other.height, one.top + one.height) - max(other.top, one.top)
-    common = max(across, 0) * max(down, 0)
-    union = other.width * other.height + one.width * one.height - common
-    return common / union if union else 0.0

@@ -6,11 +6,13 @@ question are in ``data/imported_types.yaml``; they cover every type but object u
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
@@ -28,10 +30,11 @@ from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
-from hf_vqa_mc.scoring.tdiuc_types import PRESENCE, QUESTION_TYPES
+from hf_vqa_mc.scoring.tdiuc_types import PRESENCE
 from hf_vqa_mc.sources.files import Folder, PublishedFile
-from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, available_subsets
-from hf_vqa_mc.sources.vqa_files import V1, V2
+from hf_vqa_mc.sources.table import read_annotated, text_lists
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, annotation_columns, available_subsets
+from hf_vqa_mc.sources.vqa_files import V1, V2, id_columns, question_columns
 
 
 @dataclass(frozen=True)
@@ -128,19 +131,10 @@ def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Mad
 def _import_vqa_subset(
     questions: PublishedFile, annotations: PublishedFile, subset: str, images: Images, made: Made
 ) -> None:
-    asked: dict[str, tuple[int, str]] = {}
-    for records in read_records(questions, "questions"):
-        columns = records.ids("question_id"), records.whole_numbers("image_id"), records.filled_texts("question")
-        for question_id, image_id, question in zip(*columns, strict=True):
-            asked[question_id] = (image_id, question)
-            images.add(image_id, "coco", subset, questions.location)
-    for question_id, location, answers in _answers(annotations):
-        if question_id not in asked:
-            raise InputError(
-                f"{location}: question_id {question_id} is not in {questions.location}, or annotated twice; use "
-                "files of the same release"
-            )
-        image_id, question = asked.pop(question_id)
+    rows = read_annotated(questions, annotations, question_columns, _human_answers)
+    columns = (rows[name].to_pylist() for name in ("image_id", "question", "answers"))
+    for image_id, question, answers in zip(*columns, strict=True):
+        images.add(image_id, "coco", subset, questions.location)
         counts = Counter(map(tidy_answer, answers)).most_common(2)
         if counts[0][1] < AGREEMENT:
             made.left_out[f"vqa_imported: fewer than {AGREEMENT} agree"] += 1
@@ -148,18 +142,15 @@ def _import_vqa_subset(
             made.left_out["vqa_imported: as many give another answer"] += 1
         else:
             _import(image_id, question, counts[0][0], VQA_WORDS, "vqa_imported", made)
-    if asked:
-        made.left_out["vqa_imported: without an annotation"] += len(asked)
 
 
-def _answers(file: PublishedFile) -> Iterator[tuple[str, str, list[str]]]:
-    for records in read_records(file, "annotations"):
-        texts = iter(records.nested("answers").texts("answer"))
-        rows = zip(records.ids("question_id"), records.lists("answers"), strict=True)
-        for at, (question_id, answers) in enumerate(rows):
-            if not answers:
-                raise records.unexpected(at, "answers", "one answer or more", answers)
-            yield question_id, records.location(at), list(islice(texts, len(answers)))
+def _human_answers(records: Records) -> pa.Table:
+    texts = iter(records.nested("answers").texts("answer"))
+    answers = [list(islice(texts, len(given))) for given in records.lists("answers")]
+    for at, given in enumerate(answers):
+        if not given:
+            raise records.unexpected(at, "answers", "one answer or more", given)
+    return pa.table({**id_columns(records), "answers": text_lists(answers)})
 
 
 def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: Made) -> None:
@@ -176,7 +167,7 @@ def _import(image_id: int, question: str, answer: str, longest: int, origin: Ori
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 
 
-def read_annotated(path: Path, images: Images, made: Made) -> None:
+def import_annotated(path: Path, images: Images, made: Made) -> None:
     """Add the hand-annotated questions of a file; count those of other types in TDIUC's files.
 
     Args:
@@ -192,10 +183,7 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
         _read_lines(path, images, made)
     elif path.is_dir():
         folder = Folder(path)
-        empty: dict[str, str] = {}
-        available_subsets(folder, empty)
-        present = [subset for subset in SPLITS if folder.has(V1.annotations_name(subset))]
-        for subset in [subset for subset in present if V1.questions_name(subset) not in empty] or SPLITS:
+        for subset in available_subsets(folder, {}) or SPLITS:
             _read_layout(folder.find(V1.annotations_name(subset)), folder, subset, images, made)
     elif path.is_file():
         named = subset_in(path.name)
@@ -225,31 +213,12 @@ def _read_lines(path: Path, images: Images, made: Made) -> None:
 
 
 def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Images, made: Made) -> None:
-    wanted: dict[str, tuple[int, str, str, str]] = {}
-    meanings = {name: name for name in QUESTION_TYPES}
-    for records in read_records(file, "annotations"):
-        answers = [one[0] if one else {} for one in records.lists("answers")]
-        first = Records(answers, records.location).filled_texts("answer")
-        columns = (
-            records.ids("question_id"),
-            records.whole_numbers("image_id"),
-            records.named("question_type", meanings),
-        )
-        rows = zip(*columns, first, strict=True)
-        for at, (question_id, image_id, kind, answer) in enumerate(rows):
-            if kind in HAND_ANNOTATED:
-                wanted[question_id] = (image_id, kind, tidy_answer(answer), records.location(at))
-            else:
-                made.left_out[f"annotated: {kind}, which is not annotated by hand"] += 1
-    for records in read_records(folder.find(V1.questions_name(subset)), "questions"):
-        for question_id, question in zip(records.ids("question_id"), records.filled_texts("question"), strict=True):
-            if question_id in wanted:
-                image_id, kind, answer, location = wanted.pop(question_id)
-                images.add(image_id, "uploaded", subset if image_id <= LARGEST else None, location)
-                made.ask(image_id, tidy_question(question), answer, kind, "annotated")
-    if wanted:
-        question_id, (_, _, _, location) = next(iter(wanted.items()))
-        raise InputError(
-            f"{location}: question_id {question_id} is not in {V1.questions_name(subset)} "
-            f"({len(wanted):,} are not); use files of the same release"
-        )
+    questions = folder.find(V1.questions_name(subset))
+    rows = read_annotated(questions, file, question_columns, annotation_columns)
+    by_hand = pc.is_in(rows["question_type"], pa.array(HAND_ANNOTATED))
+    others = Counter(rows["question_type"].filter(pc.invert(by_hand)).to_pylist())
+    made.left_out.update({f"annotated: {kind}, which is not annotated by hand": n for kind, n in others.items()})
+    columns = (rows[name].filter(by_hand).to_pylist() for name in ("image_id", "question", "answer", "question_type"))
+    for image_id, question, answer, kind in zip(*columns, strict=True):
+        images.add(image_id, "uploaded", subset if image_id <= LARGEST else None, file.location)
+        made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from itertools import accumulate, chain
 from sys import intern
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS
@@ -41,6 +41,10 @@ class Question(NamedTuple):
     origin: Origin
 
 
+Outcome: TypeAlias = tuple[str, str] | str
+"""A question and its answer, or the reason why none is asked."""
+
+
 class Made:
     """Questions, and the number of those left out by reason."""
 
@@ -52,9 +56,13 @@ class Made:
         """Add a question; equal texts are stored once."""
         self.questions.append(Question(image_id, intern(question), intern(answer), question_type, origin))
 
-    def leave_out(self, question_type: str, reason: str, count: int = 1) -> None:
-        """Count questions that were not made."""
-        self.left_out[f"{question_type}: {reason}"] += count
+    def add(self, image_id: int, question_type: str, origin: Origin, outcomes: Iterable[Outcome]) -> None:
+        """Add questions of one type about an image, or count why there is none."""
+        for outcome in outcomes:
+            if isinstance(outcome, str):
+                self.left_out[f"{question_type}: {outcome}"] += 1
+            else:
+                self.ask(image_id, *outcome, question_type, origin)
 
 
 class Images:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from hf_vqa_mc.engines.english import plural_of
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 
@@ -125,32 +126,12 @@ class CocoObject(NamedTuple):
     counted: str  # what follows "How many"
 
 
-def with_article(phrase: str) -> str:
-    """The phrase with "a" or "an", by its first letter; no name of an object is an exception."""
-    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
-
-
-def plural_of(phrase: str) -> str:
-    """The plural of a noun or of a phrase that ends in one.
-
-    >>> [plural_of(one) for one in ("bus", "computer mouse", "wine glass", "cherry", "child")]
-    ['buses', 'computer mice', 'wine glasses', 'cherries', 'children']
-    """
-    if phrase in OBJECTS.plurals:
-        return OBJECTS.plurals[phrase]
-    if phrase.endswith("child"):
-        return f"{phrase}ren"
-    if phrase.endswith("man") and phrase != "human":
-        return f"{phrase[:-3]}men"
-    if phrase.endswith(("s", "x", "ch", "sh")):
-        return f"{phrase}es"
-    if phrase.endswith("y") and phrase[-2] not in "aeiou":
-        return f"{phrase[:-1]}ies"
-    return f"{phrase}s"
+def _plural_of(phrase: str) -> str:
+    return OBJECTS.plurals.get(phrase) or plural_of(phrase)
 
 
 COCO_OBJECTS = {
-    name: CocoObject(name, group, wording, plural_of(wording), OBJECTS.counted.get(name, plural_of(wording)))
+    name: CocoObject(name, group, wording, _plural_of(wording), OBJECTS.counted.get(name, _plural_of(wording)))
     for group, names in OBJECTS.supercategories.items()
     for name in names
     for wording in (OBJECTS.wordings.get(name, name),)
@@ -165,7 +146,7 @@ MAY_MEAN = {
 PROVABLE = OBJECTS.provable | {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS.plural_only}
 """Words for annotated objects only: if nothing that they may mean is annotated, the image shows none."""
 
-_SINGULAR = {plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
+_SINGULAR = {_plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
 _LONGEST = 2  # words in the longest phrase of MAY_MEAN
 
 

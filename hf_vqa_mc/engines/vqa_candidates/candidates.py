@@ -23,8 +23,6 @@ from hf_vqa_mc.schema import check_triplets
 
 N_CANDIDATES = 18
 """Candidates of a question, including the correct one (Antol et al. 2015, Sect. 3)."""
-N_PLAUSIBLE = 3
-"""Answers given without the image (Sect. 3)."""
 N_POPULAR = 10
 """The most popular answers are candidates of every question (Sect. 3)."""
 
@@ -82,16 +80,29 @@ def vqa_candidates(
     picks = filling.Picks(
         np.full(shape, MISSING, np.int32), np.full(shape, MISSING, np.int8), np.zeros(len(targets), np.int64)
     )
-    not_taken = filling.take_given(given_texts, given_starts, N_PLAUSIBLE, questions, picks)
-    n_given = int(picks.found.sum())
-    splits = table["split"].to_pylist() if pool == "split" else [""] * table.num_rows
-    for rows in (np.flatnonzero(np.array(splits) == split) for split in dict.fromkeys(splits)):
-        _fill(rows, table["question"].take(rows).to_pylist(), popular, questions, picks, seed, progress)
+    not_taken = np.zeros(len(filling.GIVEN_REASONS), np.int64)
+    splits = np.array(table["split"].to_pylist() if pool == "split" else [""] * table.num_rows)
+    for split in dict.fromkeys(splits.tolist()):
+        rows = np.flatnonzero(splits == split)
+        bags = WordBags.group(table["question"].take(rows).to_pylist())
+        of_bags = answers_of_bags(bags, answers.keys[targets[rows]])
+        of_pool = filling.Pool(rows, bags.of_question, bags.members, bags.member_starts, of_bags.starts)
+        rng = purpose_hash(seed, "plausible")
+        filling.take_plausible(of_pool, given_texts, given_starts, rng, questions, picks, not_taken)
+        short = np.unique(bags.of_question[picks.found[rows] < filling.N_PLAUSIBLE])
+        queries = short[short != NO_BAG]
+        most = filling.N_PLAUSIBLE + 1  # distinct answers, of which one may be the question's own
+        donors = nearest_answers(bags, of_bags, queries, most, progress)
+        donors_of_bag = np.full(bags.size + 1, MISSING, np.int64)
+        donors_of_bag[queries] = np.arange(len(queries))
+        distinct = targets[rows][np.unique(answers.keys[targets[rows]], return_index=True)[1]]
+        rng = purpose_hash(seed, "random candidates")
+        filling.take_others(of_pool, donors, donors_of_bag, popular, distinct, rng, questions, picks)
     texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
     orig_decoys = pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
     column = table.schema.get_field_index("orig_decoys")
     times = filling.count_humans(humans, starts(pc.list_value_length(table["answers"]).to_numpy()), questions, picks)
-    found = _statistics(answers, questions, picks, popular, times, n_given, not_taken, unknown_ids)
+    found = _statistics(answers, questions, picks, popular, times, not_taken, len(given_texts), unknown_ids)
     return table.set_column(column, table.schema.field(column), orig_decoys), found
 
 
@@ -112,61 +123,28 @@ def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.
     return texts, starts([len(one) for one in lists]), len(plausible) - known
 
 
-def _fill(
-    rows: NDArray[np.int64],
-    questions: list[str],
-    popular: NDArray[np.int32],
-    everything: filling.Questions,
-    picks: filling.Picks,
-    seed: int,
-    progress: Progress,
-) -> None:
-    """Complete the candidates of a pool's questions."""
-    mine = filling.Questions(everything.keys, everything.targets[rows], everything.hashes[rows])
-    own = filling.Picks(picks.texts[rows], picks.kinds[rows], picks.found[rows])
-    bags = WordBags.group(questions)
-    of_bags = answers_of_bags(bags, mine.keys[mine.targets])
-    rng = purpose_hash(seed, "plausible")
-    context = (bags.of_question, bags.members, bags.member_starts, of_bags.starts)
-    filling.take_same_bag(*context, N_PLAUSIBLE, rng, mine, own)
-    short = np.unique(bags.of_question[own.found < N_PLAUSIBLE])
-    queries = short[short != NO_BAG]
-    progress("plausible answers", 0, len(queries))
-    most = N_PLAUSIBLE + 1  # distinct answers, of which one may be the question's own
-    donors = nearest_answers(
-        bags, of_bags, queries, most, lambda done: progress("plausible answers", done, len(queries))
-    )
-    row_of_bag = np.full(bags.size, MISSING, np.int64)
-    row_of_bag[queries] = np.arange(len(queries))
-    filling.take_neighbours(bags.of_question, row_of_bag, donors, N_PLAUSIBLE, mine, own)
-    distinct = np.unique(mine.keys[mine.targets], return_index=True)[1]
-    rng = purpose_hash(seed, "random candidates")
-    filling.take_popular_and_random(popular, mine.targets[distinct], rng, mine, own)
-    picks.texts[rows], picks.kinds[rows], picks.found[rows] = own
-
-
 def _statistics(
     answers: NumberedTexts,
     questions: filling.Questions,
     picks: filling.Picks,
     popular: NDArray[np.int32],
     times: NDArray[np.int32],
-    n_given: int,
     not_taken: NDArray[np.int64],
+    n_given: int,
     unknown_ids: int,
 ) -> dict[str, Any]:
     """Statistics for JSON; a decoy of two kinds counts as the first of plausible, popular and random."""
     of_kind = {name: (picks.kinds == kind).sum(axis=1) for kind, name in enumerate(filling.KINDS)}
     popular_keys = questions.keys[popular]
     is_popular = np.isin(questions.keys[picks.texts], popular_keys) & (picks.texts != MISSING)
-    plausible = int(of_kind["plausible"].sum())
+    taken = n_given - int(not_taken.sum())
     return {
         "questions": len(questions.targets),
         "candidates": _tally(picks.found + 1),
         "decoys": {name: int(counts.sum()) for name, counts in of_kind.items()},
         "plausible": {
-            "given": n_given,
-            "from_similar_questions": plausible - n_given,
+            "given": taken,
+            "from_similar_questions": int(of_kind["plausible"].sum()) - taken,
             "per_question": _tally(of_kind["plausible"]),
             "also_popular": int((is_popular & (picks.kinds == filling.PLAUSIBLE)).sum()),
             "given_not_taken": dict(zip(filling.GIVEN_REASONS, not_taken.tolist(), strict=True)),

@@ -9,6 +9,8 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.rng import below, draw
 
+N_PLAUSIBLE = 3
+"""Answers given without the image (Antol et al. 2015, Sect. 3)."""
 PLAUSIBLE, POPULAR, RANDOM = 0, 1, 2
 KINDS = ("plausible", "popular", "random")
 _MOST_DRAWS = 200
@@ -18,11 +20,21 @@ GIVEN_REASONS = ("the correct answer", "repeated", "another human answer", "more
 
 
 class Questions(NamedTuple):
-    """The questions of a pool, and the keys of all texts."""
+    """The questions of a dataset, and the keys of all texts."""
 
     keys: NDArray[np.int32]  # (texts,)
     targets: NDArray[np.int32]  # (questions,): text numbers
     hashes: NDArray[np.uint64]  # (questions,): of the question ids
+
+
+class Pool(NamedTuple):
+    """Questions whose answers are candidates of each other, by their bags of words."""
+
+    questions: NDArray[np.int64]  # (pool,)
+    bags: NDArray[np.int32]  # (pool,): NO_BAG for a question without words
+    members: NDArray[np.int64]  # (pool,): indices into ``questions``, by bag
+    member_starts: NDArray[np.int64]  # (bags + 1,)
+    answer_starts: NDArray[np.int64]  # (bags + 1,): of distinct answers
 
 
 class Picks(NamedTuple):
@@ -37,6 +49,8 @@ class Picks(NamedTuple):
 def _add(question: int, text: int, kind: int, questions: Questions, picks: Picks) -> int:
     """Add a text as a decoy and return MISSING; if it is not added, return the reason's index in GIVEN_REASONS."""
     key, decoy = questions.keys[text], picks.found[question]
+    if decoy == picks.texts.shape[1]:
+        return len(GIVEN_REASONS) - 1
     if key == questions.keys[questions.targets[question]]:
         return 0
     for taken in picks.texts[question, :decoy]:
@@ -49,98 +63,81 @@ def _add(question: int, text: int, kind: int, questions: Questions, picks: Picks
 
 
 @njit(cache=True, nogil=True)
-def take_given(
-    given: NDArray[np.int32], given_starts: NDArray[np.int64], most: int, questions: Questions, picks: Picks
-) -> NDArray[np.int64]:
-    """Take answers given without the image; return the number of answers not taken, by GIVEN_REASONS."""
-    not_taken = np.zeros(len(GIVEN_REASONS), np.int64)
-    for question in range(len(questions.targets)):
+def take_plausible(
+    pool: Pool,
+    given: NDArray[np.int32],
+    given_starts: NDArray[np.int64],
+    rng: np.uint64,
+    questions: Questions,
+    picks: Picks,
+    not_taken: NDArray[np.int64],
+) -> None:
+    """Take answers given without the image, then those of questions with exactly the same words.
+
+    The latter in cyclic order from a random one. ``not_taken``: counts given answers that are not taken, by
+    GIVEN_REASONS.
+    """
+    for row, question in enumerate(pool.questions):
         for i in range(given_starts[question], given_starts[question + 1]):
-            if picks.found[question] == most:
+            if picks.found[question] == N_PLAUSIBLE:
                 not_taken[-1] += 1
                 continue
             reason = _add(question, given[i], PLAUSIBLE, questions, picks)
             if reason != MISSING:
                 not_taken[reason] += 1
-    return not_taken
-
-
-@njit(cache=True, nogil=True)
-def take_same_bag(
-    of_question: NDArray[np.int32],
-    members: NDArray[np.int64],
-    member_starts: NDArray[np.int64],
-    answer_starts: NDArray[np.int64],
-    most: int,
-    rng: np.uint64,
-    questions: Questions,
-    picks: Picks,
-) -> None:
-    """Take the answers of questions with exactly the same words, in cyclic order from a random one."""
-    for question in range(len(questions.targets)):
-        bag = of_question[question]
+        bag = pool.bags[row]
         if bag < 0:
             continue
-        start, size = member_starts[bag], member_starts[bag + 1] - member_starts[bag]
-        n_answers = answer_starts[bag + 1] - answer_starts[bag]
+        start, size = pool.member_starts[bag], pool.member_starts[bag + 1] - pool.member_starts[bag]
         first = below(draw(rng, questions.hashes[question], 0), size)
-        own = picks.found[question]
+        most = min(N_PLAUSIBLE, picks.found[question] + pool.answer_starts[bag + 1] - pool.answer_starts[bag])
         for step in range(size):
-            if picks.found[question] >= min(most, own + n_answers):
+            if picks.found[question] >= most:
                 break
-            other = members[start + (first + step) % size]
+            other = pool.questions[pool.members[start + (first + step) % size]]
             _add(question, questions.targets[other], PLAUSIBLE, questions, picks)
 
 
 @njit(cache=True, nogil=True)
-def take_neighbours(
-    of_question: NDArray[np.int32],
-    row_of_bag: NDArray[np.int64],
+def take_others(
+    pool: Pool,
     donors: NDArray[np.int32],
-    most: int,
+    donors_of_bag: NDArray[np.int64],
+    popular: NDArray[np.int32],
+    distinct: NDArray[np.int32],
+    rng: np.uint64,
     questions: Questions,
     picks: Picks,
 ) -> None:
-    """Take the answers of the most similar other questions, as `nearest_answers` found them for some bags."""
-    for question in range(len(questions.targets)):
-        if of_question[question] < 0 or row_of_bag[of_question[question]] < 0:
-            continue
-        for donor in donors[row_of_bag[of_question[question]]]:
-            if donor < 0 or picks.found[question] >= most:
-                break
-            _add(question, questions.targets[donor], PLAUSIBLE, questions, picks)
-
-
-@njit(cache=True, nogil=True)
-def take_popular_and_random(
-    popular: NDArray[np.int32], distinct: NDArray[np.int32], rng: np.uint64, questions: Questions, picks: Picks
-) -> None:
-    """Complete the candidates.
+    """Complete the candidates: answers of the most similar questions, popular ones, random ones.
 
     Args:
+        pool: its questions.
+        donors: questions of the pool as `nearest_answers` found them for some bags.
+        donors_of_bag: row of each bag in ``donors``, or MISSING; MISSING at the end, for questions without a bag.
         popular: text numbers of the most popular answers.
         distinct: one text number of each distinct answer of the pool.
         rng: hash that starts the draws.
-        questions: the questions, whose answers are also drawn.
+        questions: of the dataset.
         picks: changed in place.
     """
-    wanted = picks.texts.shape[1]
-    for question in range(len(questions.targets)):
+    for row, question in enumerate(pool.questions):
+        of_bag = donors_of_bag[pool.bags[row]]
+        if of_bag != MISSING:
+            for donor in donors[of_bag]:
+                if donor != MISSING and picks.found[question] < N_PLAUSIBLE:
+                    _add(question, questions.targets[pool.questions[donor]], PLAUSIBLE, questions, picks)
         for text in popular:
-            if picks.found[question] < wanted:
-                _add(question, text, POPULAR, questions, picks)
-        for number in range(_MOST_DRAWS):
-            if picks.found[question] == wanted:
-                break
-            other = below(draw(rng, questions.hashes[question], number), len(questions.targets))
-            _add(question, questions.targets[other], RANDOM, questions, picks)
-        if picks.found[question] == wanted:
-            continue
+            _add(question, text, POPULAR, questions, picks)
         first = below(draw(rng, questions.hashes[question], _MOST_DRAWS), len(distinct))
-        for step in range(len(distinct)):
-            if picks.found[question] == wanted:
+        for number in range(_MOST_DRAWS + len(distinct)):
+            if picks.found[question] == picks.texts.shape[1]:
                 break
-            _add(question, distinct[(first + step) % len(distinct)], RANDOM, questions, picks)
+            text = distinct[(first + number - _MOST_DRAWS) % len(distinct)]
+            if number < _MOST_DRAWS:
+                drawn = below(draw(rng, questions.hashes[question], number), len(pool.questions))
+                text = questions.targets[pool.questions[drawn]]
+            _add(question, text, RANDOM, questions, picks)
 
 
 @njit(cache=True, nogil=True)

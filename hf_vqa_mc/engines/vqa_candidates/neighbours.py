@@ -5,7 +5,6 @@ in one pass. A query keeps its best answers so far; the worst of them determines
 must share with it, so most bags cost one comparison.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +14,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, WordBags
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
 
 _BATCHES = 16
 """Passes between two progress reports."""
-_LONGEST = 2_000_000
-"""Maximum squared length of word counts: products of three such numbers fit into 64 bits."""
 NOBODY = -1
 
 
@@ -65,7 +62,7 @@ def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
 
 
 def nearest_answers(
-    bags: WordBags, answers: BagAnswers, queries: NDArray[np.int32], most: int, progress: Callable[[int], None]
+    bags: WordBags, answers: BagAnswers, queries: NDArray[np.int32], most: int, progress: Progress
 ) -> NDArray[np.int32]:
     """The first distinct answers of the other bags, most similar bag first; ties in the order of the questions.
 
@@ -74,31 +71,24 @@ def nearest_answers(
         answers: of all bags.
         queries: bag numbers, ascending.
         most: number of answers per query.
-        progress: called with the number of finished queries.
+        progress: called with (step, done, total).
 
     Returns:
         int32 (queries, most): the questions with these answers, NOBODY where there are no more. Bags that share no
         word with the query give none.
-
-    Raises:
-        InputError: a question repeats its words many hundred times.
     """
     squares = bags.squares
-    if squares.max(initial=0) > _LONGEST:
-        raise InputError(
-            f"question {bags.members[bags.member_starts[squares.argmax()]]}: words are repeated too often to "
-            f"compare questions (squares of their counts add up to {squares.max():,}); shorten it"
-        )
     width = np.int16 if squares.max(initial=0) < np.iinfo(np.int16).max else np.int64
     class_squares, length_class = np.unique(squares, return_inverse=True)
     trie = _Trie(*bags.trie(), squares, length_class.astype(np.int32), class_squares, len(bags.vocabulary))
     found = np.full((len(queries), most), NOBODY, np.int32)
+    progress("plausible answers", 0, len(queries))
     for start in range(0, len(queries), LANES * _BATCHES):
         some = queries[start : start + LANES * _BATCHES]
         part = found[start : start + len(some)]
         arguments = (some, bags.words, bags.word_starts, trie, answers, part, np.zeros(1, width))
         over_ranges(_search, -(-len(some) // LANES), _BATCHES // 4, *arguments)
-        progress(start + len(some))
+        progress("plausible answers", start + len(some), len(queries))
     return found
 
 
@@ -131,23 +121,6 @@ def _keep(best: _Best, lane: int, key: int, donor: int, shared: int, square: int
 
 
 @njit(cache=True)
-def _raise_needs(needed: NDArray[np.integer], lane: int, class_squares: NDArray[np.int64], best: _Best) -> None:
-    """Update how many words a bag of each length must share with a lane's query to reach its worst answer."""
-    last = best.donors.shape[1] - 1
-    if best.donors[lane, last] == NOBODY:
-        return
-    shared, square = best.shared[lane, last], best.squares[lane, last]
-    for number in range(len(class_squares)):
-        wanted = shared * shared * class_squares[number]
-        need = np.int64(np.sqrt(wanted / square))
-        while need * need * square < wanted:
-            need += 1
-        while need > 1 and (need - 1) * (need - 1) * square >= wanted:
-            need -= 1
-        needed[number * LANES + lane] = need
-
-
-@njit(cache=True)
 def _consider(
     bag: int,
     sums: NDArray[np.integer],
@@ -157,7 +130,10 @@ def _consider(
     answers: BagAnswers,
     best: _Best,
 ) -> None:
-    """Insert a bag's answers into the best of those queries with which it shares enough words; see `_scan`."""
+    """Insert a bag's answers into the best of those queries with which it shares enough words; see `_scan`.
+
+    Then a bag of each length must share as many words with the query as reach its worst answer.
+    """
     needs = trie.length_class[bag] * LANES
     for lane in range(len(queries)):
         if sums[lane] < needed[needs + lane] or bag == queries[lane]:
@@ -168,37 +144,17 @@ def _consider(
             if not _keep(best, lane, answers.keys[i], donor, shared, trie.squares[bag]):
                 break
             changed = True
-        if changed:
-            _raise_needs(needed, lane, trie.class_squares, best)
-
-
-@njit(cache=True)
-def _add_words(
-    bag: int,
-    trie: _Trie,
-    word_counts: NDArray[np.integer],
-    active: NDArray[np.bool_],
-    sums: NDArray[np.integer],
-    row_of: NDArray[np.int64],
-) -> int:
-    """Add the words that a bag does not share with the previous one; return its row of sums, 0 if no query has any.
-
-    A word of no query leaves the sums unchanged, so the row above is used again. Indexes are unsigned so that the
-    loop over lanes is vectorised.
-    """
-    lanes = uintp(LANES)
-    level = trie.shared[bag]
-    for i in range(trie.word_starts[bag], trie.word_starts[bag + 1]):
-        word = trie.words[i]
-        level += 1
-        if not active[word]:
-            row_of[level] = row_of[level - 1]
+        if not changed or best.donors[lane, -1] == NOBODY:
             continue
-        above, own, counts = uintp(row_of[level - 1]) * lanes, uintp(level) * lanes, uintp(word) * lanes
-        for lane in range(LANES):
-            sums[own + uintp(lane)] = sums[above + uintp(lane)] + word_counts[counts + uintp(lane)]
-        row_of[level] = level
-    return int(row_of[level])
+        worst, square = best.shared[lane, -1], best.squares[lane, -1]
+        for number, class_square in enumerate(trie.class_squares):
+            wanted = worst * worst * class_square
+            need = np.int64(np.sqrt(wanted / square))
+            while need * need * square < wanted:
+                need += 1
+            while need > 1 and (need - 1) * (need - 1) * square >= wanted:
+                need -= 1
+            needed[number * LANES + lane] = need
 
 
 @njit(cache=True)
@@ -218,11 +174,23 @@ def _scan(
     """Scan the trie from one bag to another.
 
     ``sums`` has a row of LANES for each word of a bag: the number of words that its beginning shares with each query;
-    ``needed`` has one for each length of bags: the number that a query requires.
+    ``row_of`` gives the row of each word: a word of no query (not ``active``) leaves the sums unchanged. ``needed``
+    has a row for each length of bags: the number that a query requires. Indexes are unsigned so that the loops over
+    lanes are vectorised.
     """
     lanes = uintp(LANES)
     for bag in range(start, end):
-        level = _add_words(bag, trie, word_counts, active, sums, row_of)
+        level = trie.shared[bag]
+        for i in range(trie.word_starts[bag], trie.word_starts[bag + 1]):
+            word = trie.words[i]
+            level += 1
+            row_of[level] = row_of[level - 1]
+            if active[word]:
+                above, own, counts = uintp(row_of[level - 1]) * lanes, uintp(level) * lanes, uintp(word) * lanes
+                for lane in range(LANES):
+                    sums[own + uintp(lane)] = sums[above + uintp(lane)] + word_counts[counts + uintp(lane)]
+                row_of[level] = level
+        level = row_of[level]
         if not level:
             continue
         row, needs = uintp(level) * lanes, uintp(trie.length_class[bag]) * lanes

@@ -75,7 +75,7 @@ def questions_about(
     """
     for name in settings.most or ():
         QUESTION_TYPES.find(name)
-    image = ImageContext(graph, ontology, decoys, settings, left_out)
+    image = ImageContext(graph, ontology, decoys, settings, Counter() if left_out is None else left_out)
     texts: set[str] = set()
     for kind in QUESTION_TYPES.values():
         most = kind.most if settings.most is None else settings.most.get(kind.name, 0)

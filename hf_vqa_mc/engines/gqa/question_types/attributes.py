@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of, yes_no
@@ -18,7 +19,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     detailed_types,
     one,
     spelled,
-    with_article,
     wordings,
 )
 

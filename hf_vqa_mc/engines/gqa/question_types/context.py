@@ -68,12 +68,12 @@ class ImageContext:
         ontology: Ontology,
         decoys: Distractors,
         settings: GqaSettings,
-        left_out: Counter[str] | None = None,
+        left_out: Counter[str],
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
         self.executor = Executor(graph, ontology)
-        self.left_out: Counter[str] = Counter() if left_out is None else left_out
+        self.left_out = left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
@@ -200,8 +200,8 @@ def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
 
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
-    phrase = reference.head
-    return {"the": reference.the, "is": phrase.be, "do": phrase.do, "have": phrase.have}
+    do, have = ("do", "have") if reference.head.plural else ("does", "has")
+    return {"the": reference.the, "is": reference.head.be, "do": do, "have": have}
 
 
 def selected(name: str) -> Program:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected, yes_no
@@ -20,7 +21,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     spelled,
     stands_before,
     stands_behind,
-    with_article,
     wordings,
 )
 
