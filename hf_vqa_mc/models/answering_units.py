@@ -5,18 +5,17 @@ from typing import Literal
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import Model, check_dropout, check_sizes, check_steps
+from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention
+from hf_vqa_mc.models.model import Model, VqaConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import AttendingModel, GuidedAttention
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class AnsweringUnitsVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of RAU; the defaults are those of the code of Noh and Han 2016, where the paper does not report them.
 
     The paper stops the training of each unit, the last one first, when it starts to overfit; here all are trained for
@@ -44,12 +43,6 @@ class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """the units that answer: the first one, as in the paper; the mean of all units' scores; or the last one"""
     dropout: float | int = 0.5
     """of words, question, image and classifier"""
-
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes and steps are in range, and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "vocabulary_size", "word_size", "lstm_size", "size", "attention_size")
-        check_steps(self)
-        check_dropout(self, "dropout")
 
 
 class AnsweringUnitsForOpenEndedVqa(AttendingModel):

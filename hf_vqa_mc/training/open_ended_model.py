@@ -17,8 +17,8 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import Layouts, rules
 from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
-from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.model_inputs import check_same_features
