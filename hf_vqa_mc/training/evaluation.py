@@ -17,16 +17,15 @@ from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.ablations import with_changed_words
-from hf_vqa_mc.training.answered import Answered, write_attentions, write_counterexamples
-from hf_vqa_mc.training.batches import ChoiceInputs
+from hf_vqa_mc.training.answered import Answered, Picked
 from hf_vqa_mc.training.metric import ACCURACY
 from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features
-from hf_vqa_mc.training.multiple_choice import MultipleChoice, Picked
-from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.optimization import accelerator_of
 from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
+from hf_vqa_mc.training.run_inputs import with_changed_words
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
@@ -133,8 +132,7 @@ def predict(
     if counterexamples is not None and not model_of(model.config).explains:
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
     inputs = ModelInputs.open(model.config, str(checkpoint), features, captions, candidates, processor.image_kind)
-    if inputs.images is not None:
-        check_same_features(inputs.images, processor, str(checkpoint))
+    check_same_features(inputs.images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
     is_open = not isinstance(processor, VqaMcProcessor)
     data = read_questions(
@@ -149,22 +147,23 @@ def predict(
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = inputs.of(data.splits[chosen], skip_missing)
+    images, given = inputs.images, processor.inputs
     task: MultipleChoice | OpenEnded
-    if isinstance(processor, VqaMcProcessor):
-        text, used = with_word_vectors(processor.text, word_vectors), questions.used_texts()
-        task = MultipleChoice(ChoiceInputs(data.texts, used, text, processor.inputs, inputs.images))
+    if is_open:
+        task = OpenEnded(data.texts, processor.texts, given, images, answers_of(model))
+        task.unknown_words(questions)
     else:
-        made = AnswerInputs(data.texts, processor.texts, processor.inputs, inputs.images)
-        made.unknown_words(questions)
-        task = OpenEnded(made, answers_of(model))
+        text = with_word_vectors(processor.text, word_vectors)
+        task = MultipleChoice(data.texts, questions.used_texts(), text, given, images)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
-    if output is not None and processes.is_main_process:
-        found.write(output, overwrite)
-    if attentions is not None and processes.is_main_process and isinstance(found, Answered):
-        write_attentions(found, attentions, overwrite)
-    if counterexamples is not None and processes.is_main_process and isinstance(found, Answered):
-        write_counterexamples(found, counterexamples, overwrite)
+    if processes.is_main_process:
+        if output is not None:
+            found.write(output, overwrite)
+        if attentions is not None and isinstance(found, Answered):
+            found.write_attentions(attentions, overwrite)
+        if counterexamples is not None and isinstance(found, Answered):
+            found.write_counterexamples(counterexamples, overwrite)
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)
 
 
