@@ -79,8 +79,6 @@ class RandomAnswerVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     vocabulary_size: int = 10000
     """number of word indices"""
 
-    may_be_zero = ("seed",)
-
 
 class RandomAnswerForOpenEndedVqa(FittedModel):
     """Random scores that depend on the seed and the question's words, the same for equal questions."""

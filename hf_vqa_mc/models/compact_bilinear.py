@@ -87,7 +87,7 @@ class McbVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     dropout: float | int = 0.1
     """after each pooling"""
 
-    may_be_zero = ("fixed_word_size", "sketch_seed")
+    may_be_zero = ("fixed_word_size",)
 
 
 class McbForOpenEndedVqa(VqaModel):

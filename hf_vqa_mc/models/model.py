@@ -189,7 +189,7 @@ class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
             value = getattr(self, name)
             if name == "hidden_sizes" and any(size < 1 for size in value):
                 raise InputError(f"{name} is {list(value)}, expected sizes of 1 or more")
-            if isinstance(value, bool) or not isinstance(value, int | float):
+            if isinstance(value, bool) or not isinstance(value, int | float) or name.endswith("seed"):
                 continue
             if name.endswith("dropout"):
                 is_valid, expected = 0 <= value < 1, "0 or more, and less than 1"
