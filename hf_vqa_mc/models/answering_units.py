@@ -70,7 +70,10 @@ class AnsweringUnitsForOpenEndedVqa(AttendingModel):
     def _answer(
         self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        question, cells = self._encoded(question_indices), self.image(self.dropout(cells)).tanh()
+        vectors = self.dropout(self.words(question_indices)).tanh()
+        last, cell = self.lstm(packed(vectors, question_indices))[1]  # of both layers
+        question = self.question(self.dropout(torch.cat([*cell, *last], -1)))
+        cells = self.image(self.dropout(cells)).tanh()
         hidden = cell = cells.new_zeros(len(cells), self.config.size)
         scores, attentions = [], []
         for _ in range(1 if labels is None and self.config.answers_by == "first" else self.config.steps):
@@ -86,13 +89,6 @@ class AnsweringUnitsForOpenEndedVqa(AttendingModel):
             losses = [needed(answer_output(one, labels).loss, "labels", self.config) for one in scores]
             output.loss = torch.stack(losses).sum()
         return output
-
-    def _encoded(self, indices: Tensor) -> Tensor:
-        """The last cell and hidden states of both layers, projected: (batch, size)."""
-        vectors = self.dropout(self.words(indices)).tanh()
-        hidden, cell = self.lstm(packed(vectors, indices))[1]
-        found: Tensor = self.question(self.dropout(torch.cat([*cell, *hidden], -1)))
-        return found
 
 
 RAU = Model(

@@ -146,7 +146,9 @@ class McbForOpenEndedVqa(VqaModel):
         Raises:
             InputError: the image is missing or has another shape.
         """
-        question = self._question(question_indices)
+        vectors = torch.cat([self.words(question_indices).tanh(), self.fixed_words(question_indices)], -1)
+        _, (hidden, _) = self.lstm(packed(vectors, question_indices))
+        question = self.lstm_dropout(torch.cat([*hidden], -1))  # the last states of all layers
         attentions = None
         if self.config.sees_grid:
             cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
@@ -159,13 +161,6 @@ class McbForOpenEndedVqa(VqaModel):
             image = functional.normalize(needed(image_features, "image_features", self.config), dim=-1)
         scores = self.classifier(self.dropout(signed_root(self.pooling(question, image))))
         return answer_output(scores, labels, attentions)
-
-    def _question(self, indices: Tensor) -> Tensor:
-        """The last hidden states of all layers, (batch, layers x size)."""
-        vectors = torch.cat([self.words(indices).tanh(), self.fixed_words(indices)], -1)
-        _, (hidden, _) = self.lstm(packed(vectors, indices))
-        found: Tensor = self.lstm_dropout(torch.cat([*hidden], -1))
-        return found
 
 
 def _declared(name: str, title: str, description: str, *images: str) -> Model:

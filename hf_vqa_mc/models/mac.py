@@ -90,7 +90,10 @@ class MacForOpenEndedVqa(AttendingModel):
     def _answer(
         self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        words, question, word_mask = self._encoded(question_indices)
+        vectors = self.dropout(self.words(question_indices))
+        outputs, (hidden, _) = self.lstm(packed(vectors, question_indices))
+        words, question = pad_packed_sequence(outputs, batch_first=True)[0], torch.cat([*hidden], -1)
+        word_mask = (question_indices != PADDING)[:, : words.shape[1]]
         cells = self._cells(cells)
         control = self.first_control.expand(len(question), -1)
         memory = self.first_memory.expand(len(question), -1)
@@ -106,12 +109,6 @@ class MacForOpenEndedVqa(AttendingModel):
             memory = self.write(torch.cat([found, memory], -1))
             attentions.append(attention)
         return answer_output(self.classifier(torch.cat([memory, question], -1)), labels, tuple(attentions))
-
-    def _encoded(self, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Words in context (batch, words, size), the question (batch, size), and the mask of the words."""
-        outputs, (hidden, _) = self.lstm(packed(self.dropout(self.words(indices)), indices))
-        words, _ = pad_packed_sequence(outputs, batch_first=True)
-        return words, torch.cat([*hidden], -1), (indices != PADDING)[:, : words.shape[1]]
 
     def _cells(self, image_grid: Tensor) -> Tensor:
         """The image's cells after two convolutions, or its regions after two layers, (batch, cells, size)."""

@@ -74,9 +74,11 @@ class OpenEnded:
     def tensors(self, questions: Questions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
         texts = questions.texts[rows]
-        columns = {"captions": questions.captions, "groups": questions.groups or [""] * len(questions)}
-        of_rows = {name: None if column is None else [column[row] for row in rows] for name, column in columns.items()}
-        found = self._texts.tensors(self._inputs & {"caption_bags", "question_groups"}, **of_rows)
+        captions = [questions.captions[row] for row in rows] if questions.captions else None
+        groups = [questions.groups[row] if questions.groups else "" for row in rows]
+        found = self._texts.tensors(
+            self._inputs & {"caption_bags", "question_groups"}, captions=captions, groups=groups
+        )
         if self._indices is not None and self._lengths is not None:
             found["question_indices"] = torch.from_numpy(self._indices[texts, : self._lengths[texts].max()])
         if self._bags is not None:
