@@ -61,7 +61,7 @@ MODELS = ModelListing(
         "deeper-lstm-q-norm-i": "hf_vqa_mc.models.question_lstm:DEEPER_LSTM_Q_NORM_I",
         "mcb": "hf_vqa_mc.models.compact_bilinear:MCB",
         "mcb-a": "hf_vqa_mc.models.compact_bilinear:MCB_A",
-        "hiecoatt-answers": "hf_vqa_mc.models.open_ended_co_attention:HIE_CO_ATTENTION",
+        "hiecoatt-answers": "hf_vqa_mc.models.hie_co_attention:HIE_CO_ATTENTION_ANSWERS",
         "bottom-up": "hf_vqa_mc.models.bottom_up:BOTTOM_UP",
         "nmn": "hf_vqa_mc.models.module_network:NMN",
         "rau": "hf_vqa_mc.models.answering_units:RAU",

@@ -44,7 +44,7 @@ def _checked_files(folder: Path) -> tuple[str, ...]:
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
         raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
     _, processor = load_checkpoint(folder)
-    names = tuple(one for one in FILES if processor.has_word_vectors or one != WORDS_FILE)
+    names = tuple(one for one in FILES if processor.word_vectors is not None or one != WORDS_FILE)
     missing = [one for one in names if not (folder / one).is_file()]
     if missing:
         raise InputError(

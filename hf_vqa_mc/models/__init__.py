@@ -4,14 +4,16 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaConfig
-from hf_vqa_mc.models.counter_example_pipeline import CounterExampleVqaPipeline
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, Model
-from hf_vqa_mc.models.open_ended_pipeline import OpenEndedVqaPipeline
-from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
-from hf_vqa_mc.models.pipeline import CheckpointModel, MultipleChoiceVqaPipeline
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.pipeline import (
+    CheckpointModel,
+    CounterExampleVqaPipeline,
+    MultipleChoiceVqaPipeline,
+    OpenEndedVqaPipeline,
+)
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
 from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa, QuestionLstmVqaConfig
 from hf_vqa_mc.models.spatial_attention import SpatialAttentionForMultipleChoiceVqa, SpatialAttentionVqaConfig
 

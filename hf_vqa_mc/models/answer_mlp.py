@@ -11,7 +11,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
+from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
 from hf_vqa_mc.recipe import OPEN_ENDED
 
 SEEN = {
@@ -25,7 +25,7 @@ ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "elu": nn.ELU}
 
 
 @strict
-class AnswerMlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class AnswerMlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Inputs and sizes of an MLP; the defaults are BoW Q + I of Antol et al. 2015 (section 5.1)."""
 
     model_type = "vqa_answer_mlp"
@@ -47,10 +47,10 @@ class AnswerMlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     dropout: float | int = 0.5
     """of the hidden layers"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
-        check_sizes(self, *(SEEN[name][1] for name in self.inputs if name in SEEN))
-        check_hidden(self)
+    may_be_zero = ("bag_size", "caption_size")  # of what the model does not see
+
+    def validate_separate(self) -> None:
+        """Raise InputError if inputs have first layers of their own, and these have no size."""
         if self.separate and not self.hidden_sizes:
             raise InputError("hidden_sizes is empty; expected the size of the first hidden layer of each input")
 
@@ -168,13 +168,6 @@ def needed(tensor: Tensor | None, name: str, config: PreTrainedConfig) -> Tensor
     if tensor is None:
         raise InputError(f"{config.model_type} needs {name}; found none")
     return tensor
-
-
-def check_hidden(config: PreTrainedConfig) -> None:
-    """Raise InputError unless ``hidden_sizes`` are positive and ``dropout`` is in [0, 1)."""
-    if any(size < 1 for size in config.hidden_sizes):
-        raise InputError(f"hidden_sizes is {list(config.hidden_sizes)}, expected sizes of 1 or more")
-    check_dropout(config, "dropout")
 
 
 def _declared(

@@ -3,12 +3,11 @@
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import FittedModel, Model, stored
+from hf_vqa_mc.models.model import FittedModel, Model, VqaConfig, stored
 from hf_vqa_mc.models.open_ended_texts import OTHER_GROUP
 from hf_vqa_mc.models.question_words import PADDING
 
@@ -19,7 +18,7 @@ NEVER = 1e-6
 
 
 @strict
-class AnswerPriorVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class AnswerPriorVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """A prior: what the questions are grouped by, which the model's name decides."""
 
     model_type = "vqa_answer_prior"
@@ -28,6 +27,8 @@ class AnswerPriorVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """column of the dataset, such as question_type, or groups.local for a field of a record; None: no groups"""
     group_count: int = 0
     """number of groups"""
+
+    may_be_zero = ("group_count",)
 
 
 class AnswerPriorForOpenEndedVqa(FittedModel):
@@ -68,7 +69,7 @@ class AnswerPriorForOpenEndedVqa(FittedModel):
 
 
 @strict
-class RandomAnswerVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class RandomAnswerVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Random answers."""
 
     model_type = "vqa_random_answer"

@@ -5,18 +5,17 @@ from typing import Literal
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import Model, check_dropout, check_sizes, check_steps
+from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention
+from hf_vqa_mc.models.model import Model, VqaConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import AttendingModel, GuidedAttention
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class AnsweringUnitsVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of RAU; the defaults are those of the code of Noh and Han 2016, where the paper does not report them.
 
     The paper stops the training of each unit, the last one first, when it starts to overfit; here all are trained for
@@ -45,12 +44,6 @@ class AnsweringUnitsVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     dropout: float | int = 0.5
     """of words, question, image and classifier"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes and steps are in range, and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "vocabulary_size", "word_size", "lstm_size", "size", "attention_size")
-        check_steps(self)
-        check_dropout(self, "dropout")
-
 
 class AnsweringUnitsForOpenEndedVqa(AttendingModel):
     """Two-layer LSTM on the question -> steps of attention, memory (LSTM) and answer.
@@ -77,7 +70,10 @@ class AnsweringUnitsForOpenEndedVqa(AttendingModel):
     def _answer(
         self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        question, cells = self._encoded(question_indices), self.image(self.dropout(cells)).tanh()
+        vectors = self.dropout(self.words(question_indices)).tanh()
+        last, cell = self.lstm(packed(vectors, question_indices))[1]  # of both layers
+        question = self.question(self.dropout(torch.cat([*cell, *last], -1)))
+        cells = self.image(self.dropout(cells)).tanh()
         hidden = cell = cells.new_zeros(len(cells), self.config.size)
         scores, attentions = [], []
         for _ in range(1 if labels is None and self.config.answers_by == "first" else self.config.steps):
@@ -93,13 +89,6 @@ class AnsweringUnitsForOpenEndedVqa(AttendingModel):
             losses = [needed(answer_output(one, labels).loss, "labels", self.config) for one in scores]
             output.loss = torch.stack(losses).sum()
         return output
-
-    def _encoded(self, indices: Tensor) -> Tensor:
-        """The last cell and hidden states of both layers, projected: (batch, size)."""
-        vectors = self.dropout(self.words(indices)).tanh()
-        hidden, cell = self.lstm(packed(vectors, indices))[1]
-        found: Tensor = self.question(self.dropout(torch.cat([*cell, *hidden], -1)))
-        return found
 
 
 RAU = Model(

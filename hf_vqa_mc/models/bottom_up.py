@@ -5,18 +5,17 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.parametrizations import weight_norm
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, check_dropout, check_sizes
+from hf_vqa_mc.models.attention import AttendingModel, average
+from hf_vqa_mc.models.model import Model, VqaConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import AttendingModel, average
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class BottomUpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class BottomUpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of Bottom-Up; the defaults are those of a published reimplementation (hengyuan-hu), as are both dropouts.
 
     As there, attention is by a product of image and question, which Teney et al. 2018 concatenate (section 3), and the
@@ -37,11 +36,6 @@ class BottomUpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """of the attention's hidden units"""
     dropout: float | int = 0.5
     """of the classifier"""
-
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive, and dropouts in [0, 1)."""
-        check_sizes(self, "image_size", "vocabulary_size", "word_size", "size")
-        check_dropout(self, "attention_dropout", "dropout")
 
 
 class BottomUpForOpenEndedVqa(AttendingModel):

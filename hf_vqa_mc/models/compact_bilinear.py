@@ -4,13 +4,12 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
+from hf_vqa_mc.models.attention import average, image_positions
+from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 LEAST = 1e-12
@@ -53,7 +52,7 @@ def signed_root(given: Tensor) -> Tensor:
 
 
 @strict
-class McbVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class McbVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of MCB; the defaults are those of Fukui et al. 2016 (sections 3 and 4.2), the dropouts those of its code.
 
     The paper's models have 3,000 answers; here ``--answers`` is 1,000 by default.
@@ -88,11 +87,7 @@ class McbVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     dropout: float | int = 0.1
     """after each pooling"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive, and dropouts in [0, 1)."""
-        names = ("word_size", "lstm_size", "lstm_layers", "sketch_size", "attention_size", "glimpses")
-        check_sizes(self, "image_size", "vocabulary_size", *names)
-        check_dropout(self, "lstm_dropout", "dropout")
+    may_be_zero = ("fixed_word_size",)
 
 
 class McbForOpenEndedVqa(VqaModel):
@@ -151,7 +146,9 @@ class McbForOpenEndedVqa(VqaModel):
         Raises:
             InputError: the image is missing or has another shape.
         """
-        question = self._question(question_indices)
+        vectors = torch.cat([self.words(question_indices).tanh(), self.fixed_words(question_indices)], -1)
+        _, (hidden, _) = self.lstm(packed(vectors, question_indices))
+        question = self.lstm_dropout(torch.cat([*hidden], -1))  # the last states of all layers
         attentions = None
         if self.config.sees_grid:
             cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
@@ -164,13 +161,6 @@ class McbForOpenEndedVqa(VqaModel):
             image = functional.normalize(needed(image_features, "image_features", self.config), dim=-1)
         scores = self.classifier(self.dropout(signed_root(self.pooling(question, image))))
         return answer_output(scores, labels, attentions)
-
-    def _question(self, indices: Tensor) -> Tensor:
-        """The last hidden states of all layers, (batch, layers x size)."""
-        vectors = torch.cat([self.words(indices).tanh(), self.fixed_words(indices)], -1)
-        _, (hidden, _) = self.lstm(packed(vectors, indices))
-        found: Tensor = self.lstm_dropout(torch.cat([*hidden], -1))
-        return found
 
 
 def _declared(name: str, title: str, description: str, *images: str) -> Model:

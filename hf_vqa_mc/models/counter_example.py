@@ -6,13 +6,12 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
-from hf_vqa_mc.models.prefix_lstm import question_states
+from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.question_lstm import question_states
 from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL
 
@@ -21,7 +20,7 @@ NO_PICK = -1
 
 
 @strict
-class CounterExampleVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of the counter-example model of Goyal et al. 2017 (section 5).
 
     The shared part is "similar to" deeper LSTM Q + norm I, whose sizes are the defaults. The size of the common space,
@@ -53,14 +52,7 @@ class CounterExampleVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     dropout: float | int = 0.5
     """of the question, before and after its projection, and of projected images"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive, dropout is in [0, 1), and the losses are not negative."""
-        check_sizes(self, "image_size", "vocabulary_size", "candidates", "word_size", "lstm_size", "lstm_layers")
-        check_sizes(self, "joint_size", "common_size")
-        check_dropout(self, "dropout")
-        for name in ("margin", "ranking_weight"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise InputError(f"{name} is {getattr(self, name)}, expected a number of 0 or more")
+    may_be_zero = ("margin", "ranking_weight")
 
 
 @dataclass

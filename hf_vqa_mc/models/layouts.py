@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.vocabulary import read_vocabulary
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.models.question_words import FEWEST, UNKNOWN
+from hf_vqa_mc.models.question_words import FEWEST, UNKNOWN, most_frequent
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.text.many_texts import word_lists
 
@@ -140,8 +139,7 @@ class Layouts:
         times = Counter(questions)
         for layout, count in zip(layouts(list(times), form), times.values(), strict=True):
             counts.update(dict.fromkeys((node.word for node in layout), count))
-        kept = sorted((-count, word) for word, count in counts.items() if count >= FEWEST)
-        return cls(form, tuple(word for _, word in kept))
+        return cls(form, most_frequent({word: count for word, count in counts.items() if count >= FEWEST}))
 
     @property
     def size(self) -> int:
@@ -154,10 +152,13 @@ class Layouts:
         Words that are not in the training layouts share an index. Raises InputError as `program_layout`.
         """
         index = {word: number for number, word in enumerate(self.words, 2)}
-        rows = [_row(layout, index) for layout in layouts(questions, self.form)]
-        found = np.zeros((len(rows), max(map(len, rows), default=1), len(FIELDS)), np.int32)
-        for at, row in enumerate(rows):
-            found[at, : len(row)] = row
+        given = layouts(questions, self.form)
+        found = np.zeros((len(given), max(map(len, given), default=1), len(FIELDS)), np.int32)
+        for rows, layout in zip(found, given, strict=True):
+            for at, node in enumerate(layout):
+                depth = max((rows[one, -1] + 1 for one in node.inputs), default=0)
+                first, second = (*node.inputs, 0, 0)[:2]
+                rows[at] = MODULES.index(node.module) + 1, index.get(node.word, UNKNOWN), first, second, depth
         return found
 
     def as_json(self) -> dict[str, Any]:
@@ -252,13 +253,3 @@ def _used(nodes: Sequence[Node], root: int) -> Layout:
             needed.update(nodes[at].inputs)
     new = {at: number for number, at in enumerate(sorted(needed))}
     return tuple(nodes[at]._replace(inputs=tuple(new[one] for one in nodes[at].inputs)) for at in sorted(needed))
-
-
-def _row(layout: Layout, index: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """The fields of each node."""
-    rows: list[tuple[int, ...]] = []
-    for node in layout:
-        depth = max(chain([0], (rows[one][-1] + 1 for one in node.inputs)))
-        first, second = (*node.inputs, 0, 0)[:2]
-        rows.append((MODULES.index(node.module) + 1, index.get(node.word, UNKNOWN), first, second, depth))
-    return rows

@@ -1,26 +1,24 @@
 """MAC: memory, attention and composition (Hudson and Manning 2018), the best model in GQA's paper."""
 
 from functools import partial
-from math import isqrt
 
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_packed_sequence
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, check_dropout, check_sizes, check_steps
+from hf_vqa_mc.models.attention import AttendingModel, average, side_of
+from hf_vqa_mc.models.model import Model, VqaConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import AttendingModel, average
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class MacVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of MAC; the defaults are those of Hudson and Manning 2018 (supplement A), with GQA's four cells.
 
     It is the plain MAC, without self-attention between steps and without a memory gate. Words are learned vectors,
@@ -44,13 +42,10 @@ class MacVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     dropout: float | int = 0.15
     """of words, image, read and classifier; also of the memory, with the same mask in all steps"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes and steps are in range, the size is even, and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "vocabulary_size", "word_size", "size")
-        check_steps(self)
+    def validate_size(self) -> None:
+        """Raise InputError unless the size is even."""
         if self.size % 2:
             raise InputError(f"size is {self.size}, expected an even number, half for each direction of the LSTM")
-        check_dropout(self, "dropout")
 
 
 class MacForOpenEndedVqa(AttendingModel):
@@ -95,7 +90,10 @@ class MacForOpenEndedVqa(AttendingModel):
     def _answer(
         self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        words, question, word_mask = self._encoded(question_indices)
+        vectors = self.dropout(self.words(question_indices))
+        outputs, (hidden, _) = self.lstm(packed(vectors, question_indices))
+        words, question = pad_packed_sequence(outputs, batch_first=True)[0], torch.cat([*hidden], -1)
+        word_mask = (question_indices != PADDING)[:, : words.shape[1]]
         cells = self._cells(cells)
         control = self.first_control.expand(len(question), -1)
         memory = self.first_memory.expand(len(question), -1)
@@ -112,21 +110,12 @@ class MacForOpenEndedVqa(AttendingModel):
             attentions.append(attention)
         return answer_output(self.classifier(torch.cat([memory, question], -1)), labels, tuple(attentions))
 
-    def _encoded(self, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Words in context (batch, words, size), the question (batch, size), and the mask of the words."""
-        outputs, (hidden, _) = self.lstm(packed(self.dropout(self.words(indices)), indices))
-        words, _ = pad_packed_sequence(outputs, batch_first=True)
-        return words, torch.cat([*hidden], -1), (indices != PADDING)[:, : words.shape[1]]
-
     def _cells(self, image_grid: Tensor) -> Tensor:
         """The image's cells after two convolutions, or its regions after two layers, (batch, cells, size)."""
         if self.config.sees_regions:
             regions: Tensor = self.image(self.dropout(image_grid))
             return regions
-        side = isqrt(image_grid.shape[1])
-        if side**2 != image_grid.shape[1]:
-            raise InputError(f"image_grid has {image_grid.shape[1]} cells, expected a square grid")
-        grid = self.dropout(image_grid).transpose(1, 2).unflatten(2, (side, side))
+        grid = self.dropout(image_grid).transpose(1, 2).unflatten(2, (side_of(image_grid), -1))
         cells: Tensor = self.image(grid).flatten(2).transpose(1, 2)
         return cells
 

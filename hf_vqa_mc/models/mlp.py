@@ -6,19 +6,18 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.candidate_head import CandidateHead
-from hf_vqa_mc.models.model import Model, check_dropout, check_sizes
+from hf_vqa_mc.models.model import Model, VqaConfig
 
 INPUTS = ("image", "question", "answer")
 """Possible inputs; a model sees the answer and any of the others."""
 
 
 @strict
-class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class MlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Inputs and sizes of an MLP; the defaults are the paper's MLP-IQA (section 3.1; supplement, A.1)."""
 
     model_type = "vqa_mc_mlp"
@@ -33,10 +32,35 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     dropout: float | int = 0.5
     """of the hidden layer"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "text_size", "hidden_size")
-        check_dropout(self, "dropout")
+
+class CandidateHead(nn.Module):
+    """Batch normalisation, ReLU, dropout and one output unit on the sum of a question's part and an answer's.
+
+    A candidate's hidden units are W_i·I + W_q·Q + W_a·A; the first two terms are computed once per question, the last
+    one once per answer.
+    """
+
+    def __init__(self, hidden_size: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(hidden_size)
+        self.dropout = dropout
+        self.output = nn.Linear(hidden_size, 1)
+
+    def forward(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor | None = None) -> Tensor:
+        """The candidates' scores.
+
+        Args:
+            shared: (questions, H): the question's part of the hidden units.
+            own: (answers, H): the answer's part.
+            question: int64 (candidates,): question index of each candidate.
+            answer: int64 (candidates,): answer index of each candidate; by default its own index.
+
+        Returns:
+            (candidates,)
+        """
+        hidden = functional.relu(self.norm(shared[question] + (own if answer is None else own[answer])))
+        scores: Tensor = self.output(functional.dropout(hidden, self.dropout, self.training)).squeeze(-1)
+        return scores
 
 
 class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]

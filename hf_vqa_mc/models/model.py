@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 from transformers import (
@@ -19,9 +19,8 @@ from transformers import (
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.open_ended_processor import OpenEndedVqaProcessor
 from hf_vqa_mc.models.open_ended_texts import GIVEN
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
 from hf_vqa_mc.recipe import CHAO, Recipe
 
@@ -178,6 +177,32 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type {config.model_type!r} is not a model of this package; expected {known}")
 
 
+class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """The settings of a model: sizes of 1 or more, dropouts in [0, 1), other numbers of 0 or more."""
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ()
+    """names of whole numbers that may be 0"""
+
+    def validate_numbers(self) -> None:
+        """Raise InputError unless all numbers are in range."""
+        for name in type(self).__annotations__:
+            value = getattr(self, name)
+            if name == "hidden_sizes" and any(size < 1 for size in value):
+                raise InputError(f"{name} is {list(value)}, expected sizes of 1 or more")
+            if isinstance(value, bool) or not isinstance(value, int | float) or name.endswith("seed"):
+                continue
+            if name.endswith("dropout"):
+                is_valid, expected = 0 <= value < 1, "0 or more, and less than 1"
+            elif name == "steps":
+                is_valid, expected = 1 <= value <= MOST_STEPS, f"1 to {MOST_STEPS}"
+            elif isinstance(value, int) and name not in self.may_be_zero:
+                is_valid, expected = value >= 1, "1 or more"
+            else:
+                is_valid, expected = 0 <= value < float("inf"), "a number of 0 or more"
+            if not is_valid:
+                raise InputError(f"{name} is {value}, expected {expected}")
+
+
 class VqaModel(PreTrainedModel):  # type: ignore[no-untyped-call]
     """A model whose layers are initialised as torch does."""
 
@@ -197,26 +222,6 @@ class FittedModel(PreTrainedModel):  # type: ignore[no-untyped-call]
 def stored(tensor: Tensor) -> nn.Parameter:
     """A tensor as a weight that is not trained; transformers cannot load a model that has only buffers."""
     return nn.Parameter(tensor, requires_grad=False)
-
-
-def check_sizes(config: PreTrainedConfig, *names: str) -> None:
-    """Raise InputError unless the named settings are 1 or more."""
-    for name in names:
-        if getattr(config, name) < 1:
-            raise InputError(f"{name} is {getattr(config, name)}, expected 1 or more")
-
-
-def check_dropout(config: PreTrainedConfig, *names: str) -> None:
-    """Raise InputError unless the named settings are in [0, 1)."""
-    for name in names:
-        if not 0 <= getattr(config, name) < 1:
-            raise InputError(f"{name} is {getattr(config, name)}, expected 0 or more, and less than 1")
-
-
-def check_steps(config: PreTrainedConfig) -> None:
-    """Raise InputError unless ``steps`` is from 1 to `MOST_STEPS`."""
-    if not 1 <= config.steps <= MOST_STEPS:
-        raise InputError(f"steps is {config.steps}, expected 1 to {MOST_STEPS}")
 
 
 def _comparable(setting: object) -> object:

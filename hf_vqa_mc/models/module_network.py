@@ -1,19 +1,16 @@
 """Neural module networks (Andreas et al. 2016, NMN): a network assembled for each question from shared modules."""
 
-from math import isqrt
-
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
+from hf_vqa_mc.models.attention import average, image_positions, side_of
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
-from hf_vqa_mc.models.model import Model, VqaModel, check_dropout, check_sizes
+from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
-from hf_vqa_mc.models.spatial_attention import average, image_positions
 from hf_vqa_mc.recipe import Recipe
 
 EXCLUDED = -1e4
@@ -25,7 +22,7 @@ COMBINED = 4
 
 
 @strict
-class ModuleNetworkVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class ModuleNetworkVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Sizes of NMN; the LSTM's is that of Andreas et al. 2016 (section 4.4), who report no others; these are ours.
 
     In the paper each module and word has weights of its own. Here the modules of a type share layers, and a word acts
@@ -56,11 +53,6 @@ class ModuleNetworkVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     module knows what is left"""
     dropout: float | int = 0.5
     """of the classifier and of the LSTM's output"""
-
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive, and dropout is in [0, 1)."""
-        check_sizes(self, "image_size", "vocabulary_size", "layout_words", "word_size", "size", "lstm_size")
-        check_dropout(self, "dropout")
 
 
 class ModuleNetworkForOpenEndedVqa(VqaModel):
@@ -199,24 +191,14 @@ def with_edges(positions: Tensor, image_regions: Tensor | None, region_boxes: Te
 
     Raises InputError if there are regions without boxes, or a grid that is not square.
     """
-    if image_regions is not None and region_boxes is None:
-        raise InputError("the model sees where a region is; expected region_boxes with image_regions")
-    boxes = cell_boxes(positions) if region_boxes is None else region_boxes
-    return torch.cat([positions, 2 * boxes.to(positions.dtype) - 1], -1)
-
-
-def cell_boxes(image_grid: Tensor) -> Tensor:
-    """The boxes of a square grid's cells as those of `image_tensors`, (batch, cells, 4).
-
-    Raises InputError if the grid is not square.
-    """
-    batch, cells, _ = image_grid.shape
-    side = isqrt(cells)
-    if side**2 != cells:
-        raise InputError(f"image_grid has {cells} cells, expected a square grid")
-    line = torch.arange(side, device=image_grid.device) / side
-    first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
-    return torch.cat([first, first + 1 / side], -1).expand(batch, -1, -1)
+    if region_boxes is None:
+        if image_regions is not None:
+            raise InputError("the model sees where a region is; expected region_boxes with image_regions")
+        side = side_of(positions)
+        line = torch.arange(side, device=positions.device) / side
+        first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
+        region_boxes = torch.cat([first, first + 1 / side], -1).expand(len(positions), -1, -1)
+    return torch.cat([positions, 2 * region_boxes.to(positions.dtype) - 1], -1)
 
 
 NMN = Model(

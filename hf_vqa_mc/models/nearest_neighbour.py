@@ -4,11 +4,10 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import FittedModel, Model, check_sizes, stored
+from hf_vqa_mc.models.model import FittedModel, Model, VqaConfig, stored
 
 NEIGHBOURS = 4
 """Antol et al. 2015, supplement: tuned on test-dev."""
@@ -19,7 +18,7 @@ ABSENT = -20.0
 
 
 @strict
-class NearestNeighbourVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+class NearestNeighbourVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     """Inputs and sizes; the default number of neighbours is that of Antol et al. 2015 (supplement)."""
 
     model_type = "vqa_nearest_neighbour"
@@ -38,9 +37,7 @@ class NearestNeighbourVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-ca
     stored_questions: int = 0
     """number of training questions"""
 
-    def validate_sizes(self) -> None:
-        """Raise InputError unless sizes are positive."""
-        check_sizes(self, "neighbours", "bag_size", "image_size")
+    may_be_zero = ("bag_size", "stored_bags", "stored_images", "stored_questions")
 
 
 class NearestNeighbourForOpenEndedVqa(FittedModel):

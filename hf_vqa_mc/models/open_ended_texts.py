@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hf_vqa_mc.errors import InputError, shown
@@ -57,13 +58,27 @@ class OpenEndedTexts:
         Raises:
             InputError: something is not given that is needed, or is no list of texts.
         """
+        index = {name: number for number, name in enumerate(self.groups, OTHER_GROUP + 1)}
+        convert: dict[str, Callable[[Sequence[str]], NDArray[Any]] | None] = {
+            "question_indices": self.words.indices,
+            "question_bags": self.words.bags,
+            "question_vectors": self.vectors.encode if self.vectors else None,
+            "question_layouts": self.layouts.tensor if self.layouts else None,
+            "caption_bags": self.captions.bags if self.captions else None,
+            "question_groups": lambda texts: np.array([index.get(text, OTHER_GROUP) for text in texts], np.int64),
+        }
         found = {}
-        for name, convert in _CONVERTED.items():
+        for name in GIVEN:
             if name in inputs:
                 texts = given.get(GIVEN[name])
                 if texts is None and name == "question_groups":  # of unknown groups
                     texts = [""] * len(given["questions"] or ())
-                found[name] = convert(self, checked_texts(texts, GIVEN[name]))
+                converter = convert[name]
+                if converter is None:
+                    raise InputError(f"the processor has nothing for {name}; use that of the same checkpoint")
+                found[name] = torch.from_numpy(converter(checked_texts(texts, GIVEN[name])))
+        if "question_layouts" in found:
+            found["question_layouts"] = found["question_layouts"].long()
         return found
 
     @property
@@ -73,27 +88,23 @@ class OpenEndedTexts:
             "vocabulary_size": self.words.size,
             "bag_size": self.words.bag_size,
             "group_count": len(self.groups),
+            "text_size": self.vectors.dim if self.vectors else None,
+            "caption_size": self.captions.bag_size if self.captions else None,
+            "layout_words": self.layouts.size if self.layouts else None,
         }
-        if self.vectors is not None:
-            found["text_size"] = self.vectors.dim
-        if self.captions is not None:
-            found["caption_size"] = self.captions.bag_size
-        if self.layouts is not None:
-            found["layout_words"] = self.layouts.size
-        return found
+        return {name: size for name, size in found.items() if size is not None}
 
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""
-        found: dict[str, Any] = {"question_words": self.words.as_json()}
-        if self.vectors is not None:
-            found["word_vectors"] = self.vectors.as_json()
-        if self.captions is not None:
-            found["caption_words"] = self.captions.as_json()
-        if self.form != "text":
-            found["questions"] = self.form
-        if self.layouts is not None:
-            found["layouts"] = self.layouts.as_json()
-        return found | ({"groups": list(self.groups)} if self.groups else {})
+        found = {
+            "question_words": self.words.as_json(),
+            "word_vectors": self.vectors.as_json() if self.vectors else None,
+            "caption_words": self.captions.as_json() if self.captions else None,
+            "questions": None if self.form == "text" else self.form,
+            "layouts": self.layouts.as_json() if self.layouts else None,
+            "groups": list(self.groups) or None,
+        }
+        return {name: value for name, value in found.items() if value is not None}
 
     @classmethod
     def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
@@ -115,26 +126,3 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
         if not isinstance(text, str):
             raise InputError(f"{what.removesuffix('s')} {number} is {shown(text)}; expected a string")
     return texts
-
-
-def _known(part: Any, what: str) -> Any:  # noqa: ANN401  a part of `OpenEndedTexts`
-    if part is None:
-        raise InputError(f"the processor has no {what}; use that of the same checkpoint")
-    return part
-
-
-def _groups(of: OpenEndedTexts, groups: Sequence[str]) -> Tensor:
-    index = {name: number for number, name in enumerate(of.groups, OTHER_GROUP + 1)}
-    return torch.from_numpy(np.array([index.get(name, OTHER_GROUP) for name in groups], np.int64))
-
-
-_CONVERTED: Mapping[str, Callable[[OpenEndedTexts, Sequence[str]], Tensor]] = {
-    "question_indices": lambda of, questions: torch.from_numpy(of.words.indices(questions)),
-    "question_bags": lambda of, questions: torch.from_numpy(of.words.bags(questions)),
-    "question_vectors": lambda of, texts: torch.from_numpy(_known(of.vectors, "vectors of questions").encode(texts)),
-    "question_layouts": lambda of, texts: torch.from_numpy(
-        _known(of.layouts, "layouts of questions").tensor(texts)
-    ).long(),
-    "caption_bags": lambda of, texts: torch.from_numpy(_known(of.captions, "words of captions").bags(texts)),
-    "question_groups": _groups,
-}

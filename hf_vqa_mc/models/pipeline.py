@@ -1,4 +1,4 @@
-"""``pipeline("multiple-choice-vqa", model=...)``: answers to questions about raw images."""
+"""The pipelines: ``pipeline("multiple-choice-vqa" | "open-ended-vqa" | "vqa-counterexample", model=...)``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,13 +8,15 @@ import torch
 from torch import Tensor
 from transformers import Pipeline, PreTrainedModel
 
-from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.extraction.backbones import Backbone
-from hf_vqa_mc.extraction.pictures import RawImage
-from hf_vqa_mc.extraction.text_features import NewWords
+from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.models.checkpoint import load_model
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.model import answers_of, model_of
+from hf_vqa_mc.models.open_ended_texts import checked_texts
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
 from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
+
+TOP_K = 5
+"""Answers of an open-ended model by default."""
 
 
 class CheckpointModel:
@@ -39,7 +41,22 @@ class CheckpointModel:
 
 
 class VqaPipeline(Pipeline):
-    """What all pipelines share: a checkpoint's model and processor, and inputs as dictionaries or keywords."""
+    """Answers questions about images with a checkpoint's model and processor.
+
+    A call takes a question as a dictionary or as keywords, or a list or generator of dictionaries. An ``image`` is a
+    PIL image, a path, a URL, or bytes; it and the ``question`` are not needed for a model that does not see them.
+
+    Args:
+        model: a model of this package.
+        processor: of the same checkpoint.
+        kwargs: options of the processor, see its ``with_options``: ``backbone``, of multiple-choice models also
+            ``word_vectors`` and ``new_words``; and of transformers pipelines: ``device``, ``batch_size``,
+            ``num_workers``.
+
+    Raises:
+        InputError: the checkpoint is damaged, an option does not match it, a question is incomplete, an image cannot
+            be read, or a word is unknown.
+    """
 
     _load_processor = True  # type: ignore[assignment]
     _load_tokenizer = False  # type: ignore[assignment]
@@ -47,29 +64,26 @@ class VqaPipeline(Pipeline):
     _load_video_processor = False  # type: ignore[assignment]
     _load_feature_extractor = False  # type: ignore[assignment]
 
-    processor_class: ClassVar[type[VqaProcessor]]
-    processor: VqaProcessor
+    processor_class: ClassVar[type[VqaProcessor]] = OpenEndedVqaProcessor
+    options: ClassVar[Mapping[str, Any]] = {"backbone": None}
+    """options of the processor, and their defaults"""
+    fields: ClassVar[tuple[str, ...]]
+    """of a question"""
     expected: ClassVar[str]
     """the dictionary of a question, for messages"""
 
-    def __init__(
-        self,
-        model: PreTrainedModel | Exception,
-        processor: VqaProcessor,
-        options: Mapping[str, Any],
-        **kwargs: Any,  # noqa: ANN401
-    ) -> None:
+    processor: Any
+
+    def __init__(self, model: PreTrainedModel | Exception, processor: VqaProcessor, **kwargs: Any) -> None:  # noqa: ANN401
         if isinstance(model, Exception):
             raise model
         if not isinstance(processor, self.processor_class):
-            name = self.processor_class.__name__
-            found = type(processor).__name__
             raise InputError(
-                f"the processor is {found}; expected the {name} of the model's checkpoint. Pipelines: "
-                "multiple-choice-vqa for multiple-choice models, open-ended-vqa for open-ended models, "
-                "vqa-counterexample for the counter-example model"
+                f"the processor is {type(processor).__name__}; expected the {self.processor_class.__name__} of the "
+                "model's checkpoint. Pipelines: multiple-choice-vqa for multiple-choice models, open-ended-vqa for "
+                "open-ended models, vqa-counterexample for the counter-example model"
             )
-        processor = processor.with_options(**options)
+        processor = processor.with_options(**{name: kwargs.pop(name, of) for name, of in self.options.items()})
         model.eval()  # type: ignore[no-untyped-call]
         super().__init__(model=model, processor=processor, **kwargs)
         if processor.image_kind is not None:
@@ -77,32 +91,29 @@ class VqaPipeline(Pipeline):
         # transformers batches only for pipelines with a feature extractor
         self.feature_extractor = processor  # type: ignore[assignment]
 
-    def answered(self, inputs: Any, given: Mapping[str, Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """The answers to ``inputs``, or to the question that is given by keywords; the body of ``__call__``."""
-        if inputs is None:
-            inputs = dict(given)
-        elif any(value is not None for value in given.values()):
-            raise InputError(f"expected either a dictionary or the keywords {', '.join(given)}, found both")
+    def __call__(self, inputs: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Answer a question, or a list or generator of questions, see the class."""
+        given = {name: kwargs.pop(name) for name in self.fields if name in kwargs}
+        if inputs is not None and given:
+            raise InputError(f"expected either a dictionary or the keywords {', '.join(self.fields)}, found both")
         if isinstance(inputs, (list, tuple)) and not inputs:
             return []
-        return super().__call__(inputs, **kwargs)  # type: ignore[no-untyped-call]
+        return super().__call__(given if inputs is None else inputs, **kwargs)  # type: ignore[no-untyped-call]
 
     def _sanitize_parameters(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # type: ignore[override]
         return {}, {}, {}
 
-    def _check(self, question: object, needed: str) -> None:
-        """Raise InputError unless a question is a dictionary with the field."""
+    def _check(self, question: object, *needed: str) -> None:
+        """Raise InputError unless a question is a dictionary with the fields."""
         if not isinstance(question, Mapping):
             raise InputError(f"question is {shown(question)}; expected {self.expected}")
-        if question.get(needed) is None:
-            raise InputError(f'the question has no "{needed}"; expected {self.expected}')
+        for name in needed:
+            if question.get(name) is None:
+                raise InputError(f'the question has no "{name}"; expected {self.expected}')
 
     def _output(self, tensors: Mapping[str, Tensor]) -> Any:  # noqa: ANN401  a ModelOutput
-        of_model = {
-            name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
-            for name, tensor in tensors.items()
-        }
-        return self.model(**of_model)
+        kind = self.model.dtype
+        return self.model(**{name: of.to(kind) if of.is_floating_point() else of for name, of in tensors.items()})
 
     def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         choices = input_tensors.pop("choices")
@@ -115,74 +126,26 @@ class VqaPipeline(Pipeline):
 
 
 class MultipleChoiceVqaPipeline(VqaPipeline):
-    """Answers multiple-choice questions about images.
+    """Answers multiple-choice questions: ``{"image": ..., "question": ..., "choices": [...]}``, see `VqaPipeline`.
 
-    Args:
-        model: a model of this package.
-        processor: of the same checkpoint.
-        word_vectors: the file of the model's word vectors, for words outside its vocabulary.
-        new_words: without the file, "warn" (skip such words with a warning, raise InputError if a question or choice
-            has no other words with vectors), "skip", or "refuse" (raise InputError).
-        backbone: name or folder of the image backbone; by default that of the training features.
-        kwargs: of transformers pipelines: ``device``, ``batch_size``, ``num_workers``.
-
-    Raises:
-        InputError: the checkpoint is damaged, or an option does not match it.
+    Of each question it returns ``answer``, the choice with the highest score; ``label``, its index; ``scores``, the
+    independent probability of each choice (they do not sum to 1); ``logits``. Words without vectors are skipped with a
+    warning (``new_words="warn"``); a question or choice without other words is an error.
     """
 
     processor_class = VqaMcProcessor
+    options = {"word_vectors": None, "new_words": "warn", "backbone": None}  # noqa: RUF012
+    fields = ("image", "question", "choices")
     expected = '{"image": ..., "question": ..., "choices": [...]}'
-
-    processor: VqaMcProcessor
-
-    def __init__(
-        self,
-        model: PreTrainedModel | Exception,
-        processor: VqaMcProcessor,
-        word_vectors: str | Path | None = None,
-        new_words: NewWords = "warn",
-        backbone: str | Backbone | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> None:
-        options = {"word_vectors": word_vectors, "new_words": new_words, "backbone": backbone}
-        super().__init__(model, processor, options, **kwargs)
-
-    def __call__(  # type: ignore[override]
-        self,
-        inputs: Any = None,  # noqa: ANN401
-        *,
-        image: RawImage | None = None,
-        question: str | None = None,
-        choices: Sequence[str] | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        """Answer a question, or a list or generator of questions.
-
-        Args:
-            inputs: ``{"image": ..., "question": ..., "choices": [...]}``, or a list or generator of such dictionaries.
-            image: of a single question, instead of ``inputs``: a PIL image, a path, a URL, or bytes; not needed for a
-                model that does not see images.
-            question: its text; not needed for a model that does not see it.
-            choices: its choices.
-            kwargs: ``batch_size``, ``num_workers``.
-
-        Returns:
-            For each question: ``answer``, the choice with the highest score; ``label``, its index; ``scores``, the
-            independent probability of each choice (they do not sum to 1); ``logits``.
-
-        Raises:
-            InputError: a question is incomplete, an image cannot be read, or a word is unknown.
-        """
-        return self.answered(inputs, {"image": image, "question": question, "choices": choices}, kwargs)
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """A batch of one question, with the same keys for all questions."""
         self._check(input_, "choices")
-        if input_.get("question") is None and self.processor.inputs & set(QUESTION_INPUTS):
-            raise InputError(
-                f'the model sees the question; expected "question" in addition to choices {shown(input_["choices"])}'
-            )
         question, choices = input_.get("question"), input_["choices"]
+        if question is None and self.processor.inputs & set(QUESTION_INPUTS):
+            raise InputError(
+                f'the model sees the question; expected "question" in addition to choices {shown(choices)}'
+            )
         images = None if input_.get("image") is None else [input_["image"]]
         features = self.processor(["" if question is None else question], [choices], images)
         features.setdefault("choice_mask", torch.ones(1, len(choices), dtype=torch.bool))
@@ -195,3 +158,102 @@ class MultipleChoiceVqaPipeline(VqaPipeline):
         label = int(logits.argmax())
         scores = logits.sigmoid().tolist()
         return {"answer": choices[label], "label": label, "scores": scores, "logits": logits.tolist()}
+
+
+class OpenEndedVqaPipeline(VqaPipeline):
+    """Answers questions, ``{"image": ..., "question": ...}``, from the model's vocabulary, see `VqaPipeline`.
+
+    Of each question it returns a list of ``answer`` and ``score`` (its probability), the ``top_k`` most probable first
+    (5 by default). With ``choices`` it picks among them as Antol et al. 2015 (section 3) and returns ``answer``, the
+    most probable choice; ``label``, its index; ``scores``, the probability of each choice, 0 if it is not in the
+    vocabulary. Further fields: ``caption`` of the image, for a model that reads one; ``group``, for a prior, by
+    default that of the column that the model groups questions by, such as ``question_type``, else unknown.
+    """
+
+    fields = ("image", "question", "choices", "caption", "group")
+    expected = '{"image": ..., "question": ...}, and optionally "choices": [...], "caption", "group"'
+
+    def _sanitize_parameters(  # type: ignore[override]
+        self, top_k: int = TOP_K
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise InputError(f"top_k is {shown(top_k)}; expected 1 or more")
+        return {}, {}, {"top_k": top_k}
+
+    def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        """A batch of one question."""
+        self._check(input_, *(["question"] if model_of(self.model.config).sees_question else []))
+        question, choices = input_.get("question"), input_.get("choices")
+        column, _, member = (getattr(self.model.config, "group", None) or "").partition(".")
+        group = input_.get(column)
+        group = group.get(member) if member and isinstance(group, Mapping) else group
+        given = {**input_, "group": input_.get("group", group)}
+        images, captions, groups = (
+            None if given.get(name) is None else [given[name]] for name in ("image", "caption", "group")
+        )
+        features = self.processor(["" if question is None else question], images, captions=captions, groups=groups)
+        if choices is not None and not checked_texts(choices, "choices"):
+            raise InputError("choices: expected one text or more, found none")
+        return {**features, "choices": None if choices is None else list(choices)}
+
+    def postprocess(self, model_outputs: dict[str, Any], top_k: int = TOP_K) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """The answers to one question."""
+        choices, answers = model_outputs["choices"], answers_of(self.model)
+        probabilities = model_outputs["logits"][0].softmax(-1)
+        if choices is None:
+            best = probabilities.topk(min(top_k, len(probabilities)))
+            pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+            return [{"score": score, "answer": answers[index]} for score, index in pairs]
+        index_of = {text: index for index, text in enumerate(answers)}
+        if index_of.keys().isdisjoint(choices):
+            raise InputError(f"none of the choices is in the model's vocabulary: {listed(choices, TOP_K)}")
+        scores = [float(probabilities[index_of[text]]) if text in index_of else 0.0 for text in choices]
+        label = max(range(len(choices)), key=scores.__getitem__)
+        return {"answer": choices[label], "label": label, "scores": scores}
+
+
+class CounterExampleVqaPipeline(VqaPipeline):
+    """Answers ``{"image": ..., "question": ..., "candidates": [...]}`` and ranks the candidates, see `VqaPipeline`.
+
+    ``candidates`` are as many images as in training (24 in Goyal et al. 2017) or more; those most similar to the image
+    are ranked as counter-examples to the answer. Of each question it returns ``answer``, ``score`` (its probability),
+    and ``counterexamples``: of each ranked candidate ``index``, ``score`` (higher is a better counter-example) and
+    ``same`` (the probability that its answer is the question's), the best first.
+    """
+
+    fields = ("image", "question", "candidates")
+    expected = '{"image": ..., "question": ..., "candidates": [...]}'
+
+    def __init__(self, model: PreTrainedModel | Exception, processor: VqaProcessor, **kwargs: Any) -> None:  # noqa: ANN401
+        if isinstance(model, PreTrainedModel) and not model_of(model.config).explains:
+            name = model_of(model.config).name
+            raise InputError(f"{name} ranks no images; expected the checkpoint of a counter-example model")
+        super().__init__(model, processor, **kwargs)
+
+    def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        """The tensors of a question, and the indices of its nearest candidates."""
+        self._check(input_, "image", "question", "candidates")
+        given, count = input_["candidates"], self.model.config.candidates
+        if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+            raise InputError(f"candidates: expected a list of images, found {shown(given)}")
+        if len(given) < count:
+            raise InputError(f"candidates: expected {count} images or more, as in training, found {len(given)}")
+        tensors = dict(self.processor([input_["question"]], [input_["image"]]))
+        features = self.processor.image_tensors(given, len(given))["image_features"]
+        distances = torch.linalg.vector_norm(features - tensors["image_features"], dim=1)
+        nearest = distances.argsort(stable=True)[:count]
+        return {**tensors, "candidate_features": features[nearest][None], "nearest": nearest}
+
+    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        nearest = input_tensors.pop("nearest")
+        return {"output": self._output(input_tensors), "nearest": nearest}
+
+    def postprocess(self, model_outputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        """The answer to one question, and its ranked candidates."""
+        output, nearest = model_outputs["output"], model_outputs["nearest"].tolist()
+        best = output.logits[0].float().softmax(-1).max(0)
+        rows = zip(nearest, output.candidate_scores[0].tolist(), output.candidate_same[0].tolist(), strict=True)
+        ranked = [{"index": index, "score": score, "same": same} for index, score, same in rows]
+        ranked.sort(key=lambda one: -one["score"])
+        answer = answers_of(self.model)[int(best.indices)]
+        return {"answer": answer, "score": float(best.values), "counterexamples": ranked}

@@ -42,7 +42,7 @@ class QuestionWords:
             starts: number of first, second and third words that are counted separately.
         """
         counts = Counter(questions)
-        lists = dict(zip(counts, _words(list(counts)), strict=True))
+        lists = dict(zip(counts, word_lists(list(counts)), strict=True))
         in_questions: Counter[str] = Counter()
         first: list[Counter[str]] = [Counter() for _ in range(FIRST_WORDS)]
         for text, times in counts.items():
@@ -51,7 +51,7 @@ class QuestionWords:
                 first[position][word] += times
         kept = {word: count for word, count in in_questions.items() if count >= FEWEST}
         common = [{word: count for word, count in one.items() if word in kept} for one in first]
-        return cls(_most_frequent(kept), tuple(_most_frequent(one)[:starts] for one in common))
+        return cls(most_frequent(kept), tuple(most_frequent(one)[:starts] for one in common))
 
     @property
     def size(self) -> int:
@@ -66,7 +66,7 @@ class QuestionWords:
     def indices(self, questions: Sequence[str]) -> NDArray[np.int64]:
         """The words of each question, int64 (questions, words), right-padded; one unknown word if there are none."""
         index = {word: number for number, word in enumerate(self.words, 2)}
-        found = [[index.get(word, UNKNOWN) for word in one] or [UNKNOWN] for one in _words(questions)]
+        found = [[index.get(word, UNKNOWN) for word in one] or [UNKNOWN] for one in word_lists(questions)]
         lengths = np.array([len(one) for one in found], np.int64)
         padded = np.full((len(found), lengths.max(initial=1)), PADDING, np.int64)
         padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.fromiter(chain.from_iterable(found), np.int64)
@@ -86,8 +86,8 @@ class QuestionWords:
         """The rows and columns of `bags` that count 1 each."""
         indices = self.indices(questions)
         most = min(BAG_WORDS, len(self.words))
-        rows, columns = (found.tolist() for found in np.nonzero((indices > UNKNOWN) & (indices < most + 2)))
-        columns = (indices[rows, columns] - 2).tolist()
+        found_rows, words = np.nonzero((indices > UNKNOWN) & (indices < most + 2))
+        rows, columns = found_rows.tolist(), (indices[found_rows, words] - 2).tolist()
         offset, index = most, {word: number for number, word in enumerate(self.words, 2)}
         for position, starts in enumerate(self.starts):
             for number, word in enumerate(starts if position < indices.shape[1] else ()):
@@ -120,10 +120,6 @@ def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:
     return pack_padded_sequence(vectors[:, : int(lengths.max())], lengths, batch_first=True, enforce_sorted=False)
 
 
-def _words(questions: Sequence[str]) -> list[list[str]]:
-    return list(word_lists(questions))
-
-
-def _most_frequent(counts: dict[str, int]) -> tuple[str, ...]:
+def most_frequent(counts: dict[str, int]) -> tuple[str, ...]:
     """The most frequent first, ties by name."""
     return tuple(sorted(counts, key=lambda word: (-counts[word], word)))

@@ -2,9 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
+from copy import copy
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from transformers.processing_utils import ProcessorMixin
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Regions, image_tensors
 from hf_vqa_mc.extraction.pictures import RawImage, open_image
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json
@@ -42,11 +44,8 @@ class VqaProcessor(ProcessorMixin):
         backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
 
     Raises:
-        InputError: the arguments do not match.
+        InputError: the backbone gives other features than those in training.
     """
-
-    text_inputs: ClassVar[tuple[str, ...]]
-    """inputs of texts that the class can make"""
 
     def __init__(
         self, image_kind: FeatureKind | None, inputs: Collection[str], backbone: str | Backbone | None
@@ -56,41 +55,47 @@ class VqaProcessor(ProcessorMixin):
         """changes of the words of questions, as in training"""
         self.image_kind, self.inputs = image_kind, frozenset(inputs)
         self._backbone = backbone
-        self._image_input = None if image_kind is None else image_kind.input_name
         if isinstance(backbone, Backbone):
             self._check(backbone)
 
+    @property
     @abstractmethod
-    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
-        """This processor with options that are not stored in a checkpoint; raises InputError if they do not match."""
+    def word_vectors(self) -> TextFeatures | None:
+        """The word vectors, saved in a file of their own."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The content of processor_config.json."""
+    def texts_as_json(self) -> dict[str, Any]:
+        """What is stored of the texts in processor_config.json."""
 
     @classmethod
     @abstractmethod
-    def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None, inputs: list[str]) -> Self:
+    def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None) -> Self:
         """The processor of a checkpoint from the content of its processor_config.json."""
+
+    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
+        """This processor with another image backbone than in the checkpoint; raises InputError if it does not fit."""
+        made = copy(self)
+        made._backbone = backbone or self._backbone
+        if isinstance(made._backbone, Backbone):
+            made._check(made._backbone)
+        return made
 
     def image_tensors(self, images: Sequence[RawImage] | None, count: int) -> dict[str, Tensor]:
         """The model's image input for ``count`` questions, empty if it sees no images.
 
         Raises InputError if there is not one readable image per question.
         """
-        if self._image_input is None:
+        if self.image_kind is None:
             return {}
         if images is None or isinstance(images, (str, bytes)) or len(images) != count:
             found = "none" if images is None else len(images)
             raise InputError(f"the model sees images: expected {count}, one per question, found {found}")
-        backbone = self.image_backbone()
-        tensors = image_tensors(backbone.kind, self.encoded_images(images))
-        features = tensors[self._image_input]
+        kind = self.image_backbone().kind
+        tensors = image_tensors(kind, self.encoded_images(images))
+        features = tensors[kind.input_name]
         if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
-            raise InputError(
-                f"image {int(bad[0])}: {backbone.kind.backbone} gives non-finite features; remove the image"
-            )
-        tensors[self._image_input] = features.to(getattr(torch, backbone.kind.precision)).float()
+            raise InputError(f"image {int(bad[0])}: {kind.backbone} gives non-finite features; remove the image")
+        tensors[kind.input_name] = features.to(getattr(torch, kind.precision)).float()
         return tensors
 
     def encoded_images(self, images: Sequence[RawImage]) -> list[NDArray[np.float32] | Regions]:
@@ -100,10 +105,9 @@ class VqaProcessor(ProcessorMixin):
             InputError: the model sees no images, or an image cannot be read.
         """
         backbone = self.image_backbone()
-        encoded: dict[int, NDArray[np.float32] | Regions] = {}
-        for at, image in enumerate(images):
-            if isinstance(image, np.ndarray | Regions):
-                encoded[at] = image
+        encoded: dict[int, NDArray[np.float32] | Regions] = {
+            at: image for at, image in enumerate(images) if isinstance(image, np.ndarray | Regions)
+        }
         raw = [at for at in range(len(images)) if at not in encoded]
         for first in range(0, len(raw), backbone.batch_size):
             batch = raw[first : first + backbone.batch_size]
@@ -131,11 +135,11 @@ class VqaProcessor(ProcessorMixin):
         kind = self.image_kind
         if kind is None:
             raise InputError("the model sees no images and has no backbone")
-        if kind.is_imported and not isinstance(self._backbone, Backbone):
-            raise InputError(
-                f"the model sees regions of {kind.folder_name}, which are read from files; use vqa-mc predict"
-            )
         if not isinstance(self._backbone, Backbone):
+            if kind.is_imported:
+                raise InputError(
+                    f"the model sees regions of {kind.folder_name}, which are read from files; use vqa-mc predict"
+                )
             name = self._backbone or kind.backbone
             found = find_backbone(name, kind.grid, kind.regions, device=device, precision=kind.precision)
             self._check(found)
@@ -143,33 +147,29 @@ class VqaProcessor(ProcessorMixin):
         return self._backbone
 
     def _check(self, backbone: Backbone) -> None:
+        """Raise InputError if a backbone gives other features than those in training."""
         kind, found = self.image_kind, backbone.kind
-        if any(
-            getattr(found, name) != getattr(kind, name)
-            for name in ("revision", "shape", "precision", "regions")
-            if kind
-        ):
+        names = ("revision", "shape", "precision", "regions")
+        if kind and any(getattr(found, name) != getattr(kind, name) for name in names):
             raise InputError(
                 f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
                 "backbone, or train with features of this one"
             )
 
-    @property
-    def has_word_vectors(self) -> bool:
-        """Whether the checkpoint has a file of word vectors."""
-        return True
-
-    def as_json(self) -> dict[str, Any]:
-        """Class, inputs, image features and changes of words, for processor_config.json."""
+    def to_dict(self) -> dict[str, Any]:
+        """The content of processor_config.json."""
         return {
             "processor_class": type(self).__name__,
             "inputs": sorted(self.inputs),
             "image_features": None if self.image_kind is None else self.image_kind.as_json(),
             **({"word_changes": self.word_changes.as_json()} if self.word_changes else {}),
+            **self.texts_as_json(),
         }
 
     def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
-        """Write processor_config.json; called by ``save_pretrained`` and ``push_to_hub``."""
+        """Write processor_config.json and the word vectors; called by ``save_pretrained`` and ``push_to_hub``."""
+        if self.word_vectors is not None:
+            self.word_vectors.save(Path(json_file_path).parent)
         write_json(Path(json_file_path), self.to_dict(), indent=2)
 
     @classmethod
@@ -186,16 +186,12 @@ class VqaProcessor(ProcessorMixin):
         """
         of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
         own = {name: value for name, value in options.items() if name not in _OF_HUB | _OF_OTHERS}
-        return cls._read(checkpoint_folder(pretrained_model_name_or_path, **of_hub)).with_options(**own)
-
-    @classmethod
-    def _read(cls, folder: Path) -> Self:
+        folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
         path = folder / PROCESSOR_CONFIG
         if not path.is_file():
             raise InputError(f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train")
         about = read_json(path)
-        image_features = about["image_features"]
-        kind = None if image_features is None else FeatureKind.from_json(image_features)
-        made = cls.stored(folder, about, kind, about["inputs"])
+        kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
+        made = cls.stored(folder, about, kind)
         made.word_changes = WordChanges.from_json(about.get("word_changes"))
-        return made
+        return made.with_options(**own)

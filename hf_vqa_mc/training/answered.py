@@ -2,30 +2,116 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
-from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
+from hf_vqa_mc.scoring.counterexamples import KS, counterexample_recall
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.questions import Questions
+from hf_vqa_mc.training.questions import NONE, ONE_KIND, Questions
 
 DECIMALS = 6
-"""Decimals of attention in files."""
-MAP_SIDE = 7
-"""Cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)."""
+"""Decimals of scores and attention in files; float32 has 7 significant digits."""
+_FIGURES = ("accuracy", "stderr", "interval", "chance")
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """A model's scores of a split's choices."""
+
+    questions: Questions
+    logits: NDArray[np.float32]
+    """(questions, choices), padded with the smallest float"""
+    consensus: NDArray[np.float64] | None = None
+    """(questions, choices): consensus accuracy of each choice if that is the dataset's metric"""
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """(questions,): index of the choice with the highest score; the first of ties."""
+        labels: NDArray[np.int64] = self.logits.argmax(1)
+        return labels
+
+    @property
+    def score(self) -> float:
+        """The consensus accuracy of the picked choices if questions have several human answers.
+
+        Otherwise the fraction of questions whose target is picked.
+        """
+        if self.consensus is not None:
+            return float(self.consensus[np.arange(len(self.labels)), self.labels].mean())
+        return float((self.labels == self.questions.labels).mean())
+
+    def results(self) -> dict[str, Any]:
+        """Figures of `scoring.mc_accuracy`, with errors and intervals clustered by image, and the number of questions.
+
+        If the metric is consensus accuracy, the figures up to ``chance`` and those by type are of it;
+        ``target_accuracy`` has the former of picking the target.
+        """
+        given, names = self.questions, list(CHOICE_KINDS)
+        kinds = [[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()]
+        scored: Mapping[str, Any] = mc_accuracy(
+            self.labels.tolist(),
+            given.labels.tolist(),
+            choice_kinds=kinds,
+            question_types=given.types,
+            image_ids=given.image_ids,
+            question_ids=given.question_ids,
+        )
+        kept = (*_FIGURES, "chosen_kinds", "offered_kinds", "per_question_type")
+        found = {"metric": ACCURACY, **{name: scored[name] for name in kept}, "questions": len(given)}
+        if not (given.kinds > ONE_KIND).any():  # the dataset has none
+            found |= {"chosen_kinds": None, "offered_kinds": None}
+        if self.consensus is None:
+            return found
+        scores, figures = consensus_of_picked(self.consensus, self.labels, given.image_ids)
+        return {
+            **found,
+            "metric": CONSENSUS,
+            **figures,
+            "per_question_type": mean_by(scores, given.types),
+            "per_answer_type": mean_by(scores, given.answer_types),
+            "target_accuracy": {name: scored[name] for name in _FIGURES},
+        }
+
+    def to_pandas(self) -> Frame:
+        """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
+
+        Choices are scored independently, so the probabilities do not sum to 1.
+        """
+        given = self.questions
+        texts = zip(given.choice_lists(), self.labels.tolist(), strict=True)
+        scores = zip(self.logits, given.choices != NONE, strict=True)
+        return frame_of(
+            {
+                "question_id": given.question_ids,
+                "answer": [of_row[label] for of_row, label in texts],
+                "label": self.labels,
+                "target": given.labels,
+                "probabilities": [torch.from_numpy(row[valid]).sigmoid().tolist() for row, valid in scores],
+            }
+        )
+
+    def write(self, path: Path, overwrite: bool = True) -> None:
+        """Write the predicted indices and the scores of the choices, rounded, in a format of ``vqa-mc score``."""
+        rounded = self.logits.astype(np.float64).round(DECIMALS)
+        scores = [row[mask].tolist() for row, mask in zip(rounded, self.questions.choices != NONE, strict=True)]
+        columns = zip(self.questions.question_ids, self.labels.tolist(), scores, strict=True)
+        rows = [{"question_id": name, "label": label, "scores": row} for name, label, row in columns]
+        write_json(path, rows, None, overwrite)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +127,9 @@ class Answered:
     attention: NDArray[np.float32] | None = None
     """(questions, cells): attention to each cell of the image in row-major order, the mean of all maps, see
     `region_maps`; None without attention"""
-    ranked: Ranked | None = None
-    """candidate images as counter-examples; None if the model ranks none"""
+    ranked: NDArray[np.float32] | None = None
+    """(questions, candidates, 2): of each candidate image the score, higher is a better counter-example, and the
+    probability that its answer is the question's; None if the model ranks none"""
 
     @property
     def score(self) -> float:
@@ -54,7 +141,7 @@ class Answered:
 
         ``answerable`` is the fraction of questions whose answer is in the vocabulary. Of multiple-choice rows
         ``multiple_choice`` are the figures of the best choice: in the dataset's metric and, if that is consensus
-        accuracy, of picking the target (``target_accuracy``).
+        accuracy, of picking the target (``target_accuracy``). ``counterexamples``: see `ranking_results`.
         """
         given = self.questions
         if not given.has_answers:
@@ -65,12 +152,14 @@ class Answered:
         if found.get("per_answer_type", {}) is None:  # the dataset has no answer types
             del found["per_answer_type"]
         if self.ranked is not None:
-            found["counterexamples"] = self.ranked.results(given)
+            found["counterexamples"] = ranking_results(given, self.ranked)
         found["answerable"] = float(np.mean([target in known for target in given.targets]))
-        if given.has_choices and self.picked is not None:
+        if self.picked is not None:
             choices, labels = given.choice_lists(), given.labels.tolist()
-            picking = mc_accuracy(self.picked.tolist(), labels, choices=choices, image_ids=given.image_ids)
-            of_target: dict[str, Any] = {name: picking[name] for name in ("accuracy", "stderr", "interval", "chance")}
+            picking: Mapping[str, Any] = mc_accuracy(
+                self.picked.tolist(), labels, choices=choices, image_ids=given.image_ids
+            )
+            of_target = {name: picking[name] for name in _FIGURES}
             found["multiple_choice"] = of_target
             if given.metric == CONSENSUS:
                 scores = consensus_of_choices(choices, given.answers)
@@ -90,87 +179,57 @@ class Answered:
 
     def write(self, path: Path, overwrite: bool = True) -> None:
         """Write the answers for ``vqa-mc score``, of multiple-choice rows the indices of the best choices."""
+        name, values = ("answer", self.texts()) if self.picked is None else ("label", self.picked.tolist())
         ids = self.questions.question_ids
-        if self.picked is not None:
-            rows: list[dict[str, Any]] = [
-                {"question_id": name, "label": label} for name, label in zip(ids, self.picked.tolist(), strict=True)
-            ]
-        else:
-            rows = [{"question_id": name, "answer": text} for name, text in zip(ids, self.texts(), strict=True)]
+        rows = [{"question_id": one, name: value} for one, value in zip(ids, values, strict=True)]
+        write_json(path, rows, None, overwrite)
+
+    def write_attentions(self, path: Path, overwrite: bool) -> None:
+        """Write the attention maps by question, ``map[column][row]``, as ``vqa-mc score`` reads them."""
+        if self.attention is None:
+            raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
+        side = isqrt(self.attention.shape[1])
+        maps = self.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side).swapaxes(1, 2).tolist()
+        ids = self.questions.question_ids
+        rows = [{"questionId": name, "attention": one} for name, one in zip(ids, maps, strict=True)]
+        write_json(path, rows, None, overwrite)
+
+    def write_counterexamples(self, path: Path, overwrite: bool) -> None:
+        """Write each question's answer and its candidates, the best counter-example first, as JSON.
+
+        ``scores`` are the model's, ``same`` the probability that the candidate's answer is that of the question.
+        """
+        given, rows = self.questions, []
+        if self.ranked is None or given.candidates is None or given.picked is None:
+            raise InputError("--counterexamples: the model does not rank images; remove it")
+        for row, (name, answer) in enumerate(zip(given.question_ids, self.texts(), strict=True)):
+            order = np.argsort(-self.ranked[row, :, 0], kind="stable")
+            scores, same = self.ranked[row, order].astype(np.float64).round(DECIMALS).T.tolist()
+            picked = None if given.picked[row] == NO_PICK else given.candidates[row, given.picked[row]]
+            about = {"question_id": name, "answer": answer, "candidates": given.candidates[row, order].tolist()}
+            rows.append(about | {"scores": scores, "same": same, "picked": picked})
         write_json(path, rows, None, overwrite)
 
 
-def write_attentions(found: Answered, path: Path, overwrite: bool) -> None:
-    """Write the attention maps by question, ``map[column][row]``, as ``vqa-mc score`` reads them."""
-    if found.attention is None:
-        raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
-    side = isqrt(found.attention.shape[1])
-    rows = found.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side)
-    maps = rows.swapaxes(1, 2).tolist()  # GQA's program reads x first
-    names = found.questions.question_ids
-    write_json(
-        path, [{"questionId": name, "attention": one} for name, one in zip(names, maps, strict=True)], None, overwrite
-    )
+def ranking_results(questions: Questions, ranked: NDArray[np.float32]) -> dict[str, Any]:
+    """Recall of the picked candidate at 1 and 5, and that of Goyal et al. 2017's baselines (section 5).
 
-
-def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Spread the attention to each region evenly over its box.
-
-    Args:
-        attention: (questions, regions); 0 for padding.
-        boxes: (questions, regions, 4), see `box_weights`.
-
-    Returns:
-        Float32 (questions, `MAP_SIDE` squared): the attention to each cell, in row-major order.
+    ``random`` and ``distance`` (the most similar image first), and ``vqa_model``: the image first for which the
+    question's answer is least probable. ``questions`` is the number of those with a picked candidate.
     """
-    weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
-    return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
-
-
-def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Maps of whole images from attention to grids that cover a part of each.
-
-    Args:
-        attention: (questions, cells), in row-major order.
-        views: (questions, 4), see `Box`.
-
-    Returns:
-        Float32 (questions, cells): the attention to each cell of the image, at least `MAP_SIDE` per side, in row-major
-        order.
-    """
-    side = isqrt(attention.shape[1])
-    size = max(side, MAP_SIDE)
-
-    def shares(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of each row or column of the grid in those of the map, (questions, side, size)."""
-        edges = np.linspace(first, last, side + 1, axis=1)
-        inside = covered(edges[:, :-1].ravel(), edges[:, 1:].ravel(), size)
-        return np.asarray(inside / inside.sum(1, keepdims=True)).reshape(len(views), side, size)
-
-    left, top, right, bottom = views.T
-    grid, rows, columns = attention.reshape(-1, side, side), shares(top, bottom), shares(left, right)
-    maps = np.einsum("qij,qiy,qjx->qyx", grid, rows, columns, optimize=True)
-    return np.asarray(maps.reshape(len(maps), -1), np.float32)
-
-
-def write_counterexamples(found: Answered, path: Path, overwrite: bool) -> None:
-    """Write each question's answer and its candidates, the best counter-example first, as JSON.
-
-    ``scores`` are the model's, ``same`` the probability that the candidate's answer is that of the question.
-    """
-    given, ranked = found.questions, found.ranked
-    if ranked is None or given.candidates is None or given.picked is None:
-        raise InputError("--counterexamples: the model does not rank images; remove it")
-    rows = []
-    for row, (name, answer) in enumerate(zip(given.question_ids, found.texts(), strict=True)):
-        order = np.argsort(-ranked.scores[row], kind="stable")
-        scores, same = (
-            values[row, order].astype(np.float64).round(DECIMALS).tolist() for values in (ranked.scores, ranked.same)
-        )
-        picked = None if given.picked[row] == NO_PICK else given.candidates[row, given.picked[row]]
-        about = {"question_id": name, "answer": answer, "candidates": given.candidates[row, order].tolist()}
-        rows.append(about | {"scores": scores, "same": same, "picked": picked})
-    write_json(path, rows, None, overwrite)
+    rows = np.empty(0, np.int64) if questions.picked is None else np.flatnonzero(questions.picked != NO_PICK)
+    if questions.picked is None or questions.distances is None or not len(rows):
+        return {"questions": 0}
+    given: dict[str, Any] = {
+        "references": questions.picked[rows].tolist(),
+        "ks": [k for k in KS if k <= ranked.shape[1]],
+        "image_ids": [questions.image_ids[row] for row in rows],
+    }
+    distances = questions.distances[rows].tolist()
+    found = counterexample_recall(ranked[rows, :, 0].tolist(), distances=distances, **given)
+    found.pop("per_question")
+    least_probable = counterexample_recall((-ranked[rows, :, 1]).tolist(), **given)
+    return {**found, "vqa_model": {name: least_probable[name] for name in found["random"]}, "questions": len(rows)}
 
 
 Measured = tuple[float, Mapping[str, Any]]

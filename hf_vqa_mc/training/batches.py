@@ -1,16 +1,13 @@
-"""Batches of questions: which questions and decoys a step has, and their tensors."""
+"""Batches of questions: which questions and decoys a step has, and how blocks are distributed over processes."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.extraction.store import ImageFeatures
-from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.training.questions import NONE, Questions
 
@@ -31,45 +28,6 @@ class Part(NamedTuple):
 
 Batches = Callable[[int, int, int], Part]
 """From step (from 0), process (from 0) and number of processes to the share of this process."""
-
-
-class ChoiceInputs:
-    """Converts questions to a model's tensors: encodes the ``used`` texts; ``needed`` are the model's inputs."""
-
-    def __init__(
-        self,
-        texts: list[str],
-        used: NDArray[np.int64],
-        text: TextFeatures,
-        needed: Collection[str],
-        images: ImageFeatures | None,
-    ) -> None:
-        self.needed = frozenset(needed)
-        self.images = images
-        self.vectors = np.zeros((len(texts), text.dim), np.float32)
-        """(texts, dim); 0 for texts that are not used"""
-        self.vectors[used] = text.encode([texts[number] for number in used])
-        self.texts, self._text = texts, text
-
-    def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
-        """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
-        valid = choices != NONE
-        distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
-        found = {
-            "choice_vectors": torch.from_numpy(self.vectors[distinct]),
-            "choice_indices": torch.from_numpy(indices.reshape(choices.shape)),
-        }
-        if not valid.all():
-            found["choice_mask"] = torch.from_numpy(valid)
-        texts = questions.texts[rows]
-        if "question_vectors" in self.needed:
-            found["question_vectors"] = torch.from_numpy(self.vectors[texts])
-        if "question_tokens" in self.needed:
-            tokens, mask = self._text.encode_words([self.texts[text] for text in texts])
-            found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
-        if self.images is not None:
-            found |= self.images.tensors([questions.image_ids[row] for row in rows])
-        return found
 
 
 class Sample(NamedTuple):
@@ -95,15 +53,15 @@ class Order:
         """The questions of a step, from 0."""
         positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
         epochs, rows = np.divmod(positions, self._questions)
-        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epochs).tolist()}
+        self._orders = {
+            epoch: self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(self._questions)
+            for epoch in np.unique(epochs).tolist()
+        }
         return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
 
     def rng(self, number: int) -> np.random.Generator:
         """The generator of a step's other random choices."""
         return self._rng(2 * number + 1)
-
-    def _order(self, epoch: int) -> NDArray[np.int64]:
-        return self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(self._questions)
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))

@@ -14,19 +14,18 @@ from hf_vqa_mc.io.outputs import check_output_file, check_output_files
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.ablations import with_changed_words
-from hf_vqa_mc.training.answered import Answered, write_attentions, write_counterexamples
-from hf_vqa_mc.training.batches import ChoiceInputs
+from hf_vqa_mc.training.answered import Answered, Picked
 from hf_vqa_mc.training.metric import ACCURACY
 from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features
-from hf_vqa_mc.training.multiple_choice import MultipleChoice, Picked
-from hf_vqa_mc.training.open_ended import AnswerInputs, OpenEnded
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.optimization import accelerator_of
 from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
+from hf_vqa_mc.training.run_inputs import with_changed_words
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
@@ -56,30 +55,28 @@ class PredictResult(Result):
 
     def report(self) -> Iterator[str]:
         """The accuracy, and the command that breaks it down."""
-        results = self.results
+        results, written = self.results, f"; wrote {self.output}" if self.output else ""
         left_out = f", {self.skipped:,} left out" if self.skipped else ""
-        written = f"; wrote {self.output}" if self.output else ""
-        changed = [f"words of each question, as in training: {self.word_changes}"] if self.word_changes else []
         where = f"{results['questions']:,} questions{left_out} of {self.config}, {self.split}"
         if "accuracy" not in results:
             yield f"{where} answered; their correct answers are not published{written}"
-            yield from changed
-            return
-        is_plain = results["metric"] == ACCURACY and "chance" in results
-        measured = f"{results['accuracy']:.1%} of" if is_plain else f"{results['metric']} {results['accuracy']:.1%} on"
-        chance = f" (chance {results['chance']:.1%})" if "chance" in results else ""
-        yield f"{measured} {where}{chance}{written}"
-        yield from changed
+        else:
+            is_plain = results["metric"] == ACCURACY and "chance" in results
+            score = f"{results['accuracy']:.1%}"
+            measured = f"{score} of" if is_plain else f"{results['metric']} {score} on"
+            chance = f" (chance {results['chance']:.1%})" if "chance" in results else ""
+            yield f"{measured} {where}{chance}{written}"
+        if self.word_changes:
+            yield f"words of each question, as in training: {self.word_changes}"
         if "target_accuracy" in results:
             yield picking_the_target(results)
         if "multiple_choice" in results:
             yield best_of_the_choices(results["multiple_choice"])
-        if self.output and not self.skipped:
+        if self.output and not self.skipped and "accuracy" in results:
             config = "" if Path(self.dataset).is_file() else f" {self.config}"
-            words = f"{self.output} {self.dataset}{config} --split {self.split}"
             is_open = "multiple_choice" not in results and "answerable" in results
             seen = "the score in detail" if is_open else "which decoys were chosen"
-            yield f"to see {seen}: vqa-mc score {words}"
+            yield f"to see {seen}: vqa-mc score {self.output} {self.dataset}{config} --split {self.split}"
 
     def to_dict(self) -> dict[str, Any]:
         """Checkpoint, data and results, as in training.json; ``word_changes`` of the questions, null if none."""
@@ -129,51 +126,41 @@ def predict(
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
     check_output_files(outputs, [Path(one) for one in read if one is not None], overwrite)
     model, processor = load_checkpoint(checkpoint)
-    check_use(model_of(model.config), str(checkpoint), word_vectors, attentions)
-    if counterexamples is not None and not model_of(model.config).explains:
+    declared = model_of(model.config)
+    check_use(declared, str(checkpoint), word_vectors, attentions)
+    if counterexamples is not None and not declared.explains:
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
     inputs = ModelInputs.open(model.config, str(checkpoint), features, captions, candidates, processor.image_kind)
-    if inputs.images is not None:
-        check_same_features(inputs.images, processor, str(checkpoint))
+    check_same_features(inputs.images, processor, str(checkpoint))
     progress("reading questions", 0, 1)
-    is_open = not isinstance(processor, VqaMcProcessor)
-    data = read_questions(
-        dataset,
-        config,
-        open_ended=is_open,
-        group=getattr(model.config, "group", None),
-        form=processor.texts.form if is_open else "text",
-        rows=rows,
-    )
+    is_open, group = declared.open_ended, getattr(model.config, "group", None)
+    form: QuestionForm = processor.texts.form if is_open else "text"
+    data = read_questions(dataset, config, open_ended=is_open, group=group, form=form, rows=rows)
     data = with_changed_words(data, processor.word_changes)
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = inputs.of(data.splits[chosen], skip_missing)
+    images, given = inputs.images, processor.inputs
     task: MultipleChoice | OpenEnded
-    if isinstance(processor, VqaMcProcessor):
-        text, used = with_word_vectors(processor.text, word_vectors), questions.used_texts()
-        task = MultipleChoice(ChoiceInputs(data.texts, used, text, processor.inputs, inputs.images))
+    if is_open:
+        task = OpenEnded(data.texts, processor.texts, given, images, answers_of(model))
+        task.unknown_words(questions)
     else:
-        made = AnswerInputs(data.texts, processor.texts, processor.inputs, inputs.images)
-        made.unknown_words(questions)
-        task = OpenEnded(made, answers_of(model))
+        text = with_word_vectors(processor.text, word_vectors)
+        task = MultipleChoice(data.texts, questions.used_texts(), text, given, images)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
-    if output is not None and processes.is_main_process:
-        found.write(output, overwrite)
-    if attentions is not None and processes.is_main_process and isinstance(found, Answered):
-        write_attentions(found, attentions, overwrite)
-    if counterexamples is not None and processes.is_main_process and isinstance(found, Answered):
-        write_counterexamples(found, counterexamples, overwrite)
+    if processes.is_main_process:
+        if output is not None:
+            found.write(output, overwrite)
+        if attentions is not None and isinstance(found, Answered):
+            found.write_attentions(attentions, overwrite)
+        if counterexamples is not None and isinstance(found, Answered):
+            found.write_counterexamples(counterexamples, overwrite)
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)
 
 
-def check_use(
-    model: "Model",
-    checkpoint: str,
-    word_vectors: str | None,
-    attentions: Path | None = None,
-) -> None:
+def check_use(model: "Model", checkpoint: str, word_vectors: str | None, attentions: Path | None = None) -> None:
     """Raise InputError if an option is given that a model does not use."""
     if word_vectors is not None and model.open_ended:
         raise InputError(f"--word-vectors: {checkpoint} is an open-ended model, which has its own; remove it")

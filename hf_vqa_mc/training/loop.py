@@ -23,34 +23,26 @@ from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
-from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.answered import Answered, Picked
 from hf_vqa_mc.training.batches import Part
-from hf_vqa_mc.training.multiple_choice import Picked
 from hf_vqa_mc.training.optimization import (
-    AveragedWeights,
     accelerator_of,
+    average_tensors,
+    averaged_weights,
     change_gradients,
     optimizer_of,
     optimizer_tensors,
+    restore_averages,
     restore_optimizer,
 )
 from hf_vqa_mc.training.result import TrainResult
-from hf_vqa_mc.training.run_folder import (
-    BEST,
-    PREDICTIONS,
-    RECORD,
-    RunFolder,
-    State,
-    check_run_folder,
-    record_of,
-)
+from hf_vqa_mc.training.run_folder import BEST, PREDICTIONS, RECORD, RunFolder, State, check_run_folder, record_of
 from hf_vqa_mc.training.run_inputs import prepare_inputs
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
     from torch import Tensor
-    from transformers import PreTrainedModel
 
 LOSS_CHECKED = 50
 """Steps between two checks that the loss is finite."""
@@ -107,15 +99,26 @@ class _Run:
     ) -> None:
         self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
         self.inputs = prepare_inputs(settings, progress, rows)
-        kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.data = {**self.inputs.as_json(), "processes": accelerator.num_processes}
-        self.state = State({**kept, **self.data})
-        self._batches = self.inputs.task.batches(self.inputs.train, settings)
+        kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
+        self.state = State(json.loads(json.dumps({**kept, **self.data})))
         self.steps_per_epoch = len(self.inputs.train) / settings.recipe.batch_size
-        self.fitted = isinstance(self.inputs.model, FittedModel)
+        self.plain, self.device = self.inputs.model, accelerator.device
+        self.fitted = isinstance(self.plain, FittedModel)
         self.steps = 0 if self.fitted else max(1, round(settings.recipe.epochs * self.steps_per_epoch))
-        self.model, self.optimizer = self.inputs.model, optimizer_of(settings, self.inputs.model)
-        self._resume()
+        self.optimizer = optimizer_of(settings, self.plain)
+        accelerator.wait_for_everyone()
+        tensors = self._resumed()
+        if self.fitted:  # without gradients
+            self.model = self.plain.to(self.device)
+        else:
+            self.model, self.optimizer = accelerator.prepare(self.plain, self.optimizer)
+        decay = settings.recipe.average_weights
+        self.averages = averaged_weights(self.plain, decay) if decay else None
+        if self.averages is not None and tensors:
+            restore_averages(self.averages, tensors, self.state.step)
+        self.evaluated: Any = self.plain if self.averages is None else self.averages.module
+        """what is validated and saved"""
 
     def run(self) -> TrainResult:
         """Train the remaining steps, then test."""
@@ -125,41 +128,36 @@ class _Run:
             self._train()
         return TrainResult(self.settings, self._tested(), self.inputs.validated_on, self.inputs.reported_on)
 
-    def _resume(self) -> None:
-        self.averages = AveragedWeights(self.model, self.settings.recipe.average_weights)
-        self.accelerator.wait_for_everyone()
-        found = RunFolder.read(self.settings.output)
-        if found is not None:
-            state, tensors = found
-            own = json.loads(json.dumps(self.state.settings))
-            before = json.loads(json.dumps(defaults())) | state.settings  # earlier versions lack some settings
-            for name in own:
-                if own[name] != before.get(name):
-                    raise InputError(
-                        f"--output {self.settings.output} is a run whose {name} is {before.get(name)}, "
-                        f"not {own[name]}; choose another folder (and --init-from to start from it), or remove it"
-                    )
-            self.state = state
-            weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
-            self.model.load_state_dict(weights)
-            if not self.fitted:
-                restore_optimizer(self.optimizer, tensors)
-            self.averages.restore(tensors)
-            if self.folder is not None:
-                self.folder.write_log(state)  # the last line is missing if the run was killed before
-        if self.fitted:  # without gradients
-            self.model = self.model.to(self.accelerator.device)
-        else:
-            self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
-        self.averages.to(self.accelerator.device)
+    def _resumed(self) -> dict[str, "Tensor"]:
+        """The tensors of the run in the folder, of which model and optimizer take theirs; none if there is no run."""
+        if (found := RunFolder.read(self.settings.output)) is None:
+            return {}
+        state, tensors = found
+        before = json.loads(json.dumps(defaults())) | state.settings  # earlier versions lack some settings
+        for name, value in self.state.settings.items():
+            if value != before.get(name):
+                raise InputError(
+                    f"--output {self.settings.output} is a run whose {name} is {before.get(name)}, not {value}; "
+                    "choose another folder (and --init-from to start from it), or remove it"
+                )
+        self.state = state
+        prefix = "model."
+        weights = {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
+        self.plain.load_state_dict(weights)
+        if not self.fitted:
+            restore_optimizer(self.optimizer, tensors)
+        if self.folder is not None:
+            self.folder.write_log(state)  # the last line is missing if the run was killed before
+        return tensors
 
     def _train(self) -> None:
         every = self.steps_per_epoch  # steps between validations
         started = since = time.perf_counter()
-        zero = torch.zeros((), device=self.accelerator.device)
+        zero = torch.zeros((), device=self.device)
         losses, summed, waited = zero, 0, 0.0
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
-        parts = ahead(lambda step: self._batches(step, process, processes), range(self.state.step, self.steps), AHEAD)
+        make = self.inputs.task.batches(self.inputs.train, self.settings)
+        parts = ahead(lambda step: make(step, process, processes), range(self.state.step, self.steps), AHEAD)
         with contextlib.closing(parts) as batches:
             for number in range(self.state.step, self.steps):
                 before = time.perf_counter()
@@ -177,8 +175,6 @@ class _Run:
                     since = time.perf_counter()
                     self._validate(done, loss, {"seconds_per_step": elapsed / summed, "waited": waited / elapsed})
                     losses, summed, waited, started = zero, 0, 0.0, time.perf_counter()
-                    if self.state.finished:
-                        return
 
     def _step(self, number: int, part: Part) -> "Tensor":
         """Run a step; return this process's part of its loss."""
@@ -188,12 +184,13 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(number, self.steps)
         self.model.train()
-        tensors = {name: tensor.to(accelerator.device) for name, tensor in part.tensors.items()}
+        tensors = {name: tensor.to(self.device) for name, tensor in part.tensors.items()}
         loss: Tensor = self.model(**tensors).loss * (part.weight * accelerator.num_processes)
         accelerator.backward(loss)
         change_gradients(accelerator, self.optimizer, self.settings, number)
         self.optimizer.step()
-        self.averages.update(self._plain_model(), number)
+        if self.averages is not None:
+            self.averages.update_parameters(self.plain)
         self.optimizer.zero_grad()
         return loss.detach()
 
@@ -211,11 +208,10 @@ class _Run:
 
     def _validate(self, done: int, loss: float | None, timing: dict[str, float]) -> None:
         """Validate, and save the best checkpoint and the state."""
-        for buffer in self._plain_model().buffers():
+        for buffer in dict.fromkeys([*self.plain.buffers(), *self.evaluated.buffers()]):
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
-        with self.averages.applied(self._plain_model()):
-            found = self.inputs.task.evaluate(self._plain_model(), self.inputs.validation, self.accelerator)
-        state = self.state
+        found = self.inputs.task.evaluate(self.evaluated, self.inputs.validation, self.accelerator)
+        state, better = self.state, found.score > self.state.best
         point = {
             "step": done,
             "epoch": round(done / self.steps_per_epoch, 2),
@@ -223,7 +219,6 @@ class _Run:
             "learning_rate": None if loss is None else float(f"{self.settings.rate_at(done - 1, self.steps):.6g}"),
             "accuracy": found.score,
         }
-        better = found.score > state.best
         state.curve.append(point)
         state.step, state.finished = done, done == self.steps
         if better:
@@ -231,8 +226,8 @@ class _Run:
         if self.folder is not None:
             if better:
                 self.folder.replace(BEST, lambda folder: self._save(folder, found))
-            weights = {f"model.{name}": tensor for name, tensor in self._plain_model().state_dict().items()}
-            tensors = weights | optimizer_tensors(self.optimizer) | self.averages.tensors()
+            tensors = {f"model.{name}": tensor for name, tensor in self.plain.state_dict().items()}
+            tensors |= optimizer_tensors(self.optimizer) | (average_tensors(self.averages) if self.averages else {})
             self.folder.write(state, {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
             logger.info(
                 f"fitted: validation {found.score:.1%}"
@@ -244,30 +239,26 @@ class _Run:
             )
         self.accelerator.wait_for_everyone()
 
-    def _plain_model(self) -> "PreTrainedModel":
-        model: PreTrainedModel = self.accelerator.unwrap_model(self.model)
-        return model
-
     def _save(self, folder: Path, found: Picked | Answered) -> None:
-        with quiet(), self.averages.applied(self._plain_model()):
-            self._plain_model().save_pretrained(folder)
+        with quiet():
+            self.evaluated.save_pretrained(folder)
         self.inputs.processor.save_pretrained(folder)
         write_json(folder / RECORD, self._record({self.inputs.validated_on: found.results()}), indent=1)
 
     def _tested(self) -> dict[str, Any]:
         """Score the test split with the best checkpoint, once; return the final training.json."""
-        folder, inputs = self.settings.output / BEST, self.inputs
-        model, _ = load_checkpoint(folder)
+        folder, inputs, predictions = self.settings.output / BEST, self.inputs, self.settings.output / PREDICTIONS
         before = read_json(folder / RECORD)
         results = dict(before["results"])
-        is_written = (self.settings.output / PREDICTIONS).exists()
+        is_written = predictions.exists()
         self.accelerator.wait_for_everyone()
         if inputs.reported is not None and not (inputs.reported_on in results and is_written):
-            model = model.to(self.accelerator.device)
+            model, _ = load_checkpoint(folder)
+            model = model.to(self.device)
             found = inputs.task.evaluate(model, inputs.reported, self.accelerator, self.progress)
             results[inputs.reported_on] = found.results()
             if self.folder is not None:
-                found.write(self.settings.output / PREDICTIONS)
+                found.write(predictions)
         record: dict[str, Any] = json.loads(json.dumps(self._record(results)))
         if self.folder is not None and record != before:
             write_json(folder / RECORD, record, indent=1)
@@ -275,4 +266,4 @@ class _Run:
         return record
 
     def _record(self, results: dict[str, Any]) -> dict[str, Any]:
-        return record_of(self.settings, self.state, self.data, results, self.accelerator.device.type)
+        return record_of(self.settings, self.state, self.data, results, self.device.type)

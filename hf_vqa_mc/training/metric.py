@@ -30,7 +30,7 @@ def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
 
     Raises InputError, with ``location``, if one of them is null.
     """
-    column = column_of(rows, "answers")
+    column = rows.select(["answers"]).combine_chunks()["answers"] if "answers" in rows.column_names else None
     if column is None or not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
         return None
     lengths, texts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(), pc.list_flatten(column)
@@ -48,15 +48,11 @@ def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
     return [flat[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)]
 
 
-def column_of(rows: pa.Table, name: str) -> pa.ChunkedArray | None:
-    """A column of a split; None if it is missing."""
-    return rows.select([name]).combine_chunks()[name] if name in rows.column_names else None
-
-
 def filled_texts(rows: pa.Table, name: str) -> list[str] | None:
     """A column of texts, "" for null; None if it is missing, of another type, or empty in all rows."""
-    column = column_of(rows, name)
-    texts = [] if column is None or not _is_text(column.type) else [text or "" for text in column.to_pylist()]
+    if name not in rows.column_names or not _is_text(rows[name].type):
+        return None
+    texts = [text or "" for text in rows[name].to_pylist()]
     return texts if any(texts) else None
 
 

@@ -1,70 +1,47 @@
-"""A run's model, new or of a checkpoint; of multiple-choice models also texts and task."""
+"""A run's model, processor and task: new, or of a checkpoint; a model that counts is fitted."""
 
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.models.counter_example import NO_PICK
+from hf_vqa_mc.models.layouts import Layouts, rules
+from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
+from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
+from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
 from hf_vqa_mc.models.vqa_processor import VqaProcessor
-from hf_vqa_mc.training.batches import ChoiceInputs
+from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.model_inputs import check_same_features
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
+from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.questions import Questions, Splits
-from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.settings import TrainingSettings, defaults
 from hf_vqa_mc.training.word_vectors import run_word_vectors, with_word_vectors
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers import PreTrainedModel
 
     from hf_vqa_mc.models.model import Model
-    from hf_vqa_mc.training.open_ended import OpenEnded
 
     ModelAndTask = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
     """model, processor, task, questions to train on, and texts (vectors or vocabulary) for training.json"""
 
-
-def new_model(
-    settings: TrainingSettings,
-    declared: "Model",
-    images: ImageFeatures | None,
-    **about: Any,  # noqa: ANN401
-) -> "PreTrainedModel":
-    """A model with random weights, or with none if it is fitted; ``about`` are its sizes and labels."""
-    sizes = about | (
-        {"image_size": images.kind.dim, "sees_regions": images.kind.regions is not None} if images else {}
-    )
-    known = {one.name for one in fields(declared.config_class)} | {"id2label", "label2id"}
-    config = declared.config(settings.model_settings, **{name: of for name, of in sizes.items() if name in known})
-    torch.manual_seed(settings.seed)
-    model: PreTrainedModel = declared.auto_class.from_config(config)
-    return model
-
-
-def check_checkpoint(
-    settings: TrainingSettings, config: "PreTrainedConfig", images: ImageFeatures | None, processor: VqaProcessor
-) -> None:
-    """Raise InputError unless a checkpoint is of the requested model, with the same features."""
-    start = f"--init-from {settings.init_from}"
-    if not MODELS.find(settings.model).fits(config):
-        raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
-    for key in settings.model_settings:
-        raise InputError(f"--model-settings {key}: {start} has its own; remove it")
-    before, now = processor.word_changes, settings.word_changes
-    if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
-        raise InputError(
-            f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
-            "--first-words and --shuffle-words"
-        )
-    if images is not None:
-        check_same_features(images, processor, str(settings.init_from))
+_PART = {"question": "bow-q", "image": "image", "caption": "caption"}
+"""What a model sees to the model that provides its first layer."""
+_WORDS = {"question": "words", "caption": "captions"}
+"""What a model sees to the field of `OpenEndedTexts` with its vocabulary."""
 
 
 def multiple_choice_model(
@@ -76,23 +53,231 @@ def multiple_choice_model(
     progress: Progress,
 ) -> "ModelAndTask":
     """A new model, or that of a checkpoint; raises InputError if settings and checkpoint do not fit each other."""
+    texts = [data.texts[number] for number in train.used_texts()]
     if settings.init_from is None:
-        targets = train.choices[np.arange(len(train)), train.labels]
-        both = [
-            (data.texts[question], data.texts[target])
-            for question, target in zip(train.texts.tolist(), targets.tolist(), strict=True)
-        ]
+        targets = train.choices[np.arange(len(train)), train.labels].tolist()
+        both = [(data.texts[row], data.texts[of]) for row, of in zip(train.texts.tolist(), targets, strict=True)]
         vectors = run_word_vectors(settings, both, progress)
-        texts = [data.texts[number] for number in train.used_texts()]
         text = TextFeatures.of(vectors, texts).with_file(vectors)
-        model = new_model(settings, declared, images, text_size=text.dim)
+        model = _new_model(settings, declared, images, text_size=text.dim)
     else:
-        model, processor = load_checkpoint(settings.init_from)
-        check_checkpoint(settings, model.config, images, processor)
+        model, processor = _started_from(settings, images)
         text = with_word_vectors(processor.text, settings.word_vectors)
-    text = text.with_texts([data.texts[number] for number in train.used_texts()])
+    text = text.with_texts(texts)
     kind = images.kind if images else None
     processor = VqaMcProcessor(text, kind, declared.inputs_with(kind))
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
-    task = MultipleChoice(ChoiceInputs(data.texts, used, text, processor.inputs, images))
+    task = MultipleChoice(data.texts, used, text, processor.inputs, images)
     return model, processor, task, train, {"word_vectors": text.as_json()}
+
+
+def open_ended_model(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits,
+    train: Questions,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> "ModelAndTask":
+    """A new model or that of a checkpoint; raises InputError if settings, texts and checkpoints do not fit."""
+    _check_settings(settings, declared)
+    if settings.init_from is None:
+        texts = _texts(settings, declared, data, train, progress)
+        vocabulary = most_frequent_answers(train.targets, settings.answers)
+        model = _new_open_ended(settings, declared, train, images, texts, vocabulary)
+        _take_first_layers(settings, model, texts, images)
+        if settings.word_vectors is not None and texts.vectors is None:
+            questions = [[data.texts[number]] for number in train.texts]
+            _take_word_vectors(model, run_word_vectors(settings, questions, progress), texts.words)
+    else:
+        model, processor = _started_from(settings, images)
+        texts, vocabulary = processor.texts, answers_of(model)
+        if texts.form != settings.questions:
+            raise InputError(f"--init-from {settings.init_from} reads {texts.form}: give --questions {texts.form}")
+    in_vocabulary = set(vocabulary)
+    known = np.array([text in in_vocabulary for text in train.targets])
+    if not known.any():
+        raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
+    answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
+    coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
+    about: dict[str, Any] = {"answers": {"size": len(vocabulary), **coverage}}
+    kind = images.kind if images else None
+    processor = OpenEndedVqaProcessor(texts, kind, declared.inputs_with(kind))
+    task = OpenEnded(data.texts, texts, processor.inputs, images, vocabulary)
+    train = train.take(np.flatnonzero(known))
+    if texts.layouts is not None:
+        unknown = task.unknown_words(train)
+        about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
+    if texts.vectors is not None:
+        about["word_vectors"] = texts.vectors.as_json()
+    if isinstance(model, FittedModel):
+        progress("fitting", 0, 1)
+        task.fit(model, train)
+        progress("fitting", 1, 1)
+    return model, processor, task, train, about
+
+
+def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
+    """The answer vocabulary: the ``size`` most frequent targets, ties by text; all if there are fewer.
+
+    Antol et al. 2015 (section 5.1) take 1,000, which are 82.67% of the answers.
+    """
+    counts = Counter(targets)
+    return sorted(counts, key=lambda text: (-counts[text], text))[:size]
+
+
+def _new_model(
+    settings: TrainingSettings,
+    declared: "Model",
+    images: ImageFeatures | None,
+    **about: Any,  # noqa: ANN401
+) -> "PreTrainedModel":
+    """A model with random weights, or with none if it is fitted; ``about`` are its sizes and labels."""
+    if images is not None:
+        about |= {"image_size": images.kind.dim, "sees_regions": images.kind.regions is not None}
+    known = {one.name for one in fields(declared.config_class)} | {"id2label", "label2id"}
+    config = declared.config(settings.model_settings, **{name: of for name, of in about.items() if name in known})
+    torch.manual_seed(settings.seed)
+    model: PreTrainedModel = declared.auto_class.from_config(config)
+    return model
+
+
+def _new_open_ended(
+    settings: TrainingSettings,
+    declared: "Model",
+    train: Questions,
+    images: ImageFeatures | None,
+    texts: OpenEndedTexts,
+    vocabulary: list[str],
+) -> "PreTrainedModel":
+    """A model with random weights; raises InputError if a bag of words would be empty, or no candidate is picked."""
+    for name, what, words in (("question_bags", "question", texts.words), ("caption_bags", "caption", texts.captions)):
+        if name in declared.inputs and words is not None and not words.words:
+            raise InputError(
+                f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
+                f"{declared.name} counts only such words; train on more questions, or choose another model"
+            )
+    about: dict[str, Any] = dict(texts.sizes)
+    if train.candidates is not None:
+        if train.picked is not None and (train.picked == NO_PICK).all():
+            raise InputError(
+                f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
+                "with the candidates of vqa-mc generate complementary for it"
+            )
+        about["candidates"] = train.candidates.shape[1]
+    about["id2label"] = dict(enumerate(vocabulary))
+    about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
+    return _new_model(settings, declared, images, **about)
+
+
+def _started_from(
+    settings: TrainingSettings, images: ImageFeatures | None
+) -> tuple["PreTrainedModel", Any]:  # a processor of either class
+    """Model and processor of ``--init-from``; raises InputError if they are of another model, or read other inputs."""
+    start = f"--init-from {settings.init_from}"
+    model, processor = load_checkpoint(str(settings.init_from))
+    if not MODELS.find(settings.model).fits(model.config):
+        raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
+    for key in settings.model_settings:
+        raise InputError(f"--model-settings {key}: {start} has its own; remove it")
+    before, now = processor.word_changes, settings.word_changes
+    if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
+        raise InputError(
+            f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
+            "--first-words and --shuffle-words"
+        )
+    check_same_features(images, processor, str(settings.init_from))
+    return model, processor
+
+
+def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
+    """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
+    name, start = settings.model, settings.init_from
+    is_fitted = issubclass(declared.model_class, FittedModel)
+    reads_vectors = "question_vectors" in declared.inputs
+    reads_words = "question_indices" in declared.inputs and not is_fitted
+    separate = bool(declared.preset.get("separate"))
+    has_vectors, has_layers = settings.word_vectors is not None, bool(settings.first_layers)
+    for option, is_given, is_used in (
+        ("--word-vectors", has_vectors, reads_vectors or reads_words),
+        ("--captions", settings.captions is not None, "caption_bags" in declared.inputs),
+        ("--first-layers", has_layers, separate),
+        ("--init-from", start is not None, not is_fitted),
+        ("--targets", settings.targets != defaults()["targets"], not is_fitted),
+    ):
+        if is_given and not is_used:
+            raise InputError(f"{option}: {name} does not use it; remove it")
+    has_answers = settings.answers != defaults()["answers"]
+    of_start = {"--answers": has_answers, "--word-vectors": has_vectors, "--first-layers": has_layers}
+    for option in (one for one, is_given in of_start.items() if is_given and start is not None):
+        raise InputError(f"{option}: --init-from {start} has its own; remove {option}")
+    if reads_vectors and not has_vectors and start is None:
+        raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE")
+    if separate and not has_layers and start is None:
+        parts = ", ".join(_PART[one] for one in declared.preset["inputs"])
+        raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
+
+
+def _texts(
+    settings: TrainingSettings,
+    declared: "Model",
+    data: Splits,
+    train: Questions,
+    progress: Progress,
+) -> OpenEndedTexts:
+    """What the model reads, fitted to the training questions."""
+    questions = [data.texts[number] for number in train.texts]
+    texts = OpenEndedTexts(QuestionWords.of(questions), form=settings.questions)
+    if "question_layouts" in declared.inputs:
+        texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
+    if "question_vectors" in declared.inputs:
+        vectors = run_word_vectors(settings, [[text] for text in questions], progress)
+        texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
+    if train.captions is not None:
+        texts = replace(texts, captions=QuestionWords.of(train.captions, starts=0))
+    if train.groups is not None:
+        texts = replace(texts, groups=tuple(sorted(set(train.groups) - {""})))
+    return texts
+
+
+def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:
+    """Initialise the vectors of a model's words, or those that it does not train; other words keep theirs."""
+    setting = "fixed_word_size" if hasattr(model, "fixed_words") else "word_size"
+    table = getattr(model, "fixed_words", getattr(model, "words", None))
+    if table is None:
+        raise InputError("--word-vectors: with these --model-settings the model reads no words; remove it")
+    if vectors.dim != table.embedding_dim:
+        is_set = setting in model_of(model.config).defaults()
+        raise InputError(
+            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {table.embedding_dim}; "
+            + (f"set --model-settings {setting}={vectors.dim}" if is_set else "use vectors of that size")
+        )
+    rows, found = vectors.rows(list(words.words))
+    with torch.no_grad():
+        at = torch.from_numpy(np.flatnonzero(found)) + (words.size - len(words.words))
+        table.weight[at] = torch.from_numpy(rows[found])
+
+
+def _take_first_layers(
+    settings: TrainingSettings, model: "PreTrainedModel", texts: OpenEndedTexts, images: ImageFeatures | None
+) -> None:
+    """Copy the first layers of the separately trained models of ``--first-layers``, one for each input."""
+    if not settings.first_layers or not isinstance(model, AnswerMlpForOpenEndedVqa):
+        return
+    missing = list(model.config.inputs)
+    for checkpoint in settings.first_layers:
+        start = f"--first-layers {checkpoint}"
+        part, processor = load_checkpoint(checkpoint)
+        inputs = list(part.config.inputs) if isinstance(part, AnswerMlpForOpenEndedVqa) else []
+        if len(inputs) != 1 or inputs[0] not in missing:
+            names = listed([_PART[name] for name in missing], len(_PART))
+            raise InputError(f"{start} is not a checkpoint of {names or 'another input'}; expected one of each input")
+        (name,) = inputs
+        if name == "image":
+            check_same_features(images, processor, checkpoint)
+        elif getattr(processor.texts, _WORDS[name]) != getattr(texts, _WORDS[name]):
+            raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
+        model.take_first_layer(part, start)
+        missing.remove(name)
+    if missing:
+        raise InputError(f"--first-layers: no checkpoint of {', '.join(_PART[name] for name in missing)}; add it")

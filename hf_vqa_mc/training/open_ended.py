@@ -15,9 +15,9 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, sparse_bags
-from hf_vqa_mc.training.answered import Answered, cell_maps, region_maps
+from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.attention_maps import cell_maps, region_maps
 from hf_vqa_mc.training.batches import Batches, Order, Part, by_blocks, share_of
-from hf_vqa_mc.training.candidates import Ranked
 from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -33,19 +33,32 @@ NO_ANSWER = -1
 logger = logging.getLogger(__name__)
 
 
-class AnswerInputs:
-    """Converts questions to a model's tensors; all distinct questions are converted once."""
+class OpenEnded:
+    """Answering from a vocabulary.
+
+    Args:
+        questions: distinct questions, `Splits.texts`; converted once.
+        texts: what the model reads.
+        inputs: those of the model.
+        images: features, if the model sees images.
+        vocabulary: answers.
+    """
 
     def __init__(
-        self, questions: list[str], texts: OpenEndedTexts, needed: Collection[str], images: ImageFeatures | None
+        self,
+        questions: list[str],
+        texts: OpenEndedTexts,
+        inputs: Collection[str],
+        images: ImageFeatures | None,
+        vocabulary: Sequence[str],
     ) -> None:
-        self._texts, self._images, self._needed = texts, images, frozenset(needed)
-        self._indices = texts.words.indices(questions) if "question_indices" in needed else None
+        self._texts, self._images, self._inputs = texts, images, frozenset(inputs)
+        self._vocabulary = list(vocabulary)
+        self._index = {text: number for number, text in enumerate(vocabulary)}
+        self._indices = texts.words.indices(questions) if "question_indices" in inputs else None
         self._lengths = None if self._indices is None else (self._indices != PADDING).sum(1)
-        self._bags = sparse_bags(texts.words, questions) if "question_bags" in needed else None
-        self._vectors = None
-        if "question_vectors" in needed:
-            self._vectors = texts.tensors(["question_vectors"], questions=questions)["question_vectors"]
+        self._bags = sparse_bags(texts.words, questions) if "question_bags" in inputs else None
+        self._vectors = texts.tensors({"question_vectors"} & self._inputs, questions=questions)
         self._layouts = (
             texts.layouts.tensor(questions) if texts.layouts else np.zeros((len(questions), 0, 5), np.int32)
         )
@@ -58,34 +71,22 @@ class AnswerInputs:
             logger.info("layouts of %s have words that are rare in training or new; these share a vector", of)
         return count
 
-    @property
-    def has_grid(self) -> bool:
-        """Whether the model sees a grid or regions of the image."""
-        return self._images is not None and self._images.kind.input_name != "image_features"
-
-    def views(self, questions: Questions, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """See `ImageFeatures.views`."""
-        return self._images.views([questions.image_ids[row] for row in rows]) if self._images is not None else None
-
     def tensors(self, questions: Questions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
         texts = questions.texts[rows]
-        of_rows = {
-            name: None if column is None else [column[row] for row in rows]
-            for name, column in (("captions", questions.captions), ("groups", questions.groups))
-        }
-        if questions.groups is None:
-            of_rows["groups"] = [""] * len(rows)
-        found = self._texts.tensors(self._needed & {"caption_bags", "question_groups"}, **of_rows)
+        captions = [questions.captions[row] for row in rows] if questions.captions else None
+        groups = [questions.groups[row] if questions.groups else "" for row in rows]
+        found = self._texts.tensors(
+            self._inputs & {"caption_bags", "question_groups"}, captions=captions, groups=groups
+        )
         if self._indices is not None and self._lengths is not None:
             found["question_indices"] = torch.from_numpy(self._indices[texts, : self._lengths[texts].max()])
         if self._bags is not None:
             found["question_bags"] = torch.from_numpy(self._bags[texts].toarray())
-        if "question_layouts" in self._needed:
+        if "question_layouts" in self._inputs:
             layouts = self._layouts[texts]
             found["question_layouts"] = torch.from_numpy(layouts[:, layouts[:, :, 0].any(0)]).long()
-        if self._vectors is not None:
-            found["question_vectors"] = self._vectors[torch.from_numpy(texts)]
+        found |= {name: vectors[torch.from_numpy(texts)] for name, vectors in self._vectors.items()}
         if self._images is not None:
             found |= self._images.tensors([questions.image_ids[row] for row in rows])
             if questions.candidates is not None:
@@ -94,18 +95,10 @@ class AnswerInputs:
                 found["candidate_features"] = torch.from_numpy(features)
         return found
 
-
-class OpenEnded:
-    """Answering from a vocabulary."""
-
-    def __init__(self, inputs: AnswerInputs, vocabulary: Sequence[str]) -> None:
-        self._inputs, self._vocabulary = inputs, list(vocabulary)
-        self._index = {text: number for number, text in enumerate(vocabulary)}
-
     def fit(self, model: FittedModel, train: Questions) -> None:
         """Fit a model that counts to its training questions, whose answers are in the vocabulary."""
         labels = torch.tensor([self._index[text] for text in train.targets])
-        model.fit(labels, **self._inputs.tensors(train, np.arange(len(train))))
+        model.fit(labels, **self.tensors(train, np.arange(len(train))))
 
     def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
         """The batches of each step."""
@@ -118,7 +111,7 @@ class OpenEnded:
             if train.picked is not None:
                 correct["picked"] = torch.from_numpy(train.picked[rows])
             share = share_of(len(rows), process, processes)
-            tensors = self._inputs.tensors(train, rows[share]) | {name: of[share] for name, of in correct.items()}
+            tensors = self.tensors(train, rows[share]) | {name: of[share] for name, of in correct.items()}
             return Part(tensors, len(share) / len(rows))
 
         return part
@@ -133,53 +126,43 @@ class OpenEnded:
     ) -> Answered:
         """Answer all questions; as `MultipleChoice.evaluate`."""
         model.train(False)
-        of_choices = self._of_choices(questions)
+        of_choices = None
+        if questions.has_choices:  # answer index of each choice; NONE, which pads the choices, is the last
+            answers = [self._index.get(text, NO_ANSWER) for text in questions.choice_texts]
+            of_choices = np.array([*answers, NO_ANSWER])[questions.choices]
 
-        def answered(block: slice) -> tuple[NDArray[Any], ...]:
+        def answered(block: slice) -> dict[str, NDArray[Any]]:
             rows = np.arange(block.start, block.stop)
-            tensors = self._inputs.tensors(questions, rows)
+            tensors = self.tensors(questions, rows)
             output = model(**{name: tensor.to(accelerator.device) for name, tensor in tensors.items()})
-            logits, maps = output.logits, output.attentions
+            logits = output.logits
             if not logits.isfinite().all():
                 raise InputError(
                     f"{questions.location}: the model's scores are not all finite; check its weights and the image "
                     "features"
                 )
-            picked = np.empty(0, np.int64)
+            found = {"best": logits.argmax(1).cpu().numpy()}
             if of_choices is not None:
-                scores = logits.float().cpu().numpy()
-                known = np.take_along_axis(scores, of_choices[rows].clip(0), 1)
-                picked = np.where(of_choices[rows] == NO_ANSWER, -np.inf, known).argmax(1)
-            attention = np.empty((len(rows), 0), np.float32)
-            if maps is not None:
-                attention = torch.stack(maps).mean(0).float().cpu().numpy()
+                known = np.take_along_axis(logits.float().cpu().numpy(), of_choices[rows].clip(0), 1)
+                found["picked"] = np.where(of_choices[rows] == NO_ANSWER, -np.inf, known).argmax(1)
+            if output.attentions is not None:
+                attention = torch.stack(output.attentions).mean(0).float().cpu().numpy()
                 if "region_boxes" in tensors:
                     attention = region_maps(attention, tensors["region_boxes"].numpy())
-                elif (views := self._inputs.views(questions, rows)) is not None:
-                    attention = cell_maps(attention, views)
-            ranked = np.empty((len(rows), 0, 2), np.float32)
+                elif self._images is not None:
+                    views = self._images.views([questions.image_ids[row] for row in rows])
+                    attention = attention if views is None else cell_maps(attention, views)
+                found["attention"] = attention
             if questions.candidates is not None:
-                ranked = torch.stack([output.candidate_scores, output.candidate_same], -1).float().cpu().numpy()
-            return logits.argmax(1).cpu().numpy(), picked, attention, ranked
+                ranked = torch.stack([output.candidate_scores, output.candidate_same], -1)
+                found["ranked"] = ranked.float().cpu().numpy()
+            return found
 
-        at_once = GRIDS_AT_ONCE if self._inputs.has_grid or questions.candidates is not None else AT_ONCE
-        found = by_blocks(len(questions), at_once, answered, accelerator, progress)
-        best, picked, attention, ranked = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return Answered(
-            questions,
-            self._vocabulary,
-            best,
-            None if of_choices is None else picked,
-            attention if attention.size else None,
-            Ranked(ranked[..., 0], ranked[..., 1]) if ranked.size else None,
-        )
-
-    def _of_choices(self, questions: Questions) -> NDArray[np.int64] | None:
-        """(questions, choices): answer index of each choice, padded with NO_ANSWER; None without choices."""
-        if not questions.has_choices:
-            return None
-        answers = [self._index.get(text, NO_ANSWER) for text in questions.choice_texts]
-        return np.array([*answers, NO_ANSWER])[questions.choices]  # NONE is the last
+        is_large = self._images is not None and self._images.kind.input_name != "image_features"
+        at_once = GRIDS_AT_ONCE if is_large or questions.candidates is not None else AT_ONCE
+        blocks = by_blocks(len(questions), at_once, answered, accelerator, progress)
+        columns: dict[str, Any] = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        return Answered(questions, self._vocabulary, **{"picked": None, **columns})
 
 
 class _Labels:

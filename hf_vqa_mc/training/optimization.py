@@ -1,12 +1,12 @@
 """The accelerator and the optimizer of a run, noise and clipping of gradients, and averages of weights."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.recipe import Optimizer
@@ -19,6 +19,8 @@ DECAY = 0.55
 WARM_UP = 10
 """The decay of averages at step t, from 0, is at most (1 + t) / (10 + t), as in TensorFlow, so that the random weights
 of the beginning are soon forgotten."""
+Tensors = list[Tensor] | tuple[Tensor, ...]
+
 PREFIX = "average."
 """Of the averages in the tensors of a run."""
 
@@ -37,10 +39,10 @@ def accelerator_of() -> Accelerator:
     return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
 
 
-def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.optim.Optimizer:
+def optimizer_of(settings: TrainingSettings, model: nn.Module) -> torch.optim.Optimizer:
     """Create the optimizer."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    weights = trained or [torch.nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
+    weights = trained or [nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
     recipe = settings.recipe
     return _OPTIMIZERS[recipe.optimizer](weights, lr=recipe.learning_rate)
 
@@ -90,48 +92,25 @@ def change_gradients(
         torch.nn.utils.clip_grad_value_(weights, recipe.clip_value)
 
 
-class AveragedWeights:
-    """The exponential moving average of each trained weight, which is evaluated and saved instead of the last weights.
+def averaged_weights(model: nn.Module, decay: float) -> AveragedModel:
+    """A model with the exponential moving average of each weight from the given ones on."""
 
-    Without a decay it does nothing.
-    """
+    def mean(averages: Tensors, weights: Tensors, updates: Tensor | int) -> None:
+        torch._foreach_lerp_(averages, weights, 1 - min(decay, int(updates) / (int(updates) + WARM_UP - 1)))
 
-    def __init__(self, model: nn.Module, decay: float | None) -> None:
-        self._decay = decay or 0.0
-        trained = {name: one for name, one in model.named_parameters() if one.requires_grad} if decay else {}
-        self._averages = {name: one.detach().clone() for name, one in trained.items()}
+    found = AveragedModel(model, multi_avg_fn=mean)
+    found.update_parameters(model)  # the first update copies the weights
+    return found
 
-    def update(self, model: nn.Module, step: int) -> None:
-        """Add the weights after a step."""
-        if self._averages:
-            weights = dict(model.named_parameters())
-            now = [weights[name].detach() for name in self._averages]
-            decay = min(self._decay, (1 + step) / (WARM_UP + step))
-            torch._foreach_lerp_(list(self._averages.values()), now, 1 - decay)
 
-    def to(self, device: torch.device) -> None:
-        """Move the averages to a device."""
-        self._averages = {name: one.to(device) for name, one in self._averages.items()}
+def average_tensors(averages: AveragedModel) -> dict[str, Tensor]:
+    """The averages of trained weights, by names for the run's state."""
+    return {PREFIX + name: one for name, one in averages.module.named_parameters() if one.requires_grad}
 
-    @contextlib.contextmanager
-    def applied(self, model: nn.Module) -> Iterator[None]:
-        """Give the model the averages meanwhile."""
-        self._swap(model)
-        try:
-            yield
-        finally:
-            self._swap(model)
 
-    def _swap(self, model: nn.Module) -> None:
-        weights = dict(model.named_parameters())
-        for name, average in self._averages.items():
-            weights[name].data, self._averages[name] = average, weights[name].data
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The averages, by names for the run's state."""
-        return {PREFIX + name: one for name, one in self._averages.items()}
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore the result of ``tensors``."""
-        for name, average in self._averages.items():
-            average.copy_(tensors[PREFIX + name])
+def restore_averages(averages: AveragedModel, tensors: Mapping[str, Tensor], step: int) -> None:
+    """Restore the result of ``average_tensors`` after so many steps."""
+    with torch.no_grad():
+        for name, one in average_tensors(averages).items():
+            one.copy_(tensors[name])
+    averages.n_averaged.fill_(1 + step)

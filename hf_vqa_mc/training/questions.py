@@ -118,22 +118,17 @@ class Splits:
 
     def sha256(self) -> str:
         """Checksum of all questions."""
-
-        def update(texts: Sequence[str]) -> None:
-            digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
-
         digest = hashlib.sha256()
-        update(self.texts)
+        parts: list[Sequence[str] | NDArray[Any]] = [self.texts]
         for split, of in self.splits.items():
-            for names in ([split], of.question_ids, of.image_ids):
-                update(names)
-            for numbers in (of.texts,) if of.open_ended else (of.texts, of.choices, of.kinds, of.labels):
-                digest.update(np.ascontiguousarray(numbers).data)
-            if of.open_ended:
-                update(of.targets)
-            for answers in of.answers:
-                update(answers)
-            update(of.groups or ())
+            parts += [[split], of.question_ids, of.image_ids, of.texts]
+            parts += [of.targets] if of.open_ended else [of.choices, of.kinds, of.labels]
+            parts += [*of.answers, of.groups or ()]
+        for part in parts:
+            if isinstance(part, np.ndarray):
+                digest.update(np.ascontiguousarray(part).data)
+            else:
+                digest.update("\n".join(part).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 
@@ -159,22 +154,19 @@ def read_questions(
     Raises:
         InputError: columns are missing or not valid.
     """
-    tables = rows or open_tables(dataset, config, open_ended=True, expected=BUILT).tables
-    if not open_ended:
-        for table in tables.values():
-            check_has_choices(table.column_names, dataset, config)
     number_of: dict[str, int] = {}
     number_of_choice: dict[str, int] = {} if open_ended else number_of
-    choice_texts: list[str] = []
     splits = {}
-    for split, table in tables.items():
+    for split, table in (rows or open_tables(dataset, config, open_ended=True, expected=BUILT).tables).items():
         location = f"{dataset}, {config}, {split}"
         if open_ended:
             table = questions_of_pairs(table)
-        found = _read_split(table, location, open_ended, form, number_of, number_of_choice, choice_texts)
+        else:
+            check_has_choices(table.column_names, dataset, config)
+        found = _read_split(table, location, open_ended, form, number_of, number_of_choice)
         splits[split] = found if group is None else replace(found, groups=_groups(table, location, group))
-    choice_texts.extend(number_of_choice)
-    return Splits(list(number_of), splits)
+    texts = list(number_of_choice)
+    return Splits(list(number_of), {split: replace(of, choice_texts=texts) for split, of in splits.items()})
 
 
 def _read_split(
@@ -184,13 +176,12 @@ def _read_split(
     form: QuestionForm,
     number_of: dict[str, int],
     number_of_choice: dict[str, int],
-    choice_texts: list[str],
 ) -> Questions:
     """The questions of a split; adds new texts to ``number_of`` and ``number_of_choice``."""
     names = rows.column_names
-    if open_ended and "answer" not in names and "choices" not in names:
-        raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
     has_choices = not open_ended or "answer" not in names
+    if has_choices and "choices" not in names:
+        raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
     optional = {} if open_ended else {name: of for name, of in _OPTIONAL.items() if name in names}
     wanted = {**_IDS, "question": "text", **(QUESTIONS if has_choices else {"answer": "text"}), **optional}
     checked = checked_rows if has_choices else checked_columns
@@ -224,9 +215,8 @@ def _read_split(
         choices,
         kinds,
         labels,
-        choice_texts,
-        open_ended,
-        metric,
+        open_ended=open_ended,
+        metric=metric,
         types=filled_texts(rows, "question_type"),
         answer_types=filled_texts(rows, "answer_type"),
         together=(filled_texts(rows, PAIR) if open_ended else None) or filled_texts(rows, "set_id"),

@@ -14,7 +14,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -42,6 +42,8 @@ STATE, TENSORS = "state.json", "state.safetensors"
 RECORD, PREDICTIONS = "training.json", "predictions.json"
 PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 """Packages whose versions are recorded."""
+_PATHS = ("dataset", "output", "features", "word_vectors", "init_from", "captions", "candidates")
+"""Settings with paths, of which only the name is published."""
 
 
 @dataclass
@@ -83,9 +85,7 @@ class RunFolder:
     def read(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
         """State and tensors of the run at a path; None if there are none."""
         folder = path / LAST
-        if not folder.is_dir():
-            return None
-        return State(**read_json(folder / STATE)), load_file(folder / TENSORS)
+        return (State(**read_json(folder / STATE)), load_file(folder / TENSORS)) if folder.is_dir() else None
 
     def write(self, state: State, tensors: dict[str, "Tensor"]) -> None:
         """Write the state, the tensors and the log."""
@@ -106,8 +106,13 @@ class RunFolder:
 
     def replace(self, name: str, fill: Callable[[Path], None]) -> None:
         """Atomically replace a folder by one written by `fill`."""
-        with new_folder(self.path / name, None) as new, _os_errors_of_safetensors():
-            fill(new.tree)
+        with new_folder(self.path / name, None) as new:
+            try:
+                fill(new.tree)
+            except SafetensorError as error:
+                if found := re.search(r"\(os error (\d+)\)", str(error)):
+                    raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
+                raise
             for file in new.tree.iterdir():
                 file.chmod(new.tree.stat().st_mode & 0o666)  # safetensors creates private files
             new.publish()
@@ -139,15 +144,13 @@ def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> 
 
 
 def record_of(
-    settings: TrainingSettings,
-    state: State,
-    inputs: dict[str, Any],
-    results: dict[str, Any],
-    device: str,
+    settings: TrainingSettings, state: State, inputs: dict[str, Any], results: dict[str, Any], device: str
 ) -> dict[str, Any]:
     """The content of training.json; ``inputs`` is `RunInputs.as_json`, ``results`` are by split."""
     about, made = made_with(settings.dataset, settings.config)
-    public = _public(settings)
+    given = {name: value for name in _PATHS if (value := getattr(settings, name)) is not None}
+    short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
+    public = replace(settings, first_layers=tuple(map(public_name, settings.first_layers)), **short)
     return {
         "written_by": WRITTEN_BY,
         "version": __version__,
@@ -171,35 +174,8 @@ def record_of(
     }
 
 
-def _public(settings: TrainingSettings) -> TrainingSettings:
-    """The settings for publication, without folders of the user."""
-    names = (
-        "dataset",
-        "output",
-        "features",
-        "word_vectors",
-        "init_from",
-        "captions",
-        "candidates",
-    )
-    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
-    short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
-    return replace(settings, first_layers=tuple(map(public_name, settings.first_layers)), **short)
-
-
 def config_of(checkpoint: str) -> str | None:
     """The config that a checkpoint was trained on, None if unknown; raises InputError if there is no checkpoint."""
     path = checkpoint_folder(checkpoint) / RECORD
     config: str | None = read_json(path).get("config") if path.is_file() else None
     return config
-
-
-@contextlib.contextmanager
-def _os_errors_of_safetensors() -> Iterator[None]:
-    """Raise what the operating system says to safetensors as OSError."""
-    try:
-        yield
-    except SafetensorError as error:
-        if found := re.search(r"\(os error (\d+)\)", str(error)):
-            raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
-        raise

@@ -1,19 +1,19 @@
-"""The inputs of a training run, checked first: questions, features, model and processor."""
+"""The inputs of a training run, checked first: questions and their ablations, features, model and processor."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.decoys.rng import purpose_hash
+from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.training.ablations import check_types, sampled, with_changed_words, without_types
+from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.model_inputs import ModelInputs
-from hf_vqa_mc.training.new_model import multiple_choice_model
-from hf_vqa_mc.training.open_ended_model import open_ended_model
+from hf_vqa_mc.training.new_model import multiple_choice_model, open_ended_model
 from hf_vqa_mc.training.questions import Questions, Splits, held_out, read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -77,7 +77,7 @@ def prepare_inputs(
 
     ``rows`` are the splits of the config if they were read already.
     """
-    declared = MODELS.find(settings.model)
+    declared, location = MODELS.find(settings.model), f"{settings.dataset}, {settings.config}"
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
     settings.check_task(declared.open_ended)
     inputs = ModelInputs.open(config, settings.model, settings.features, settings.captions, settings.candidates)
@@ -92,39 +92,30 @@ def prepare_inputs(
     )
     progress("reading questions", 1, 1)
     checksum = data.sha256()
-    check_types(data, settings.without_types, f"{settings.dataset}, {settings.config}")
     data = with_changed_words(data, settings.word_changes)
-    kept, skipped = {}, 0
-    for split, questions in data.splits.items():
-        questions, lost = inputs.of(without_types(questions, settings.without_types), settings.skip_missing)
-        kept[split], skipped = questions, skipped + lost
-    data = Splits(data.texts, {split: questions for split, questions in kept.items() if questions.has_answers})
-    if "train" in kept and "train" not in data.splits:
-        raise InputError(f"{kept['train'].location} has no answers to train on; choose another config")
-    train, validation, validated_on = _divided(data, settings)
+    of_types = _without_types(data.splits, settings.without_types, location)
+    kept = {split: inputs.of(questions, settings.skip_missing) for split, questions in of_types.items()}
+    data = Splits(data.texts, {split: questions for split, (questions, _) in kept.items() if questions.has_answers})
+    if "train" not in data.splits:
+        if "train" in kept:
+            raise InputError(f"{kept['train'][0].location} has no answers to train on; choose another config")
+        raise InputError(f"{location} has no split train; it has {', '.join(data.splits)}")
+    train, validation, validated_on = data.splits["train"], data.splits.get(VALIDATION), VALIDATION
+    if validation is None or not _reported(data, VALIDATION):
+        out, validated_on = held_out(train.image_ids, settings.held_out), HELD_OUT
+        if not out.any() or out.all():
+            raise InputError(
+                f"{location}: --held-out {settings.held_out} gives {int((~out).sum()):,} training and "
+                f"{int(out.sum()):,} validation questions; choose another fraction"
+            )
+        train, validation = train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out))
     train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(data, validated_on)
     make = open_ended_model if declared.open_ended else multiple_choice_model
     made = make(settings, declared, data, train, inputs.images, progress)
     made[1].word_changes = settings.word_changes
     reported = data.splits[reported_on] if reported_on else None
+    skipped = sum(lost for _, lost in kept.values())
     return RunInputs(*made, validation, validated_on, reported, reported_on, checksum, inputs, skipped)
-
-
-def _divided(data: Splits, settings: TrainingSettings) -> tuple[Questions, Questions, str]:
-    """Training questions, validation questions, and the name of the latter."""
-    location = f"{settings.dataset}, {settings.config}"
-    if "train" not in data.splits:
-        raise InputError(f"{location} has no split train; it has {', '.join(data.splits)}")
-    train = data.splits["train"]
-    if VALIDATION in data.splits and _reported(data, VALIDATION):
-        return train, data.splits[VALIDATION], VALIDATION
-    out = held_out(train.image_ids, settings.held_out)
-    if not out.any() or out.all():
-        raise InputError(
-            f"{location}: --held-out {settings.held_out} gives {int((~out).sum()):,} training and {int(out.sum()):,} "
-            "validation questions; choose another fraction"
-        )
-    return train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out)), HELD_OUT
 
 
 def _reported(data: Splits, validated_on: str) -> str | None:
@@ -132,3 +123,58 @@ def _reported(data: Splits, validated_on: str) -> str | None:
     others = [split for split in data.splits if split not in ("train", validated_on)]
     usual = [split for split in ("test", VALIDATION) if split in others]
     return next(iter(usual or (others if len(others) == 1 else [])), None)
+
+
+def _without_types(splits: Mapping[str, Questions], types: Sequence[str], location: str) -> dict[str, Questions]:
+    """The questions of other types; raises InputError if there are none, or a type does not exist."""
+    known = sorted({name for questions in splits.values() for name in questions.types or ()} - {""})
+    for name in types:
+        if not known:
+            raise InputError(f"--without-types {name}: {location} has no question types; remove it")
+        if name not in known:
+            raise unknown_name(f"question type of {location}", name, known)
+    kept = dict(splits)
+    for split, questions in splits.items():
+        if types and questions.types is not None:
+            rows = np.flatnonzero([name not in types for name in questions.types])
+            if not len(rows):
+                raise InputError(f"{questions.location}: --without-types {' '.join(types)} leaves no questions")
+            kept[split] = questions.take(rows)
+    return kept
+
+
+def with_changed_words(data: Splits, changes: WordChanges) -> Splits:
+    """The splits with changed questions."""
+    if not changes:
+        return data
+    number_of = {text: number for number, text in enumerate(data.texts)}
+    new = np.arange(len(data.texts))
+    for number in np.unique(np.concatenate([questions.texts for questions in data.splits.values()])).tolist():
+        new[number] = number_of.setdefault(changes.text(data.texts[number]), len(number_of))
+    splits = {split: replace(questions, texts=new[questions.texts]) for split, questions in data.splits.items()}
+    return Splits(list(number_of), splits)
+
+
+def sampled(train: Questions, count: int | None, seed: int) -> Questions:
+    """A random sample of the training questions, in their order.
+
+    Questions that belong together (`Questions.together`) are all in the sample or all left out. It has fewer than
+    ``count`` questions only if no smaller group is left to fill it. Raises InputError if there are too few questions.
+    """
+    if count is None:
+        return train
+    if count > len(train):
+        raise InputError(
+            f"--train-rows {count:,}: {train.location} has {len(train):,} questions to train on; expected at most that"
+        )
+    rng = np.random.default_rng(int(purpose_hash(seed, "training questions")))
+    group = np.arange(len(train))
+    if train.together is not None:
+        names = [name or f"\0{row}" for row, name in enumerate(train.together)]
+        group = np.unique(names, return_inverse=True)[1]
+    sizes = np.bincount(group)
+    chosen = np.zeros(len(sizes), np.bool_)
+    for number in rng.permutation(len(sizes)).tolist():
+        if sizes[number] <= count:
+            chosen[number], count = True, count - sizes[number]
+    return train.take(np.flatnonzero(chosen[group]))

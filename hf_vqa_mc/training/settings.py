@@ -76,9 +76,7 @@ class TrainingSettings:
     output: Path = option("Folder of the run, created or resumed.")
     model: str = option(f"{', '.join(MODELS)}.", default="mlp-iqa")
     features: Path | None = option(
-        "Folder of image features written by vqa-mc features, for models with images.",
-        default=None,
-        check=FOLDER,
+        "Folder of image features written by vqa-mc features, for models with images.", default=None, check=FOLDER
     )
     word_vectors: str | None = option(
         "Word vectors that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus "
@@ -183,7 +181,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.model not in MODELS:
+        if self.model not in MODELS:  # finding it imports torch
             MODELS.find(self.model)
         if self.questions != "text" and self.word_changes:
             raise InputError(
@@ -234,10 +232,8 @@ class TrainingSettings:
         """The command line of this run, without default options."""
         alone, several = ["vqa-mc"], ["torchrun", "--nproc_per_node", str(processes), "-m", "hf_vqa_mc"]
         words = [*(alone if processes == 1 else several), "train", self.dataset, self.config]
-        for one in fields(self):
+        for one in (one for one in fields(self) if one.kw_only and getattr(self, one.name) != default_of(one)):
             value, name = getattr(self, one.name), flag_of(one)
-            if not one.kw_only or value == default_of(one):
-                continue
             if isinstance(value, Mapping):
                 value = tuple(f"{key}={each}" for key, each in value.items())
             values = value if isinstance(value, tuple) else (value,)

@@ -102,14 +102,43 @@ def transfer(
     alone = replace(recipe, init_from=None)
     shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
     fine_tuning = replace(fine_tuning, init_from=checkpoint, model_settings={}, **shared)
-    steps = _Steps(inputs, progress)
+    of_predict: dict[str, Any] = {name: getattr(recipe, name) for name in ("word_vectors", "skip_missing")}
+
+    def saved(step: str, config: str, message: str, work: Callable[[], Result]) -> Result:
+        """The result of a step, which is not run again if it is saved."""
+        path = output / RESULTS / f"{step}-{file_name(config)}.json"
+        if path.is_file():
+            stored: Result = read_json(path)
+            return stored
+        logger.info(message.format(config))
+        result = work()
+        write_json(path, result, indent=1)
+        return result
+
+    def trained(step: str, config: str, message: str, settings: TrainingSettings) -> Result:
+        """The best checkpoint's result on the reported split, which was not used to choose it."""
+        folder = output / (step if step == PRETRAINED else f"{step}/{file_name(config)}")
+        settings = replace(settings, config=config, output=folder, features=inputs.features[config])
+
+        def work() -> Result:
+            done = train(settings, progress)
+            result: Result = done.record["results"][inputs.splits.get(config, done.reported_on)]
+            return result
+
+        return saved(step, config, message, work)
+
+    def tested(config: str) -> Result:
+        given = {**of_predict, "features": inputs.features[config], "progress": progress}
+        message = "testing the pretrained model on {} as it is"
+        return saved(AS_IS, config, message, lambda: predict(checkpoint, recipe.dataset, config, **given).results)
+
     with lock_folder(output, "transfer"):
         _check_plan(output, _plan(inputs, alone if from_scratch or recipe.init_from is None else None, fine_tuning))
-        pretrained = None if recipe.init_from else steps.train(PRETRAINED, recipe.config, "pretraining on {}", recipe)
-        as_is = {name: steps.test(name, checkpoint) for name in targets}
-        tuned = {name: steps.train(FINE_TUNED, name, "fine-tuning on {}", fine_tuning) for name in targets}
+        pretrained = None if recipe.init_from else trained(PRETRAINED, recipe.config, "pretraining on {}", recipe)
+        as_is = {name: tested(name) for name in targets}
+        tuned = {name: trained(FINE_TUNED, name, "fine-tuning on {}", fine_tuning) for name in targets}
         alone_on = targets if from_scratch else ()
-        scratch = {name: steps.train(FROM_SCRATCH, name, "training on {} alone", alone) for name in alone_on}
+        scratch = {name: trained(FROM_SCRATCH, name, "training on {} alone", alone) for name in alone_on}
         done = {
             "written_by": "hf_vqa_mc",
             "version": __version__,
@@ -122,42 +151,6 @@ def transfer(
         }
         write_json(output / SUMMARY, without_folders(done, checkpoint, recipe.dataset), indent=1)
     return done
-
-
-class _Steps:
-    """The steps of a transfer; a step with a saved result is not run again."""
-
-    def __init__(self, inputs: Inputs, progress: Progress) -> None:
-        self._inputs, self._progress, self._output = inputs, progress, inputs.recipe.output
-
-    def test(self, config: str, checkpoint: str) -> Result:
-        recipe, features = self._inputs.recipe, self._inputs.features[config]
-        given: dict[str, Any] = {name: getattr(recipe, name) for name in ("word_vectors", "skip_missing")}
-        given |= {"features": features, "progress": self._progress}
-        message = "testing the pretrained model on {} as it is"
-        return self._run(AS_IS, config, message, lambda: predict(checkpoint, recipe.dataset, config, **given).results)
-
-    def train(self, step: str, config: str, message: str, settings: TrainingSettings) -> Result:
-        folder = self._output / (step if step == PRETRAINED else f"{step}/{file_name(config)}")
-        settings = replace(settings, config=config, output=folder, features=self._inputs.features[config])
-
-        def reported() -> Result:
-            """The best checkpoint's result on the reported split, which was not used to choose it."""
-            done = train(settings, self._progress)
-            result: Result = done.record["results"][self._inputs.splits.get(config, done.reported_on)]
-            return result
-
-        return self._run(step, config, message, reported)
-
-    def _run(self, step: str, config: str, message: str, work: Callable[[], Result]) -> Result:
-        path = self._output / RESULTS / f"{step}-{file_name(config)}.json"
-        if path.is_file():
-            stored: dict[str, Any] = read_json(path)
-            return stored
-        logger.info(message.format(config))
-        result = work()
-        write_json(path, result, indent=1)
-        return result
 
 
 def _row(inputs: Inputs, target: str, image_data: ImageData | None, *results: Mapping[str, Result]) -> dict[str, Any]:

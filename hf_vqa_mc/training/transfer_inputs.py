@@ -66,11 +66,16 @@ def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Pro
     splits = {}
     for name in dict.fromkeys([*wanted, *({recipe.config} & available)]):
         progress("checking inputs", len(images), len(wanted) + 1)
-        images[name], splits[name] = _images(recipe.dataset, name)
+        location, (_, tables) = f"{recipe.dataset}, {name}", load_splits(recipe.dataset, name)
+        if "train" not in tables or len(tables) == 1:
+            fault = "has no split train" if "train" not in tables else "has no other split to test on"
+            raise InputError(f"{location} {fault}; it has {', '.join(tables)}")
+        images[name] = {str(split): image_ids_of(rows, f"{location}, {split}") for split, rows in tables.items()}
+        splits[name] = chosen_split([split for split in images[name] if split != "train"], None, location)
     features = _features(recipe, config, {name: set().union(*images[name].values()) for name in wanted})
     opened = [one for one in features.values() if one]
-    for one in opened:
-        if processor is not None:
+    if processor is not None:
+        for one in opened:
             check_same_features(one, processor, str(recipe.init_from))
     kinds = {one.kind.folder_name: str(one.folder) for one in opened}
     if len(kinds) > 1:
@@ -109,7 +114,8 @@ def _model(
     for key in recipe.model_settings:
         raise InputError(f"model setting {key}: {start} has its own; remove it")
     model, processor = load_checkpoint(recipe.init_from)
-    if model_of(model.config).open_ended:
+    declared = model_of(model.config)
+    if declared.open_ended:
         raise InputError(f"{start} is an open-ended model; transfer takes multiple-choice models")
     text = with_word_vectors(processor.text, recipe.word_vectors)
     if text.name != CORPUS and recipe.word_vectors is None:
@@ -117,7 +123,6 @@ def _model(
             f"{start} was trained with the word vectors {text.name} (sha256 {text.sha256[:12]}), which are needed for "
             "new words: add --word-vectors FILE"
         )
-    declared = model_of(model.config)
     named = replace(
         recipe,
         word_vectors=recipe.word_vectors or CORPUS,
@@ -130,33 +135,27 @@ def _model(
     return named, model.config, processor, {"file of word vectors": text.sha256, "checkpoint": weights}
 
 
-def _images(dataset: str, config: str) -> tuple[dict[str, list[str]], str]:
-    """The image_id of each question of each split, and the reported split."""
-    location = f"{dataset}, {config}"
-    _, splits = load_splits(dataset, config)
-    if "train" not in splits:
-        raise InputError(f"{location} has no split train; it has {', '.join(splits)}")
-    found = {str(split): image_ids_of(rows, f"{location}, {split}") for split, rows in splits.items()}
-    others = [split for split in found if split != "train"]
-    if not others:
-        raise InputError(f"{location} has only the split train; expected another to test on")
-    return found, chosen_split(others, None, location)
-
-
 def _features(
     recipe: TrainingSettings, config: "PreTrainedConfig", images: Mapping[str, set[str]]
 ) -> dict[str, ImageFeatures | None]:
-    """The image features of each config, if the model sees images: of several candidates the most complete."""
+    """The image features of each config, if the model sees images.
+
+    They are in the folder of the config or of another config of its source; of several the most complete are taken.
+    """
     folder, model = recipe.features, recipe.model
     if folder is None or model_of(config).inputs.isdisjoint(IMAGE_INPUTS):
         return dict.fromkeys(images, open_images(folder, config, model))
     if (folder / INDEX).is_file():
         raise InputError(f"--features {folder} has features of one config; give its parent folder, {folder.parent}")
     dataset = Path(recipe.dataset).resolve().name if Path(recipe.dataset).is_dir() else recipe.dataset
+    start = file_name(f"{dataset}-")
+    paths = [path for path in sorted(folder.glob(f"{glob.escape(start)}*")) if (path / INDEX).is_file()]
     found: dict[str, ImageFeatures | None] = {}
     lacking = []
     for name, image_ids in images.items():
-        opened = [open_images(path, config, model) for path in _candidates(folder, dataset, name)]
+        own, source = folder / file_name(f"{dataset}-{name}"), source_of(name)
+        of_source = [path for path in paths if source and source_of(path.name.removeprefix(start)) == source]
+        opened = [open_images(path, config, model) for path in dict.fromkeys([own, *of_source]) if path in paths]
         lost = [sum(image_id not in one for image_id in image_ids) for one in opened if one]
         fewest = min(lost, default=0)
         found[name] = opened[lost.index(fewest)] if lost else None
@@ -174,12 +173,3 @@ def _features(
             f"--output {folder.parent}{skip}"
         )
     return found
-
-
-def _candidates(folder: Path, dataset: str, config: str) -> list[Path]:
-    """Folders that can have a config's features: its own, then those of other configs of the same source."""
-    start, source = file_name(f"{dataset}-"), source_of(config)
-    own = folder / file_name(f"{dataset}-{config}")
-    others = sorted(folder.glob(f"{glob.escape(start)}*"))
-    same = [path for path in others if source and source_of(path.name.removeprefix(start)) == source and path != own]
-    return [path for path in [own, *same] if (path / INDEX).is_file()]

@@ -32,14 +32,14 @@ def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[st
     return None, None
 
 
-def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
+def named_word_vectors(settings: TrainingSettings, otherwise: str = f", or --word-vectors {CORPUS}") -> str:
     """The word vectors of a new model: those given, or ``corpus`` if the decoys were made with it.
 
     Raises InputError, ending with ``otherwise``, if none are given and the decoys were made with a file.
     """
-    made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if settings.word_vectors is not None:
         return settings.word_vectors
+    made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if made.get("name") != CORPUS:
         with_these = f" (the decoys were made with {made['name']})" if made else ""
         raise InputError(f"the model needs word vectors: add --word-vectors FILE{with_these}{otherwise}")
@@ -49,17 +49,11 @@ def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
 def run_word_vectors(
     settings: TrainingSettings, sentences: Iterable[Sequence[str]], progress: Progress
 ) -> WordVectors:
-    """The word vectors of a new model.
+    """The word vectors of a new model, on ``corpus`` trained on sentences: the words of groups of texts.
 
-    Args:
-        settings: of the run.
-        sentences: groups of texts; the words of a group are a sentence to train vectors on.
-        progress: called with (step, done, total).
-
-    Raises:
-        InputError: none are given, or the file cannot be read.
+    Raises InputError if none are given, or the file cannot be read.
     """
-    name = named_word_vectors(settings, f", or --word-vectors {CORPUS}")
+    name = named_word_vectors(settings)
     step = "training word vectors" if name == CORPUS else "reading word vectors"
     progress(step, 0, 1)
     vectors = load_word_vectors(

@@ -8,10 +8,10 @@ from torch.nn import functional
 from hf_vqa_mc.models.answering_units import AnsweringUnitsForOpenEndedVqa
 from hf_vqa_mc.models.bottom_up import BottomUpForOpenEndedVqa
 from hf_vqa_mc.models.compact_bilinear import LEAST, McbForOpenEndedVqa
+from hf_vqa_mc.models.hie_co_attention import CoAttentionForOpenEndedVqa
 from hf_vqa_mc.models.layouts import MODULES
 from hf_vqa_mc.models.mac import MacForOpenEndedVqa
 from hf_vqa_mc.models.module_network import ModuleNetworkForOpenEndedVqa
-from hf_vqa_mc.models.open_ended_co_attention import CoAttentionForOpenEndedVqa
 from hf_vqa_mc.models.question_words import PADDING
 from tests.models.plain_attention import joint_of
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from hf_vqa_mc.models.prefix_lstm import last_states, prefixes_of
+from hf_vqa_mc.models.question_lstm import last_states, prefixes_of
 
 QUESTIONS = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=6), min_size=1, max_size=12)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.training.batches import Sampler
-from hf_vqa_mc.training.multiple_choice import part_of
+from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.questions import NONE, Questions
 
 
@@ -97,7 +97,7 @@ class Recorded:
 def test_processes_share_what_is_drawn_without_changing_it(processes):
     questions = questions_of([[2, 0, 3, 3], [2, 0, NONE, NONE]] * 20, [1] * 40)
     sample = Sampler(questions, 14, 2, 0).step(3)
-    found = [part_of(sample, questions, Recorded(), process, processes) for process in range(processes)]
+    found = [MultipleChoice.part(Recorded(), sample, questions, process, processes) for process in range(processes)]
     np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), sample.rows)
     texts = np.concatenate([part.tensors["choices"] for part in found])
     expected = np.where(

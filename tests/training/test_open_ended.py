@@ -16,8 +16,8 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.training import loop as training_loop
 from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.new_model import most_frequent_answers
 from hf_vqa_mc.training.open_ended import soft_scores
-from hf_vqa_mc.training.open_ended_model import most_frequent_answers
 from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset

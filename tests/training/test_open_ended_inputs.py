@@ -13,7 +13,8 @@ from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
-from hf_vqa_mc.training.answered import MAP_SIDE, Answered, cell_maps, region_maps, write_attentions
+from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.attention_maps import MAP_SIDE, cell_maps, region_maps
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -234,7 +235,7 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
     attention = np.zeros((1, 4), np.float32)
     attention[0, cell] = 1.0
     found = Answered(questions, ["red"], np.array([0]), None, attention)
-    write_attentions(found, tmp_path / "maps.json", overwrite=False)
+    found.write_attentions(tmp_path / "maps.json", overwrite=False)
     top_right = {"x": 50, "y": 0, "w": 50, "h": 50}
     record = {
         "isBalanced": True,
@@ -358,7 +359,7 @@ def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box):
     edges = np.array([box, [0, 0, 7, 7], [0, 0, 0, 0]], np.float32)[None] / MAP_SIDE
     maps = region_maps(np.array([[1, 0, 0]], np.float32), edges)
     questions = SimpleNamespace(question_ids=["1"])
-    write_attentions(Answered(questions, [], np.zeros(1, int), None, maps), tmp_path / "maps.json", False)
+    Answered(questions, [], np.zeros(1, int), None, maps).write_attentions(tmp_path / "maps.json", False)
     (written,) = json.loads((tmp_path / "maps.json").read_text())
     whole = {"x": 10 * x, "y": 20 * y, "w": 10 * (right - x), "h": 20 * (bottom - y)}
     for of, share in ((whole, 100), (whole | {"w": whole["w"] / 2}, 50), (whole | {"y": whole["y"] + 140}, 0)):

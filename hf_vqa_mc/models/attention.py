@@ -1,0 +1,130 @@
+"""Attention over the cells or regions of an image, or over words, as the models share it."""
+
+from abc import abstractmethod
+from math import isqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.model import VqaModel
+
+
+class GuidedAttention(nn.Module):
+    """Additive attention, softmax of w·tanh(W_x·x + W_g·guide + b), and the weighted average of the positions.
+
+    As in stacked attention (Yang et al. 2016) and a step of co-attention (Lu et al. 2016). A position is an image cell
+    or a word; guide_size is None without a guide; dropout is that of the tanh layer.
+    """
+
+    def __init__(self, size: int, guide_size: int | None, hidden_size: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.place = nn.Linear(size, hidden_size)
+        self.guide = None if guide_size is None else nn.Linear(guide_size, hidden_size, bias=False)
+        self.score = nn.Linear(hidden_size, 1, bias=False)  # a bias would cancel in the softmax
+        self.dropout = dropout
+
+    def forward(
+        self, positions: Tensor, guide: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Attend once.
+
+        Args:
+            positions: (batch, positions, size)
+            guide: (batch, guide_size)
+            mask: bool (batch, positions); by default all are valid.
+
+        Returns:
+            The average (batch, size), and the attention weights (batch, positions).
+        """
+        hidden = self.place(positions)  # (batch, positions, hidden)
+        if self.guide is not None:
+            hidden = hidden + self.guide(guide).unsqueeze(1)
+        hidden = functional.dropout(torch.tanh(hidden), self.dropout, self.training)
+        return average(positions, self.score(hidden).squeeze(-1), mask)
+
+
+def average(positions: Tensor, scores: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Average weighted by the softmax of scores (batch, positions), and the weights; 0 if no position is valid."""
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    if mask is None:
+        attention = scores.softmax(-1)
+    else:
+        attention = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
+    return (attention.to(positions.dtype).unsqueeze(1) @ positions).squeeze(1), attention
+
+
+class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
+    """An open-ended model that attends to the cells of an image, or to its regions."""
+
+    def forward(
+        self,
+        question_indices: Tensor,
+        image_grid: Tensor | None = None,
+        labels: Tensor | None = None,
+        *,
+        image_regions: Tensor | None = None,
+        region_mask: Tensor | None = None,
+        region_boxes: Tensor | None = None,
+    ) -> SequenceClassifierOutput:
+        """Score all answers of the vocabulary.
+
+        Args:
+            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
+            image_grid: (batch, cells, image_size), in row-major order.
+            labels: see `answer_output`.
+            image_regions: (batch, regions, image_size), instead of image_grid.
+            region_mask: bool (batch, regions); by default all are valid.
+            region_boxes: not used.
+
+        Returns:
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each step or level, (batch,
+            cells or regions).
+
+        Raises:
+            InputError: image_grid or image_regions has another shape, or both or none are given.
+        """
+        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        return self._answer(question_indices, cells, mask, labels)
+
+    @abstractmethod
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
+    ) -> SequenceClassifierOutput:
+        """The output of ``forward`` for the cells or regions and the mask of `image_positions`."""
+
+
+def image_positions(
+    size: int, image_grid: Tensor | None, image_regions: Tensor | None, region_mask: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """The cells or regions of images, (batch, positions, size), 0 in padding, and their mask, None if all are valid.
+
+    Arguments and errors are those of `AttendingModel.forward`.
+    """
+    if image_regions is None and image_grid is not None:
+        check_grid(image_grid, size)
+        return image_grid, None
+    if image_regions is None or image_grid is not None:
+        raise InputError("expected one of image_grid and image_regions")
+    check_grid(image_regions, size, "image_regions")
+    if region_mask is None:
+        return image_regions, None
+    return image_regions.masked_fill(~region_mask[..., None], 0), region_mask
+
+
+def check_grid(image_grid: Tensor, size: int, name: str = "image_grid") -> None:
+    """Raise InputError unless the shape of an image grid, or of regions, is (batch, cells, size)."""
+    shape = tuple(image_grid.shape)
+    if len(shape) != 3 or shape[1] < 1 or shape[2] != size:
+        remedy = "--grid extracts image grids" if name == "image_grid" else "--detector finds regions"
+        raise InputError(f"{name} has the shape {shape}, expected (batch, cells, {size}); vqa-mc features {remedy}")
+
+
+def side_of(image_grid: Tensor) -> int:
+    """The number of cells per side; raises InputError unless the grid is square."""
+    side = isqrt(cells := image_grid.shape[1])
+    if side**2 != cells:
+        raise InputError(f"image_grid has {cells} cells, expected a square grid")
+    return side
