@@ -12,16 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import (
-    UNKNOWN,
-    ChoiceCells,
-    as_lists,
-    as_mask,
-    as_text,
-    is_list,
-    is_number,
-    is_text,
-)
+from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_lists, as_mask, as_text, is_list, is_number, is_text
 from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows, OneColumn, typed
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.data.nested import name_within

@@ -106,12 +106,7 @@ class ColumnSpec:
         return RowCells(questions, cells, labels, faults)
 
     def _labels(
-        self,
-        table: pa.Table,
-        cells: ChoiceCells,
-        valid: NDArray[np.bool_],
-        faults: dict[int, Fault],
-        location: str,
+        self, table: pa.Table, cells: ChoiceCells, valid: NDArray[np.bool_], faults: dict[int, Fault], location: str
     ) -> NDArray[np.int64]:
         """(rows,): index of the correct choice; adds the faults of rows with choices and without a label."""
         if cells.targets is not None:

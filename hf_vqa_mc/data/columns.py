@@ -8,16 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import (
-    ChoiceCells,
-    as_array,
-    as_lists,
-    as_mask,
-    as_text,
-    is_list,
-    is_text,
-    unpacked_lists,
-)
+from hf_vqa_mc.data.cells import ChoiceCells, as_array, as_lists, as_mask, as_text, is_list, is_text, unpacked_lists
 from hf_vqa_mc.data.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET

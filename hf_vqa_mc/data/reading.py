@@ -161,12 +161,7 @@ def _split(
 
 
 def _readable_rows(
-    name: str,
-    location: str,
-    read: RowCells,
-    spec: ColumnSpec,
-    options: BenchmarkOptions,
-    left_out: dict[str, str],
+    name: str, location: str, read: RowCells, spec: ColumnSpec, options: BenchmarkOptions, left_out: dict[str, str]
 ) -> tuple[NDArray[np.int64], tuple[FaultyRow, ...], tuple[str, ...]]:
     """The rows that are read, those that cannot be, and a sentence about these.
 

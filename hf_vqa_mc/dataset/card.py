@@ -5,14 +5,7 @@ import hashlib
 import json
 from typing import Any
 
-from hf_vqa_mc.data.inventory import (
-    IMAGES,
-    Inventory,
-    about_sources,
-    configs_of,
-    inventory_text,
-    is_open,
-)
+from hf_vqa_mc.data.inventory import IMAGES, Inventory, about_sources, configs_of, inventory_text, is_open
 from hf_vqa_mc.dataset.card_text import card_text, choice_configs, title
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.sources.source import OPEN_SPLITS

@@ -5,15 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.data.inventory import (
-    IMAGES,
-    PREFERRED,
-    Inventory,
-    about_sources,
-    canary_of,
-    configs_of,
-    is_open,
-)
+from hf_vqa_mc.data.inventory import IMAGES, PREFERRED, Inventory, about_sources, canary_of, configs_of, is_open
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_table import LeftOut
 from hf_vqa_mc.schema import SPLITS
