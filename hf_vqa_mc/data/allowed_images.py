@@ -108,14 +108,7 @@ def shortened(name: str) -> str:
 def allowed_images(
     rows: "Dataset | None", base: Path | None, hub: str | None, images: Path | None = None
 ) -> AllowedImages:
-    """What a dataset may name.
-
-    Args:
-        rows: as ``datasets`` loaded them; None for a file or a data frame.
-        base: the dataset's folder, if it is local.
-        hub: its name, if it was loaded from the Hub.
-        images: the folder given by the user.
-    """
+    """What a dataset may name: its own folder, repository and cache, and the folder given by the user."""
     folders = [*filter(None, [images, base])]
     if rows is not None:
         from datasets import config

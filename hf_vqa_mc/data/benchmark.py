@@ -145,11 +145,7 @@ class Benchmark:
         return self.splits["train"] if self.evaluated != "train" and "train" in self.splits else None
 
     def with_choices(self, split: Split, choices: Choices, labels: Sequence[int]) -> pa.Table:
-        """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells.
-
-        Raises:
-            InputError: the columns cannot hold them.
-        """
+        """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells."""
         return self.spec.written(split.original, split.rows, choices, labels, split.location)
 
     def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":

@@ -46,15 +46,8 @@ ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
     """The columns of a split that leave the fewest rows unread, in the order of `_candidates` if equal.
 
-    Args:
-        tables: the splits.
-        split: the one that must be readable; the others help to interpret its labels.
-        options: columns named by the user.
-        location: of the split, for messages.
-
-    Raises:
-        InputError: no columns fit (HiddenLabels: no row has a label; NoChoices: the questions are open-ended), or two
-            interpretations disagree.
+    Raises InputError (HiddenLabels: no row has a label; NoChoices: the questions are open-ended) if no columns fit, or
+    two interpretations disagree. The other splits help to interpret the labels.
     """
     table = tables[split]
     found: list[tuple[int, ColumnSpec]] = []
@@ -94,7 +87,6 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
 
 
 def _hint(table: pa.Table) -> str:
-    """What may be wrong with a table in which no choices are recognised."""
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
         value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
@@ -108,7 +100,6 @@ def _hint(table: pa.Table) -> str:
 
 
 def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
-    """Forms of choices, most likely first."""
     if options.fixed_choices:
         yield FixedChoices(options.fixed_choices)
     elif options.choices:
@@ -201,11 +192,7 @@ def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[C
 def _with_label(
     tables: Tables, split: str, form: ChoiceForm, options: BenchmarkOptions, location: str
 ) -> tuple[ChoiceForm, tuple[tuple[str, LabelForm], ...], int]:
-    """A form of choices with its label columns, and the number of rows that cannot be read.
-
-    Raises:
-        InputError: there is no label column, none fits, or several disagree.
-    """
+    """A form of choices with its label columns, and the number of rows that cannot be read."""
     table = tables[split]
     same = {name: one for name, one in tables.items() if set(form.columns) <= set(one.column_names)}
     cells = {name: form.read(one) for name, one in same.items()}

@@ -86,11 +86,7 @@ class ColumnSpec:
         return f"{self.choices.description}{label}"
 
     def read(self, table: pa.Table, location: str) -> RowCells:
-        """Questions, choices and labels of all rows; rows that cannot be read are faults.
-
-        Raises:
-            InputError: a column is missing (HiddenLabels: no row has a label).
-        """
+        """Questions, choices and labels of all rows; raises HiddenLabels if no row has a label."""
         table = self._flat(table, location)
         cells = self.choices.read(table)
         faults = {row: Fault("choices", message) for row, message in cells.faults.items()}
@@ -139,9 +135,6 @@ class ColumnSpec:
         """The table with new choices and label indices, (rows,) each; ``rows`` is the same split as ``ROWS``.
 
         Unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
-
-        Raises:
-            InputError: a wrong number of rows, an empty choice, a label out of range, or the columns cannot hold them.
         """
         if not len(choices) == len(labels) == rows.num_rows:
             raise InputError(

@@ -38,21 +38,11 @@ def question_column(table: pa.Table, others: Sequence[str], options: BenchmarkOp
 def question_ids(
     table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
 ) -> tuple[pa.Array, str | None, tuple[str, ...]]:
-    """The question ids: the first column of unique ones, else the first column of ids, else row numbers.
+    """(rows,) unique ids as text, their column, and a sentence if a column of ids has others.
 
-    Ids that are missing or occur twice are followed by the row number.
-
-    Args:
-        table: some rows of a split.
-        options: may name the column.
-        location: of the split, for messages.
-        rows: number of each row in the split, for messages.
-
-    Returns:
-        (rows,) unique ids as text; their column, if there is one; a sentence if a column of ids has others.
-
-    Raises:
-        InputError: the column named by the user has an id twice, or is empty in a row.
+    They are the first column of unique ones, else the first column of ids, else row numbers. Ids that are missing or
+    occur twice are followed by the row number; in a column named by the user they are an error. ``rows`` are numbers
+    in the split.
     """
     problem, numbered = "", None
     given = options.columns.get("question_id")

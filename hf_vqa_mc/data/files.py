@@ -71,11 +71,7 @@ def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, p
 
 
 def read_file(path: Path) -> pa.Table:
-    """Read a file as a table; CSV columns are text.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Read a file as a table; CSV columns are text."""
     form = file_form(path)
     if form is None:
         raise InputError(f"{path}: unknown kind of file; expected {EXPECTED}")
@@ -129,11 +125,7 @@ class JsonFile:
 
 
 def json_file(path: Path) -> JsonFile:
-    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line.
-
-    Raises:
-        InputError: it holds no records.
-    """
+    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line."""
     try:
         value = json.loads(_content(path))
     except UnicodeDecodeError as error:

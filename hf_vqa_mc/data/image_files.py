@@ -24,11 +24,7 @@ _STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets
 
 
 class ImageFiles:
-    """The file of each image, in the order of the dataset.
-
-    Args:
-        paths: image_id to file.
-    """
+    """The file of each image (image_id to path), in the order of the dataset."""
 
     def __init__(self, paths: dict[str, Path]) -> None:
         self.paths = paths
@@ -61,9 +57,6 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
 
     A file belongs to an image if it has the publisher's file name (``image_file``), else if the image's id is a number
     and the file's name ends with it, as in ``123.jpg``, ``v7w_123.jpg`` or ``COCO_val2014_000000000123.jpg``.
-
-    Raises:
-        InputError: images are missing, unreadable or ambiguous; names the first few and their number.
     """
     listing = _FolderListing(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))

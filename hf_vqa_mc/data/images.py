@@ -64,11 +64,7 @@ class Images:
         return len(self._values(row)) or int(bool(self.ids and self.ids[row]))
 
     def read(self, row: int) -> tuple[bytes, ...]:
-        """The content of a row's image files; empty if it has no image, or one that is not allowed.
-
-        Raises:
-            InputError: an image cannot be read.
-        """
+        """The content of a row's image files; empty if it has no image, or one that is not allowed."""
         row = self._row(row)
         values = self._values(row)
         image_id = self.ids[row] if self.ids and len(values) < 2 else ""

@@ -62,19 +62,8 @@ def interpret(
 ) -> list[LabelInterpretation]:
     """The interpretation of a split's label column that leaves the fewest rows without a label.
 
-    Args:
-        tables: the splits.
-        split: the one that must be readable.
-        name: the column.
-        cells: choices of the splits with such columns.
-        label_from: index of the first choice, if given.
-        location: for messages.
-
-    Returns:
-        One; two if integers may start from 0 or 1. Several forms that fit all rows agree on every row.
-
-    Raises:
-        InputError: most rows have no label in any form (HiddenLabels: no row has a label), or several disagree.
+    Two if integers may start from 0 or 1. Several forms that fit all rows must agree on every row. Raises HiddenLabels
+    if no row has a label.
     """
     choices = cells[split]
     column, faults = label_texts(tables[split], name)
@@ -118,11 +107,7 @@ def interpret(
 def decided(
     fitting: Sequence[list[LabelInterpretation]], tables: Tables, cells: Cells, location: str
 ) -> list[LabelInterpretation]:
-    """One interpretation per column: if integers may start from 0 or 1, other columns decide.
-
-    Raises:
-        AmbiguousLabels: no column decides, and there are ENOUGH rows.
-    """
+    """One interpretation per column: if integers may start from 0 or 1, other columns decide."""
     certain = next((found[0] for found in fitting if len(found) == 1), None)
     if certain is not None:
         return [_agreeing(found, certain)[0] for found in fitting]
@@ -162,7 +147,7 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
     """The index of the first choice; None if it cannot be decided.
 
     0 if any label is 0; else 1 if any label equals the number of its row's choices; else 0 for a column name such as
-    answer_idx; else as the column ``choice_kinds`` shows. All mappings have the same splits.
+    answer_idx; else as the column ``choice_kinds`` shows.
     """
     numbers = {split: integers(column) for split, column in labels.items()}
     valid = {split: cells[split].counts > 0 for split in labels}

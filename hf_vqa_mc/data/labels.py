@@ -142,11 +142,7 @@ LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_T
 
 
 def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
-    """(rows,): the labels of a column as text; a list with one entry is that entry.
-
-    Returns:
-        The texts, null for an empty list or one of several labels; and what is wrong with rows of several.
-    """
+    """(rows,): a column's labels as text, lists with one entry as this; what is wrong with rows of several."""
     column = table[name]
     if is_list(column.type):
         entries, lengths = as_lists(column)

@@ -25,12 +25,7 @@ FORMS = ("arrow", "cache", "csv", "imagefolder", "json", "parquet", "text", "web
 
 
 def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:
-    """The config's name and its splits; the config is required if several have questions.
-
-    Raises:
-        InputError: there is no such dataset or config, or it cannot be read.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """The config's name, required if several have questions, and its splits."""
     config = _config(dataset, config, config_names(dataset, expected))
     from datasets import load_dataset_builder
 

@@ -87,13 +87,10 @@ def cell_columns(table: pa.Table) -> list[str]:
 
 
 def next_name(last: str, more: int) -> str:
-    """The name of the column ``more`` positions after the last of a run.
+    """The name of the column ``more`` positions after the last of a run; raises InputError if no letters are left.
 
     >>> next_name("D", 1), next_name("option_b", 2), next_name("choice9", 1)
     ('E', 'option_d', 'choice10')
-
-    Raises:
-        InputError: there are no letters left.
     """
     digits = re.search(r"\d+$", last)
     if digits:
@@ -117,7 +114,6 @@ def columns_in_words(names: Sequence[str]) -> str:
 
 
 def _is_run(names: Sequence[str]) -> bool:
-    """Whether the names are consecutive."""
     try:
         return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
     except InputError:

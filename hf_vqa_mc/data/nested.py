@@ -17,11 +17,7 @@ def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:
     """The table, followed by the columns within its columns, such as ``question.stem`` of a column of records.
 
     Conversations with one human turn and at most one answer become ``conversations.human`` and ``conversations.gpt``.
-    Texts in columns of values of different types are not quoted.
-
-    Args:
-        table: a split.
-        needed: the columns that are read; None for all.
+    Texts in columns of values of different types are not quoted. ``needed``: the columns that are read; None for all.
     """
     inner = {}
     for field in table.schema:

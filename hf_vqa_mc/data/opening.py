@@ -53,13 +53,7 @@ class Opened:
 
 
 def open_tables(dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED) -> Opened:
-    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame.
-
-    Raises:
-        InputError: it does not exist, cannot be read, or, without ``open_ended``, is an open-ended config of vqa-mc
-            build.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame."""
     if not isinstance(dataset, str | Path):
         return _in_memory(dataset, config, open_ended)
     path, dataset = Path(dataset), str(dataset)
@@ -75,7 +69,6 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
-    """Open an object."""
     import pandas as pd
     from datasets import Dataset
 

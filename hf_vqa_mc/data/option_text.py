@@ -30,13 +30,10 @@ class OptionText:
 
     @classmethod
     def parse(cls, text: str) -> "OptionText | None":
-        """Parse a text; None without options, or with one only.
+        """Parse a text; None without options, or with one only. Raises InputError if it can be split in several ways.
 
         >>> OptionText.parse("Which? Options: A: red, B: blue").choices
         ('red', 'blue')
-
-        Raises:
-            InputError: the text can be split in several ways.
         """
         if not _MARK.search(text):
             return None

@@ -105,17 +105,9 @@ class Questions:
 
 
 def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
-    """The questions of the evaluated split.
+    """The questions of the evaluated split, as a task of this name (by default of dataset, config and split).
 
     Choices without an order (with the target first) are shuffled deterministically.
-
-    Args:
-        benchmark: as ``read_benchmark`` returns it.
-        name: of the task; by default of the dataset, config and split.
-        hide_answers: leave the labels out.
-
-    Raises:
-        InputError: the name is not valid, a choice is empty, or a row has fewer than two choices.
     """
     if name is not None and not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{NAME_LENGTH - 1}}}", name):
         raise InputError(

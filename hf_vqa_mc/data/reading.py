@@ -50,7 +50,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
 
 
 def load(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read the benchmark of a verb's options; result and errors as `read_benchmark`."""
+    """Read the benchmark of a verb's options; see `read_benchmark`."""
     progress("opening", 0, 1)
     return read_opened(open_tables(options.dataset, options.config), options, progress)
 
@@ -58,7 +58,7 @@ def load(options: BenchmarkOptions, progress: Progress) -> Benchmark:
 def read_opened(
     opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
 ) -> Benchmark:
-    """Read a benchmark, or its evaluated split only, from its tables; result and errors as `read_benchmark`."""
+    """Read a benchmark, or its evaluated split only, from its tables; see `read_benchmark`."""
     notes: tuple[str, ...] = ()
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.first, opened.base, hub, options.images)
@@ -166,9 +166,6 @@ def _readable_rows(
     """The rows that are read, those that cannot be, and a sentence about these.
 
     Rows without choices (open questions among multiple-choice ones) are neither; ``left_out`` counts them.
-
-    Raises:
-        InputError: a row cannot be read and is not to be skipped, or most rows cannot be read.
     """
     total = len(read.labels)
     faulty = tuple(FaultyRow(name, row, *fault) for row, fault in sorted(read.faults.items()))

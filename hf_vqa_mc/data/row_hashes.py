@@ -31,9 +31,6 @@ class RowHashes:
 def row_hashes(table: pa.Table) -> RowHashes:
     """Hash the rows of a split: each as the sha256 of the JSON list [question, choices, label], UTF-8, without spaces.
 
-    Args:
-        table: with the columns of `HASHED`; others are ignored.
-
     >>> rows = pa.table({"question": ["a?", "b?"], "choices": [["c", "d"]] * 2, "label": [0, 1]})
     >>> first, second = row_hashes(rows), row_hashes(rows.take([1, 0]))
     >>> first.content == second.content, first.order == second.order

@@ -61,9 +61,6 @@ def find_pictures(
     else the sha256 of its bytes; without columns of images it is the row's video (video, video_id ...). If a row has
     several images, no id column is used unless the user names it: the id of such a row is the sha256 of the paths, or
     of the sha256 of the bytes, of all its images in order.
-
-    Raises:
-        InputError: the column named by the user holds no images, or the folder has none of them.
     """
     images = columns.images
     done, total = 0, sum(table.num_rows for table in opened.tables.values())

@@ -59,15 +59,8 @@ def write_split(
 ) -> WrittenSplit:
     """Write a split as files ``<split>-00000-of-0000N.parquet`` of about SHARD_BYTES.
 
-    Args:
-        folder: created if missing.
-        split: its name.
-        features: the columns; stored in each file.
-        n_rows: number of rows.
-        total_bytes: approximate size of the rows as Arrow data.
-        rows: function of start and stop to these rows; called in order.
-        group_rows: maximum number of rows in a row group, the unit that streaming readers fetch and shuffle.
-        wrote: called with the number of rows of each row group written.
+    ``total_bytes`` is the approximate size as Arrow data; ``rows(start, stop)`` gives rows and is called in order;
+    ``group_rows`` limits a row group, the unit that streaming readers fetch; ``wrote`` gets the rows of each.
     """
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
     per_shard = max(1, math.ceil(n_rows / shards))
@@ -88,10 +81,7 @@ def write_stream(
     *,
     wrote: Callable[[int], None] = lambda n: None,
 ) -> WrittenSplit:
-    """Write a split of unknown size as `write_split` does; no file if it has no rows.
-
-    The files do not depend on how the rows are divided into ``tables``.
-    """
+    """Write a split of unknown size as `write_split` does, however it is divided into tables; no file without rows."""
     groups = regrouped(tables)
 
     def shard(group: pa.Table) -> Iterator[pa.Table]:

@@ -26,15 +26,7 @@ SEVERAL = "rows have several images, but features and the models of vqa-mc train
 
 
 def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]]:
-    """The name of a config or file, and its splits with the columns that training reads.
-
-    Args:
-        dataset: folder of ``vqa-mc build``, dataset on the Hub, or any benchmark that ``vqa-mc audit`` reads.
-        config: "" for the only one.
-
-    Raises:
-        InputError: as `open_tables` or `read_opened`.
-    """
+    """The name of a config or file, and its splits with the columns that training reads."""
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
     benchmark = _benchmark(opened, NEEDED)
     tables = opened.tables if benchmark is None else {name: _table(split) for name, split in benchmark.splits.items()}
@@ -42,11 +34,7 @@ def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]
 
 
 def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
-    """The name of a config or file, and its splits with the column ``image_id``; otherwise as `training_tables`.
-
-    Raises:
-        InputError: also if a row has several images.
-    """
+    """As `training_tables` with the column ``image_id``; rows with several images are an error."""
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
     from datasets import Dataset, DatasetDict  # after an error about the file
 

@@ -44,11 +44,7 @@ class Rejected:
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
-    """Read a table of verdicts: a Parquet, jsonl, json, csv or tsv file with `COLUMNS`; ``judge`` is optional.
-
-    Raises:
-        InputError: the file cannot be read, a column is missing, or a verdict is not one of VERDICTS.
-    """
+    """Read a table of verdicts: a Parquet, jsonl, json, csv or tsv file with `COLUMNS`; ``judge`` is optional."""
     if not path.is_file():
         raise InputError(f"{path} does not exist; expected a table of verdicts with {', '.join(COLUMNS)}")
     table = read_file(path)
@@ -70,11 +66,7 @@ def read_verdicts(path: Path) -> list[Verdict]:
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict], overwrite: bool = True) -> None:
-    """Write verdicts as a table that `read_verdicts` reads.
-
-    Raises:
-        InputError: the name does not end in one of WRITTEN, or the file exists.
-    """
+    """Write verdicts as a table that `read_verdicts` reads."""
     if file_form(path) not in WRITTEN:
         raise InputError(f"{path}: verdicts are written as .{', .'.join(WRITTEN)}; use one of these endings")
     rows = list(verdicts)

@@ -62,20 +62,7 @@ def made_with(
 
 
 def build_folder(settings: BuildSettings, output: Path | str, progress: Progress) -> Inventory:
-    """Build a source's variants and open-ended configs into a dataset folder.
-
-    Args:
-        settings: the options of a build.
-        output: the folder, or the URL of one in an object store.
-        progress: called with (step, done, total).
-
-    Returns:
-        The folder's content, as in its ``statistics.json``.
-
-    Raises:
-        InputError: a file or setting cannot be used; nothing was written.
-        OSError: the output cannot be written (disk full, no permission); it is unchanged.
-    """
+    """Build a source's configs into a folder, or at a URL; returns its content as in ``statistics.json``."""
     opened = open_source(SOURCES.find(settings.source), settings.data_dir)
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)

@@ -55,11 +55,7 @@ class VariantInputs:
 def gather(
     opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
 ) -> VariantInputs:
-    """Read the inputs of multiple-choice variants; None for all variants that the source can have.
-
-    Raises:
-        InputError: a file cannot be used, the source cannot have a variant, or required word vectors are not named.
-    """
+    """Read the inputs of multiple-choice variants; None for all variants that the source can have."""
     source, method = opened.source, subset(settings, Settings)
     vectors = named_vectors(source, variants, settings, progress)
     progress("reading questions", 0, 1)
@@ -123,9 +119,6 @@ def work_folder(
     """The folder of what a build finished: a new one, or that of the same build before an interruption.
 
     It is removed at the end, and after an error in the input before any part was built.
-
-    Raises:
-        InputError: it holds another build or other files, another build uses it, or it cannot be written.
     """
     work = work_location(settings, location)
     hashed = {
@@ -224,11 +217,7 @@ def _state_of(work: Storage) -> dict[str, Any] | None:
 def divided(
     opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, work: Storage, progress: Progress
 ) -> Plan:
-    """Divide the triplets into ``work``; what the same build did before an interruption is kept.
-
-    Raises:
-        InputError: as `gather`, or a variant forms closed answer sets; nothing is left in ``work``.
-    """
+    """Divide the triplets into ``work``; what the same build did before an interruption is kept."""
     source, method = opened.source, subset(settings, Settings)
     closed = [name for name in variants or () if VARIANTS[name].closed]
     if closed:

@@ -28,12 +28,7 @@ _FIXED = safe_load(Path(__file__).with_name("croissant.yaml").read_text("utf-8")
 
 
 def croissant(inventory: Inventory, address: str | None = None) -> str:
-    """The content of ``croissant.json``; equal inventories give equal text.
-
-    Args:
-        inventory: of a built folder, or of remedied benchmarks.
-        address: of the repository on the Hub; without it, files are relative to the folder of ``croissant.json``.
-    """
+    """The content of ``croissant.json``; without an address on the Hub, files are relative to its folder."""
     inventory = json.loads(inventory_text(inventory))
     about = about_sources(inventory)
     names = dict.fromkeys(one["licence"] for one in about.values())

@@ -39,12 +39,7 @@ if TYPE_CHECKING:
 
 
 def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
-    """The files of a folder that comes from the Hub, where the manifest is left out; None if it has no ``key``.
-
-    Args:
-        folder: any.
-        key: ``sources`` for built folders, ``configs`` for remedied ones.
-    """
+    """The files of a folder from the Hub, which has no manifest; None without ``key`` in its inventory."""
     inventory = read_inventory(folder)
     if inventory is None or not inventory.get(key):
         return None
@@ -73,14 +68,14 @@ def write_folder(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Inventory:
-    """Write a source's configs into the dataset folder atomically.
+    """Write a source's configs, called ``<source>_<variant>``, into the dataset folder atomically; return its content.
 
     In an existing folder the source's configs are replaced; its images and other sources' configs are kept. Equal rows
     give equal bytes.
 
     Args:
         output: the dataset folder, such as ``vqa_mc``.
-        source: name of the source; configs are called ``<source>_<variant>``.
+        source: name of the source.
         variants: the rows, each variant written before the next is requested.
         about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
         made_with: settings and versions for the card.
@@ -91,13 +86,6 @@ def write_folder(
         embed_images: add the column ``image`` to every row instead.
         overwrite: replace changed files, and keep files that no command wrote, instead of raising InputError.
         progress: called with (step, done, total).
-
-    Returns:
-        The folder's content, as in its ``statistics.json``.
-
-    Raises:
-        InputError: the output was not written by vqa-mc build, or an open-ended config cannot be read.
-        OSError: it cannot be written (disk full, no permission); the output is unchanged.
     """
 
     def fill(tree: Path) -> dict[str, Any]:

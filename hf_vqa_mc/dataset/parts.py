@@ -97,11 +97,7 @@ def folder_of(part: int) -> str:
 def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> tuple[list[Counter[str]], set[str]]:
     """Write the triplets into the folders of ``n_parts`` parts; all triplets of an image are in the same part.
 
-    Returns:
-        The number of triplets of each part by split, and the words of all questions.
-
-    Raises:
-        InputError: a question_id occurs twice, or a part lacks a training split that others have.
+    Returns the number of triplets of each part by split, and the words of all questions.
     """
     counts: list[Counter[str]] = [Counter() for _ in range(n_parts)]
     words: set[str] = set()
@@ -272,12 +268,7 @@ def build_parts(
 ) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
     """Build all parts of a plan and put their figures together; ``source`` begins the names of configs.
 
-    Returns:
-        The entry of each variant in the inventory, with the names of files in the dataset folder; and the name of each
-        file in ``work`` and in the dataset folder.
-
-    Raises:
-        InputError: a part cannot be built; names it.
+    Returns the entry of each variant in the inventory, and the name of each file in ``work`` and in the dataset.
     """
     memory = BASE_BYTES + BYTES_PER_TRIPLET * max(plan.rows)
 

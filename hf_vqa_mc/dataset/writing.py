@@ -50,12 +50,14 @@ def staged_benchmark(
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
+    A benchmark of one file is written as a file of the same type, without ``note``. Others are written as a folder
+    with README.md and, in a folder of the config's name, parquet files; other configs there are kept.
+
     Args:
         benchmark: as read.
         tables: columns by split name, such as those of ``Benchmark.with_choices``.
-        output: a file of the same type if the benchmark is one file; else a folder with README.md and, in a folder of
-            the config's name, parquet files of about 500 MB. Other configs that were written there are kept.
-        note: paragraph for README.md; not written to single files.
+        output: the file or folder.
+        note: paragraph for README.md.
         config: name of the written config; by default the benchmark's.
         overwrite: replace an existing file, changed files in the folder, and the same config of another benchmark.
         pruned: whether rows were removed and the choices kept, for README.md.
@@ -63,11 +65,6 @@ def staged_benchmark(
 
     Returns:
         The new file or folder, and the paths of its files.
-
-    Raises:
-        InputError: a split is not the benchmark's, or the output has another type, is an input, or was not written by
-            this package.
-        OSError: it cannot be written (disk full, no permission); the output is unchanged.
     """
     if not tables:
         raise InputError(f"{benchmark.dataset}: there are no splits to write")
