@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import AllowedImages
 from hf_vqa_mc.data.column_spec import Choices, ColumnSpec
+from hf_vqa_mc.data.dataset_images import AllowedImages
 from hf_vqa_mc.data.images import Images as Images
 from hf_vqa_mc.data.row_hashes import RowHashes, row_hashes
 
@@ -153,7 +153,7 @@ class Benchmark:
         from datasets import Dataset, DatasetDict, DatasetInfo, NamedSplit
         from datasets.table import InMemoryTable
 
-        from hf_vqa_mc.data.file_writer import features_of
+        from hf_vqa_mc.data.shards import features_of
 
         found = DatasetDict()
         for name, table in (tables or {name: split.original for name, split in self.splits.items()}).items():

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import NAME_FOLDER, AllowedImages, is_web_address, refusal, shortened
 from hf_vqa_mc.data.cells import is_list, is_text, unpacked_lists
-from hf_vqa_mc.data.dataset_images import ImageSource
+from hf_vqa_mc.data.dataset_images import NAME_FOLDER, AllowedImages, ImageSource, is_web_address, refusal, shortened
 from hf_vqa_mc.errors import InputError, shown
 
 MOST_NAME = 64

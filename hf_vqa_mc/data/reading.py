@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import allowed_images
 from hf_vqa_mc.data.benchmark import ROWS, Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.column_detection import find_spec
 from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.data.columns import choice_kinds, human_answers, question_ids, type_column
+from hf_vqa_mc.data.dataset_images import allowed_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.label_interpretation import MOST_FAULTY
 from hf_vqa_mc.data.labels import HiddenLabels

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import NAME_FOLDER, AllowedImages, shortened
 from hf_vqa_mc.data.cells import as_text, is_list, is_text
-from hf_vqa_mc.data.dataset_images import ImageSource
+from hf_vqa_mc.data.dataset_images import NAME_FOLDER, AllowedImages, ImageSource, shortened
 from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import LOOKED_AT, MOST_NAME, Images, image_cells, may_hold_images
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from hf_vqa_mc.data.cells import as_text
-from hf_vqa_mc.data.file_writer import file_content
 from hf_vqa_mc.data.files import file_form, read_file
+from hf_vqa_mc.data.shards import file_content
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import write_bytes
 

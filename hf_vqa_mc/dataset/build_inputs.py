@@ -1,10 +1,12 @@
 """The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
 
 import contextlib
+import hashlib
 import json
 import logging
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
@@ -13,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
+from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
 from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, VECTORS, Plan, divide, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
@@ -31,6 +33,60 @@ from hf_vqa_mc.sources.source import OpenedSource, Source
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import code_state
+
+
+def fingerprint(parts: Any) -> str:  # noqa: ANN401  any JSON
+    """A short hash of JSON, 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def input_state(source: Source, data_dir: Path | None) -> list[Any]:
+    """Names, sizes and times of change of a source's files except images, or the files that would be downloaded.
+
+    The change time of the inode is included, since the modification time can be set back.
+    """
+    if data_dir is None and source.default_folder is not None:
+        data_dir = source.default_folder()
+    if data_dir is None:
+        return [[remote.url, remote.sha256, remote.size] for remote in source.downloads]
+    return [
+        [str(path.relative_to(data_dir)), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+        for path in _files_below(data_dir)
+        for stat in [path.stat()]
+    ]
+
+
+def input_contents(source: Source, data_dir: Path | None) -> list[Any]:
+    """As `input_state`, by the content of the files: copying or touching them changes nothing."""
+    if data_dir is None and source.default_folder is not None:
+        data_dir = source.default_folder()
+    if data_dir is None:
+        return input_state(source, None)
+    return [[str(path.relative_to(data_dir)), _checksum(path)] for path in _files_below(data_dir)]
+
+
+def vectors_state(name: str) -> list[str]:
+    """A vector file's name and checksum, and checksums of files with the name as prefix, as with .kv."""
+    path = Path(name).expanduser()
+    if not path.is_file():
+        return [name]  # files of gensim-data never change; "corpus" depends on the input alone
+    files = sorted(other for other in path.parent.iterdir() if other.name.startswith(path.name) and other.is_file())
+    return [path.name, *(_checksum(file) for file in files)]
+
+
+def _files_below(folder: Path) -> Iterable[Path]:
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            if path.suffix.lower() not in IMAGE_SUFFIXES and path.is_file():
+                yield path
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 LOG = logging.getLogger(__name__)
 _OWN = re.compile(

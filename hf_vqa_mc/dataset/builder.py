@@ -15,9 +15,8 @@ from datasets.utils.tqdm import tqdm
 
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.build import about_source, check_source
-from hf_vqa_mc.dataset.build_inputs import gather
-from hf_vqa_mc.dataset.features import multiple_choice_features
-from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
+from hf_vqa_mc.dataset.build_inputs import fingerprint, gather, input_state, vectors_state
+from hf_vqa_mc.dataset.card import multiple_choice_features
 from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.variants import build_variants, needs_published
