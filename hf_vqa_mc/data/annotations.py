@@ -1,5 +1,6 @@
 """Annotations of any dataset: publishers' files (recognised by content), built folders, Hub names, ``Dataset``."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -50,8 +51,8 @@ def read_annotations(
     if columns or not isinstance(dataset, str | Path):
         return _rows(options, grounding, progress)
     path = Path(dataset).expanduser()
-    entries = sorted(path.iterdir()) if path.is_dir() and not _is_dataset(path) else []
-    if inside := [entry for entry in entries if entry.is_dir() and _is_dataset(entry)]:
+    entries = sorted(path.glob("*/")) if not _is_dataset(path) else []
+    if inside := [entry for entry in entries if _is_dataset(entry)]:
         raise InputError(f"{dataset} is not a dataset folder; did you mean {' or '.join(map(str, inside))}?")
     try:
         return _read(path, options, grounding, progress)
@@ -84,38 +85,31 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
 def benchmark_annotations(benchmark: Benchmark) -> Annotations:
     """The questions of the evaluated split; columns that are empty in every row are None."""
     split, rows = benchmark.test, benchmark.test.rows.to_pydict()
-    others = {
-        name: pc.fill_null(as_text(split.original[name]), "").to_pylist()
-        for name in ("answer_type", "set_id", "set_kind")
-        if name in split.original.column_names
-    }
+    for name in {"answer_type", "set_id", "set_kind"} & set(split.original.column_names):
+        rows[name] = pc.fill_null(as_text(split.original[name]), "").to_pylist()
+    filled = {name: values for name, values in rows.items() if any(values)}
     return Annotations(
         MULTIPLE_CHOICE,
         split.location,
         rows["question_id"],
-        image_ids=_filled(rows["image_id"]),
-        question_types=_filled(rows["question_type"]),
-        answer_types=_filled(others.get("answer_type")),
-        questions=_filled(rows["question"]),
+        image_ids=filled.get("image_id"),
+        question_types=filled.get("question_type"),
+        answer_types=filled.get("answer_type"),
+        questions=filled.get("question"),
         gold=[texts[label] for texts, label in zip(rows["choices"], rows["label"], strict=True)],
         answers=rows["answers"] if max(map(len, rows["answers"]), default=0) > 1 else None,
         choices=rows["choices"],
         labels=rows["label"],
         choice_kinds=rows["choice_kinds"] if all(rows["choice_kinds"]) else None,
-        set_ids=_filled(others.get("set_id")),
-        set_kinds=others.get("set_kind"),
+        set_ids=filled.get("set_id"),
+        set_kinds=rows.get("set_kind"),
         label_from=benchmark.spec.index_from,
         unread=split.unread,
         about=_about_split(benchmark.dataset, benchmark.config, split.name),
     )
 
 
-def _filled(texts: list[str] | None) -> list[str] | None:
-    return texts if texts and any(texts) else None
-
-
 def _about_split(dataset: str, config: str | None, split: str) -> dict[str, str]:
-    """``Annotations.about``."""
     subsets = SOURCES[name].official_subsets if (name := source_of(config or "")) else {}
     found = {"dataset": dataset, "config": config, "split": split, "subset": subsets.get(split)}
     return {name: text for name, text in found.items() if text}
@@ -159,10 +153,8 @@ def _raw_source(path: Path) -> Source | None:
         return None
     names = {f"/{entry}" for entry in (path, *path.glob("*"), *path.glob("*/*"))}
     if path.suffix == ".zip":
-        try:
+        with contextlib.suppress(InputError):  # not a zip file, which is reported later
             names |= {f"/{name}" for name in member_names(path)}
-        except InputError:
-            pass  # not a zip file, which is reported later
     for source in SOURCES.values():
         published = {name for remote in source.downloads for name in (remote.name, *remote.holds)}
         if not source.scored_as_published and any(name.endswith(f"/{one}") for name in names for one in published):

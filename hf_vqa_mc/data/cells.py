@@ -87,9 +87,8 @@ class ChoiceCells:
     @cached_property
     def choices(self) -> pa.ListArray:
         """(rows,): lists of text."""
-        offsets = np.concatenate([self.before[self.starts], self.before[-1:]]).astype(np.int32)
         texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
-        return pa.ListArray.from_arrays(pa.array(offsets), pc.fill_null(texts, ""))
+        return list_array(pc.fill_null(texts, ""), self.counts)
 
     def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
@@ -123,6 +122,16 @@ def is_list(kind: pa.DataType) -> bool:
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def is_id(kind: pa.DataType) -> bool:
+    """Whether a column of this type may hold ids: text or integers."""
+    return is_text(kind) or bool(pa.types.is_integer(kind))
+
+
+def is_image(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds images as ``datasets`` stores them: bytes and path."""
+    return bool(pa.types.is_struct(kind)) and {"bytes", "path"} <= {field.name for field in kind}
 
 
 def is_cell(kind: pa.DataType) -> bool:
@@ -163,6 +172,11 @@ def as_lists(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.i
     return pc.list_flatten(lists), lengths
 
 
+def list_array(entries: pa.Array, lengths: NDArray[np.int64]) -> pa.ListArray:
+    """(rows,): lists of the entries, of these lengths."""
+    return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(lengths)).astype(np.int32)), entries)
+
+
 def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]:
     """`unpacked_list` of each cell."""
     with warnings.catch_warnings():
@@ -201,7 +215,6 @@ def spelled_like(old: str, value: object) -> str:
 
 
 def _syntax(text: str) -> tuple[Callable[[str], object] | None, object]:
-    """The parser that fits a text, and its value."""
     for parse in (json.loads, _of_numpy, ast.literal_eval):
         with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return parse, parse(text)

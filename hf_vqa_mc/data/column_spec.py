@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_array, as_mask, as_text, is_text
 from hf_vqa_mc.data.choice_form import ChoiceForm
 from hf_vqa_mc.data.choices import TargetAndDecoys
-from hf_vqa_mc.data.labels import HiddenLabels, LabelForm, hidden, label_texts, unreadable_label, with_labels
+from hf_vqa_mc.data.labels import HiddenLabels, LabelForm, hidden, hidden_labels, label_texts, with_labels
 from hf_vqa_mc.data.names import columns_in_words
 from hf_vqa_mc.data.nested import flat, with_columns
 from hf_vqa_mc.errors import InputError, shown
@@ -77,7 +77,7 @@ class ColumnSpec:
         """Short description of the columns."""
         labels = " and ".join(f"{columns_in_words([name])} ({form.name})" for name, form in self.labels)
         question = f"question={columns_in_words([self.question or self.choices.columns[0]])}"
-        return ", ".join([question, self.choices.description, *([f"label={labels}"] if labels else [])])
+        return ", ".join(filter(None, [question, self.choices.description, labels and f"label={labels}"]))
 
     @property
     def description(self) -> str:
@@ -119,10 +119,9 @@ class ColumnSpec:
         labels = cells.labels(positions)
         wrong, is_hidden = np.flatnonzero(valid & (labels == UNKNOWN)).tolist(), hidden(texts)
         if wrong and not several and is_hidden[valid].all():
-            value = shown(table[name][wrong[0]].as_py())
-            raise HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {wrong[0]})")
+            raise hidden_labels(location, name, table, wrong[0])
         for row in wrong:
-            message = several.get(row) or unreadable_label(form, name, table, cells, row)
+            message = several.get(row) or form.unreadable(name, table, cells, row)
             if 0 <= positions[row] < cells.ends[row]:
                 message = f"{name} is {shown(table[name][row].as_py())}, but this choice is empty"
             is_missing = is_hidden[row] and row not in several
@@ -137,10 +136,7 @@ class ColumnSpec:
         Unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
         """
         if not len(choices) == len(labels) == rows.num_rows:
-            raise InputError(
-                f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows; "
-                "expected one each"
-            )
+            raise InputError(f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows")
         changed: dict[int, tuple[list[str], int]] = {}
         before = zip(lists_of(as_array(rows["choices"])), rows["label"].to_pylist(), strict=True)
         given = lists_of(as_array(choices)) if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
@@ -148,9 +144,7 @@ class ColumnSpec:
             if old == (list(texts), label):
                 continue
             if not 0 <= label < len(texts) or not all(texts):
-                raise InputError(
-                    f"{location}, row {row}: label {label} with choices {shown(texts)}; expected one of them"
-                )
+                raise InputError(f"{location}, row {row}: label {label} is none of the choices {shown(texts)}")
             changed[row] = list(texts), int(label)
         return self._with_rows(table, changed, location) if changed else table
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from hf_vqa_mc.data.cells import is_id
 from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.loading import load_splits
 from hf_vqa_mc.data.stored_images import (
@@ -58,7 +59,7 @@ class AllowedImages:
     def refuses(self, name: str) -> bool:
         """Whether a name is not allowed, whatever is there."""
         if "://" in name:
-            folder, _ = address_parts(name)
+            folder = address_parts(name)[0]
             return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self._allows_folder(folder))
         return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
 
@@ -82,9 +83,9 @@ class AllowedImages:
                 base = self.folders[0] if self.folders else "the dataset"
                 raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
             return Path(path).read_bytes()
+        except InputError:
+            raise
         except (OSError, ValueError, LookupError, RuntimeError) as error:  # also of fsspec and pyarrow
-            if isinstance(error, InputError):
-                raise
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"the image {shortened(name)} cannot be read ({reason})") from error
 
@@ -119,11 +120,9 @@ def shortened(name: str) -> str:
     return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
 
 
-def allowed_images(
-    rows: "Dataset | None", base: Path | None, hub: str | None, images: Path | None = None
-) -> AllowedImages:
+def allowed_images(rows: "Dataset | None", base: Path | None, hub: str | None, *images: Path | None) -> AllowedImages:
     """What a dataset may name: its own folder, repository and cache, and the folder given by the user."""
-    folders = [*filter(None, [images, base])]
+    folders = [*filter(None, [*images, base])]
     if rows is not None:
         from datasets import config
         from huggingface_hub.constants import HF_HUB_CACHE
@@ -195,19 +194,14 @@ def dataset_image_ids(
 
     Of balanced pairs these are the images of both questions.
     """
-    splits = rows or load_splits(dataset, config)[1]
-    location = f"{dataset}, {config}"
-    image_ids = list(
-        dict.fromkeys(
-            one
-            for name, of_split in splits.items()
-            for column in ("image_id", *{f"{OTHER}image_id"}.intersection(of_split.column_names))
-            for one in image_ids_of(of_split, f"{location}, {name}", column)
-        )
-    )
+    splits, location = rows or load_splits(dataset, config)[1], f"{dataset}, {config}"
+    image_ids: dict[str, None] = {}
+    for name, of_split in splits.items():
+        for column in ("image_id", *{f"{OTHER}image_id"}.intersection(of_split.column_names)):
+            image_ids |= dict.fromkeys(image_ids_of(of_split, f"{location}, {name}", column))
     if not image_ids:
         raise InputError(f"{location} has no rows")
-    return location, splits, image_ids
+    return location, splits, list(image_ids)
 
 
 class RowImages:
@@ -242,7 +236,7 @@ def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:
     column = rows.with_format("arrow").select_columns([name])[:][name]
     if column.null_count:
         raise InputError(f"{location}, row {column.is_null().to_pylist().index(True)}: {name} is null")
-    if not any(is_one(column.type) for is_one in (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)):
+    if not is_id(column.type):
         raise InputError(f"{location}: {name} is {column.type}; expected string")
     image_ids: list[str] = column.cast(pa.string()).to_pylist()
     return image_ids

@@ -133,20 +133,20 @@ class _FolderListing:
 
 def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
     """Files that cannot be decoded; JPEGs are decoded at an eighth of their size, which reads them completely."""
+
+    def reading_error(path: Path) -> str:
+        try:
+            with opened_picture(path, side=1):
+                return ""
+        except BrokenImage as error:
+            return f"{path} ({error})"
+
     wrong: list[str] = []
     with ThreadPoolExecutor() as threads:
-        for done, error in enumerate(threads.map(_reading_error, paths), 1):
+        for done, error in enumerate(threads.map(reading_error, paths), 1):
             wrong += [error] if error else []
             progress("images", done, len(paths))
     return wrong
-
-
-def _reading_error(path: Path) -> str:
-    try:
-        with opened_picture(path, side=1):
-            return ""
-    except BrokenImage as error:
-        return f"{path} ({error})"
 
 
 def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:

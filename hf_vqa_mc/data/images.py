@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import is_list, is_text, unpacked_lists
+from hf_vqa_mc.data.cells import is_image, is_list, is_text, unpacked_lists
 from hf_vqa_mc.data.dataset_images import NAME_FOLDER, AllowedImages, ImageSource, is_web_address, refusal, shortened
 from hf_vqa_mc.errors import InputError, shown
 
@@ -49,7 +49,7 @@ class Images:
     stored: ImageSource | None = None
     """images by id or by name, which are used before the cells"""
     stored_in: str = ""
-    """location of ``stored``, for messages"""
+    """its location, for messages"""
     rows: NDArray[np.integer] | None = None
     """(rows,): index of each row in all of the above; None if these are all rows"""
 
@@ -67,11 +67,10 @@ class Images:
         row = self._row(row)
         values = self._values(row)
         image_id = self.ids[row] if self.ids and len(values) < 2 else ""
-        if image_id and self.stored is not None:
-            if (content := self._stored_content(image_id)) is not None:
-                return (content,)
-            if not values:
-                raise InputError(f"{self.stored_in}: no image {image_id!r}")
+        if image_id and (content := self._stored_content(image_id)) is not None:
+            return (content,)
+        if image_id and self.stored is not None and not values:
+            raise InputError(f"{self.stored_in}: no image {image_id!r}")
         names = [value for value in values if _is_named(value)]
         if any(self.allowed.refuses(name) for name in names if self.stored is None or name not in self.stored):
             return ()
@@ -115,18 +114,15 @@ class Images:
 
     def refused(self) -> Iterator[str]:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""
-        found: dict[bool, list[tuple[int, int, str]]] = {}
-        for column in self.columns:
-            for names, rows in _names(column):
-                unique = pc.unique(names).to_pylist()
-                distinct = [name for name in unique if name not in self.references and _is_name(name)]
-                for web in (False, True):
-                    some = [name for name in distinct if is_web_address(name) == web and self.allowed.refuses(name)]
-                    at = pc.is_in(names, pa.array(some, names.type)).to_numpy(zero_copy_only=False).nonzero()[0]
-                    if len(at):
-                        found.setdefault(web, []).append((len(at), int(rows[at[0]]), names[int(at[0])].as_py()))
+        found: dict[bool, list[tuple[int, str]]] = {}
+        refuses = cache(self.allowed.refuses)
+        for row, value in (
+            (row, one) for column in self.columns for row, cell in enumerate(column) for one in _flat(cell)
+        ):
+            if _is_named(value) and value not in self.references and refuses(value):
+                found.setdefault(is_web_address(value), []).append((row, value))
         for several in found.values():
-            count, (_, row, name) = sum(one[0] for one in several), min(several, key=lambda one: one[1])
+            count, (row, name) = len(several), min(several, key=lambda one: one[0])
             where, remedy = refusal(name)
             row_named = f"{self.location.rpartition('/')[2]}, row {row}: {shortened(name)}"  # no folders of the user
             yield f"{count:,} images are {where} and are not read, e.g. {row_named}; {remedy}"
@@ -189,9 +185,8 @@ def may_hold_images(kind: pa.DataType) -> bool:
     """Whether a column of this type may hold images, their paths, or lists of them."""
     if is_list(kind):
         return may_hold_images(kind.value_type)
-    if pa.types.is_struct(kind):
-        return {"bytes", "path"} <= {field.name for field in kind}
-    return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return bool(is_image(kind) or is_text(kind) or binary or pa.types.is_null(kind))
 
 
 def image_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -218,26 +213,6 @@ def _flat(cell: pa.Scalar) -> Iterator[Any]:
         yield content
 
 
-def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
-    """The texts in image cells that are short enough for names of images, and their rows; by chunk."""
-    start = 0
-    for chunk in column.chunks:
-        rows = np.arange(start, start + len(chunk))
-        start += len(chunk)
-        while is_list(chunk.type):
-            rows = rows[pc.list_parent_indices(chunk).to_numpy()]
-            chunk = pc.list_flatten(chunk)
-        if pa.types.is_struct(chunk.type):
-            content, path = (pc.struct_field(chunk, part) for part in ("bytes", "path"))
-            lengths = pc.fill_null(pc.binary_length(content), 0) if not pa.types.is_null(content.type) else 0
-            chunk = pc.if_else(pc.equal(lengths, 0), path, content if is_text(content.type) else None)
-        if is_text(chunk.type):
-            chunk = chunk.cast(pa.large_string())
-            short = pc.less(pc.fill_null(pc.binary_length(chunk), _LONGEST_PATH), _LONGEST_PATH)
-            at = np.flatnonzero(pc.fill_null(short, False).to_numpy(zero_copy_only=False))
-            yield chunk.take(at), rows[at]
-
-
 def _is_named(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, str) and _is_name(value)
 
@@ -252,7 +227,6 @@ def _is_name(text: str) -> bool:
 
 
 def _decoded(text: str) -> bytes:
-    """Decode base64 text; raises ValueError if it is invalid."""
     start = _DATA_URI.match(text)
     packed = "".join(text[start.end() if start else 0 :].split())
     return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)

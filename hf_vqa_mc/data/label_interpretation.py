@@ -12,17 +12,16 @@ from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells
 from hf_vqa_mc.data.columns import KINDS, choice_kinds
 from hf_vqa_mc.data.labels import (
     LABEL_FORMS,
-    HiddenLabels,
     LabelForm,
     by_index,
     hidden,
+    hidden_labels,
     integers,
     integers_only,
     label_texts,
-    unreadable_label,
 )
 from hf_vqa_mc.data.options import OPTIONS
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 
 ENOUGH = 20
 """Rows from which labels are ambiguous if none is 0 or the number of its choices. With four choices, uniform labels
@@ -51,11 +50,6 @@ class LabelInterpretation:
     labels: NDArray[np.int64]
     """(rows,): index of the correct choice, or UNKNOWN"""
 
-    @property
-    def description(self) -> str:
-        """Column and form."""
-        return f"{self.column} is {self.form.description}"
-
 
 def interpret(
     tables: Tables, split: str, name: str, cells: Cells, label_from: int | None, location: str
@@ -71,13 +65,8 @@ def interpret(
     if not valid.any():
         raise InputError(f"{location}: no row has choices; {OPTIONS}")
     if hidden(column)[valid].all() and not faults:
-        row = int(np.flatnonzero(valid)[0])
-        raise HiddenLabels(
-            f"{location}: the labels are hidden ({name} is {shown(tables[split][name][row].as_py())} in row {row})"
-        )
-    first = label_from
-    if first is None:
-        first = first_index(name, known_labels(tables, name, cells), cells, tables)
+        raise hidden_labels(location, name, tables[split], int(np.flatnonzero(valid)[0]))
+    first = first_index(name, known_labels(tables, name, cells), cells, tables) if label_from is None else label_from
     forms = [by_index(number) for number in ((0, 1) if first is None else (first,))]
     if label_from is None or not integers_only(column):
         forms += LABEL_FORMS.values()
@@ -85,18 +74,16 @@ def interpret(
     forms += [other] if other else []  # used if it leaves fewer rows without a label
     found = [LabelInterpretation(name, form, choices.labels(form.read(column, choices))) for form in forms]
     unknown = [int((one.labels[valid] == UNKNOWN).sum()) for one in found]
-    least = min(unknown)
+    least, best = min(zip(unknown, found, strict=True), key=lambda one: one[0])
     if least > MOST_FAULTY * valid.sum() + len(faults):
-        best = found[unknown.index(least)]
         row = int(np.flatnonzero(valid & (best.labels == UNKNOWN))[0])
         raise InputError(
-            f"{location}, row {row}: {unreadable_label(best.form, name, tables[split], choices, row)} ({least} of "
+            f"{location}, row {row}: {best.form.unreadable(name, tables[split], choices, row)} ({least} of "
             f"{valid.sum()} rows, more than half); name another column with --label"
         )
     fitting = [one for one, rows in zip(found, unknown, strict=True) if rows == least]
     fitting = [one for one in fitting if one.form is not other] or fitting
-    numbers = [one for one in fitting if one.form.first is not None]
-    texts = [one for one in fitting if one.form.first is None]
+    numbers, texts = ([one for one in fitting if (one.form.first is None) == text] for text in (False, True))
     if not texts:
         return numbers
     fitting = [*_agreeing(numbers, texts[0]), *texts]
@@ -119,9 +106,10 @@ def decided(
         counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
         numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden labels
         if len(numbers) >= ENOUGH:
+            labels_are, of = (" to ".join(map(str, sorted({some.min(), some.max()}))) for some in (numbers, counts))
             raise AmbiguousLabels(
-                f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may start from "
-                "0 or 1; choose with --label-from 0 (or 1)"
+                f"{location}: {name}: labels are {labels_are} of {of} choices, which may start from 0 or 1; choose "
+                "with --label-from 0 (or 1)"
             )
     return [found[0] for found in fitting]
 
@@ -131,9 +119,11 @@ def check_agreement(found: Sequence[LabelInterpretation], what: str, remedy: str
     first = found[0]
     for other in found[1:]:
         for row in np.flatnonzero(first.labels != other.labels)[:1]:
+            either, choice = (
+                f"{one.column} is {one.form.description} (choice {one.labels[row]}" for one in (first, other)
+            )
             raise InputError(
-                f"{what}: two interpretations differ, as in row {row}: {first.description} (choice "
-                f"{first.labels[row]}, from 0), or {other.description} (choice {other.labels[row]}); {remedy}"
+                f"{what}: two interpretations differ, as in row {row}: {either}, from 0), or {choice}); {remedy}"
             )
 
 
@@ -165,11 +155,6 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
             indices = np.maximum(cells[split].labels(found - first), 0)
             targets[first] += len(choice_kinds(tables[split], cells[split], indices).flatten())
     return int(targets[1] > targets[0])
-
-
-def _range(numbers: NDArray[np.int64]) -> str:
-    least, most = int(numbers.min()), int(numbers.max())
-    return str(least) if least == most else f"{least} to {most}"
 
 
 def _agreeing(found: list[LabelInterpretation], certain: LabelInterpretation) -> list[LabelInterpretation]:

@@ -1,5 +1,6 @@
 """Open a benchmark's splits as tables from a file, a folder, the Hub or memory."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """All splits as raw tables."""
+    """All splits as raw tables, with all columns, and their locations for messages."""
 
     name: str
     """name given by the user; for an object in memory its own name"""
     config: str | None
     tables: dict[str, pa.Table]
-    """split name to all its columns"""
     locations: dict[str, str]
-    """split name to its location, for messages"""
     path: Path | None = None
     """the file or folder; None on the Hub or in memory"""
     splits: "Mapping[str, Dataset]" = field(default_factory=dict)
@@ -63,9 +62,8 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     config, splits = load_splits(dataset, config, expected)
     folder = path.absolute() if path.is_dir() else None
-    revision = None if folder else revision_of(splits)
-    location = f"{dataset}, {config}"
-    return _opened(dataset, config, location, splits, open_ended, path=folder, location=dataset, revision=revision)
+    about = {"path": folder, "location": dataset, "revision": None if folder else revision_of(splits)}
+    return _opened(dataset, config, f"{dataset}, {config}", splits, open_ended, **about)
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
@@ -84,9 +82,8 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
         return Opened("dataset", None, tables, {name: f"the data frame, {name}" for name in tables})
     for rows in dataset.values():
         if not isinstance(rows, Dataset):
-            raise InputError(
-                f"found a {type(rows).__name__}; expected a Dataset, a DatasetDict, a data frame, {EXPECTED}"
-            )
+            kind = type(rows).__name__
+            raise InputError(f"found a {kind}; expected a Dataset, a DatasetDict, a data frame, {EXPECTED}")
     if not dataset:
         raise InputError("the DatasetDict has no splits")
     info = next(iter(dataset.values())).info
@@ -98,18 +95,17 @@ def _opened(
     name: str,
     config: str | None,
     prefix: str,
-    splits: Mapping[Any, Any],
+    found: Mapping[Any, Any],
     open_ended: bool,
-    **more: Any,  # noqa: ANN401  fields of Opened
+    **more: Any,  # noqa: ANN401
 ) -> Opened:
-    tables = {}
+    tables, splits = {}, {str(split): rows for split, rows in found.items()}
     for split, rows in splits.items():
         if not open_ended:
             check_has_choices(rows.column_names, name, config)
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
-        tables[str(split)] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
-    locations = {split: f"{prefix}, {split}" for split in tables}
-    return Opened(name, config, tables, locations, splits={str(split): rows for split, rows in splits.items()}, **more)
+        tables[split] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
+    return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits, **more)
 
 
 def check_text(table: pa.Table, location: str) -> None:
@@ -118,14 +114,10 @@ def check_text(table: pa.Table, location: str) -> None:
         try:
             table[name].validate(full=True)
         except pa.ArrowInvalid as error:
-            row = next((row for row, cell in enumerate(table[name]) if not _readable(cell)), None)
-            where = location if row is None else f"{location}, row {row}"
+            row = 0
+            with contextlib.suppress(UnicodeDecodeError):
+                for cell in table[name]:
+                    cell.as_py()
+                    row += 1
+            where = location if row == table.num_rows else f"{location}, row {row}"
             raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error
-
-
-def _readable(cell: pa.Scalar) -> bool:
-    try:
-        cell.as_py()
-    except UnicodeDecodeError:
-        return False
-    return True

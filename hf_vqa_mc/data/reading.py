@@ -34,11 +34,9 @@ class UnreadableRows(InputError):
 
 @verb(BenchmarkOptions)
 def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read a benchmark.
+    """Read a benchmark: all splits with known labels, and why others are left out.
 
-    Returns:
-        All splits with known labels, and why others are left out. Rows without choices (open questions among
-        multiple-choice ones) are left out and counted.
+    Rows without choices (open questions among multiple-choice ones) are left out and counted.
 
     Raises:
         InputError: there is no such dataset, config, split or column, a row of the evaluated split cannot be read
@@ -59,7 +57,6 @@ def read_opened(
     opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
 ) -> Benchmark:
     """Read a benchmark, or its evaluated split only, from its tables; see `read_benchmark`."""
-    notes: tuple[str, ...] = ()
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.first, opened.base, hub, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
@@ -74,17 +71,15 @@ def read_opened(
         tables = {evaluated: tables[evaluated]}
         opened = replace(opened, tables=tables, splits={})  # images are not read, only their ids
     pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
-    notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
+    notes = tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}
     read_as: dict[str, str] = {}
-    for done, (name, table) in enumerate(tables.items()):
+    for done, name in enumerate(tables):
         progress("reading", done, len(tables))
         if name in left_out:
             continue
         try:
-            splits[name], read_as[name], more = _split(
-                name, table, opened, spec, options, pictures.get(name), left_out
-            )
+            splits[name], read_as[name], more = _split(name, opened, spec, options, pictures.get(name), left_out)
             notes += more
         except InputError as error:
             if name == evaluated:
@@ -117,24 +112,19 @@ def _spec(
 
 
 def _split(
-    name: str,
-    table: pa.Table,
-    opened: Opened,
-    spec: ColumnSpec,
-    options: BenchmarkOptions,
-    pictures: Pictures | None,
-    left_out: dict[str, str],
+    name: str, opened: Opened, spec: ColumnSpec, options: BenchmarkOptions, own: Pictures | None, out: dict[str, str]
 ) -> tuple[Split, str, tuple[str, ...]]:
     """One split, a description of its columns, and sentences about its ids and rows that are left out."""
-    location = opened.locations[name]
-    pictures = pictures or Pictures(pa.repeat("", table.num_rows), None)
+    table, location = opened.tables[name], opened.locations[name]
+    pictures = own or Pictures(pa.repeat("", table.num_rows), None)
     try:
         read = spec.read(table, location)
-        kept, faulty, notes = _readable_rows(name, location, read, spec, options, left_out)
+        kept, faulty, notes = _readable_rows(name, location, read, spec, options, out)
         unread: frozenset[str] = frozenset()
         if len(kept) < table.num_rows:
-            every, _, _ = question_ids(table, options, location, np.arange(table.num_rows))
-            unread = frozenset(every.filter(pa.array(~np.isin(np.arange(table.num_rows), kept))).to_pylist())
+            numbers = np.arange(table.num_rows)
+            every = question_ids(table, options, location, numbers)[0]
+            unread = frozenset(every.filter(pa.array(~np.isin(numbers, kept))).to_pylist())
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             read = spec.read(table, location)
         ids, question_id, of_ids = question_ids(table, options, location, kept)
@@ -154,9 +144,10 @@ def _split(
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {reason(error)}") from error
     split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty, unread)
-    columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
-    named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}
-    others = (f"{what}={columns_in_words(names)}" for what, names in named.items() if names)
+    columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
+    columns["type"] = (question_type,)
+    named = ((what, [*filter(None, names)]) for what, names in columns.items())
+    others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
     return split, ", ".join([spec.read_as, *others]), (*of_ids, *notes)
 
 
@@ -173,14 +164,11 @@ def _readable_rows(
     kept[[one.row for one in faulty]] = False
     open_questions = total - int(kept.sum()) - len(faulty)
     if faulty:
-        first = f"{location}, row {faulty[0].row}: {faulty[0].message}"
+        first = f"{location}, row {faulty[0].row}: {faulty[0].message}; {len(faulty)} of {total} rows cannot be read"
         if len(faulty) > MOST_FAULTY * (total - open_questions):
-            raise InputError(f"{first}; {len(faulty)} of {total} rows cannot be read like this; {OPTIONS}")
+            raise InputError(f"{first} like this; {OPTIONS}")
         if not options.skip_faulty:
-            raise UnreadableRows(
-                f"{first}; {len(faulty)} of {total} rows cannot be read: fix or remove them, or leave them out with "
-                "--skip-faulty; vqa-mc lint lists them"
-            )
+            raise UnreadableRows(f"{first}: fix them, or leave them out with --skip-faulty; vqa-mc lint lists them")
     if 0 < open_questions < total:
         left_out[f"{name} (rows without choices)"] = f"{open_questions} of {total} rows"
     elif open_questions:

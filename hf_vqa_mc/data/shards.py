@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.data.files import delimiter, file_form, json_file
+from hf_vqa_mc.data.cells import is_image
+from hf_vqa_mc.data.files import JsonFile, delimiter, file_form, json_file
 from hf_vqa_mc.data.nested import is_json
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import sha256_of
@@ -30,7 +31,6 @@ GROUP_BYTES = 30_000_000
 """Largest row group, approximately; the Hub's viewer reads groups of at most 300 MB."""
 FOR_HUB: dict[str, Any] = {"use_content_defined_chunking": True, "write_page_index": True}
 """Options of parquet: a changed file shares most chunks with the old one, and the viewer reads single pages."""
-_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
 
 
 @dataclass
@@ -105,7 +105,6 @@ def write_stream(
 def _write(
     folder: Path, split: str, features: "Features", shards: Iterable[Iterable[pa.Table]], wrote: Callable[[int], None]
 ) -> WrittenSplit:
-    """Write a file per shard with a row group per table."""
     schema = readable_by_all(features.arrow_schema)
     folder.mkdir(parents=True, exist_ok=True)
     written = WrittenSplit()
@@ -145,14 +144,11 @@ def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
 
 def _options(schema: pa.Schema) -> dict[str, Any]:
     """Zstandard for text; no compression and no dictionary for images, which are compressed already."""
-    images = [f.name for f in schema if f.type == _IMAGE]
+    images = [f.name for f in schema if is_image(f.type)]
     text = [leaf for f in schema if f.name not in images for leaf in _leaves(f.name, f.type)]
     files = [f"{name}.{leaf}" for name in images for leaf in ("bytes", "path")]
-    return {
-        "compression": dict.fromkeys(text, "ZSTD") | dict.fromkeys(files, "NONE"),
-        "use_dictionary": text,
-        **FOR_HUB,
-    }
+    compression = dict.fromkeys(text, "ZSTD") | dict.fromkeys(files, "NONE")
+    return {"compression": compression, "use_dictionary": text, **FOR_HUB}
 
 
 def _leaves(path: str, kind: pa.DataType) -> list[str]:
@@ -170,36 +166,33 @@ MARK = b"hf_vqa_mc"
 
 def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
     """The rows in the format of the source, packed as the name of the output says."""
-    content = {
-        "parquet": lambda: _parquet(table),
-        "csv": lambda: _csv(table, delimiter(source)),
-        "tsv": lambda: _csv(table, "\t"),
-        "xlsx": lambda: _excel(table),
-        "jsonl": lambda: b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in _records(table)),
-        "json": lambda: json_file(source).written(_records(table)).encode(),
-    }[file_form(source) or ""]()
+    form, content = file_form(source), io.BytesIO()
+    if form == "parquet":
+        metadata = table.schema.metadata or {}
+        about = description(table) if b"huggingface" in metadata else {}
+        rows = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
+        table = table.replace_schema_metadata({**metadata, **about, MARK: b"benchmark"})
+        pq.write_table(table, content, compression="zstd", row_group_size=rows, **FOR_HUB)
+    elif form == "xlsx":
+        table.to_pandas().to_excel(content, index=False)
+    elif form in ("csv", "tsv"):
+        text = io.TextIOWrapper(content, "utf-8", newline="")
+        writer = csv.writer(text, delimiter=delimiter(source), lineterminator="\n")
+        writer.writerow(table.column_names)
+        for batch in table.to_batches(max_chunksize=10_000):
+            writer.writerows(zip(*map(_csv_cells, batch.columns), strict=True))
+        text.detach()
+    else:
+        stored = JsonFile([]) if form == "jsonl" else json_file(source)
+        content.write(stored.written(_records(table)).encode())
     if output.name.lower().endswith(".gz"):
-        return gzip.compress(content, mtime=0)
-    if output.name.lower().endswith(".xz"):
-        return lzma.compress(content)
-    return content
-
-
-def _parquet(table: pa.Table) -> bytes:
-    metadata = table.schema.metadata or {}
-    about = description(table) if b"huggingface" in metadata else {}
-    table = table.replace_schema_metadata({**metadata, **about, MARK: b"benchmark"})
-    sink = pa.BufferOutputStream()
-    rows = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
-    pq.write_table(table, sink, compression="zstd", row_group_size=rows, **FOR_HUB)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+        return gzip.compress(content.getvalue(), mtime=0)
+    return lzma.compress(content.getvalue()) if output.name.lower().endswith(".xz") else content.getvalue()
 
 
 def description(table: pa.Table) -> dict[bytes, bytes]:
     """Metadata with the columns' types for ``datasets``, which preserves images and class labels."""
-    metadata: dict[bytes, bytes] = readable_by_all(features_of(table).arrow_schema).metadata
-    return metadata
+    return dict(readable_by_all(features_of(table).arrow_schema).metadata)
 
 
 def features_of(table: pa.Table) -> "Features":
@@ -209,27 +202,11 @@ def features_of(table: pa.Table) -> "Features":
     return Features.from_arrow_schema(table.schema)
 
 
-def _csv(table: pa.Table, delimiter: str) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(table.column_names)
-    for batch in table.to_batches(max_chunksize=10_000):
-        writer.writerows(zip(*map(_csv_cells, batch.columns), strict=True))
-    return text.getvalue().encode()
-
-
 def _csv_cells(column: pa.Array) -> list[Any]:
     """Cells of a CSV column; lists and records, which occur only in new columns, as JSON text."""
     values: list[Any] = column.to_pylist()
-    if not pa.types.is_nested(column.type):
-        return values
-    return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-
-
-def _excel(table: pa.Table) -> bytes:
-    content = io.BytesIO()
-    table.to_pandas().to_excel(content, index=False)
-    return content.getvalue()
+    is_nested = pa.types.is_nested(column.type)
+    return [json.dumps(one, ensure_ascii=False) if is_nested and one is not None else one for one in values]
 
 
 def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
@@ -240,8 +217,6 @@ def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
                 try:
                     record[name] = json.loads(record[name])
                 except ValueError as error:  # new text, which is not JSON
-                    raise InputError(
-                        f"column {name!r} has values of different types, in which new choices cannot be written; "
-                        "convert it to text"
-                    ) from error
+                    wrong = f"column {name!r} has values of different types, in which new choices cannot be written"
+                    raise InputError(f"{wrong}; convert it to text") from error
             yield record

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import ChoiceCells, as_lists, as_text, is_text, spelled_like, unpacked_list
-from hf_vqa_mc.data.choice_form import NewRows, OneColumn
+from hf_vqa_mc.data.cells import ChoiceCells, as_lists, as_mask, as_text, is_text, spelled_like, unpacked_list
+from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows
 from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
@@ -98,21 +100,21 @@ class OptionText:
         return self.before + self.between.join(f"{opening}{name}{closing} {text}" for name, text in pairs) + self.after
 
 
-class TextForm(OneColumn):
+class TextForm(ChoiceForm):
     """A text per row that holds all its choices."""
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> Self | None:
-        """The form of a column of such texts."""
+        """The form of a column in which most texts have it."""
         if not is_text(table.schema.field(column).type):
             return None
         cells = [cell for cell in as_text(table[column]).to_pylist() if cell and cell.strip()]
-        return cls(column) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
+        return cls((column,)) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
 
     @staticmethod
     @abstractmethod
     def fits(cell: str) -> bool:
-        """Whether a text has this form; most must."""
+        """Whether a text has this form."""
 
     @abstractmethod
     def parse(self, cell: str) -> Sequence[str | None]:
@@ -168,13 +170,10 @@ class OptionsInText(TextForm):
         """The options of all rows, and their letters; without questions, each text must have options."""
         cells, found = super().read(table), self._parsed(table)
         faults = dict(cells.faults)
-        if not any(one.question for _, one in found if one):
-            for row, (text, one) in enumerate(found):
-                if one is None and text.strip() and row not in faults:
-                    faults[row] = (
-                        f"{self.column} is {shown(text)}; expected lettered options such as 'A. red\\nB. blue', as in "
-                        "other rows"
-                    )
+        expected = "expected lettered options such as 'A. red\\nB. blue', as in other rows"
+        for row, (text, one) in enumerate(() if self.questions(table) is not None else found):
+            if one is None and text.strip():
+                faults.setdefault(row, f"{self.column} is {shown(text)}; {expected}")
         names = [name for _, one in found if one for name in one.names(len(one.choices))]
         return replace(cells, names=pa.array(names, pa.string()), faults=faults)
 
@@ -188,13 +187,13 @@ class OptionsInText(TextForm):
         return pc.utf8_trim_whitespace(pc.replace_substring(texts, "<image>\n", ""))
 
     def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
-        found: list[tuple[str, OptionText | None]] = []
-        for text in as_text(table[self.column]).to_pylist():
+        texts, found = [text or "" for text in as_text(table[self.column]).to_pylist()], list[OptionText | None]()
+        for text in texts:
             try:
-                found.append((text or "", OptionText.parse(text or "")))
+                found.append(OptionText.parse(text))
             except InputError:
-                found.append((text or "", None))
-        return found
+                found.append(None)
+        return list(zip(texts, found, strict=True))
 
 
 class PackedChoices(TextForm):
@@ -238,3 +237,64 @@ class Lines(TextForm):
     def replaced(self, cell: str, choices: Sequence[str]) -> str:
         """Lines."""
         return "\n".join(choices)
+
+
+_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})([.):\]]+\s*)(.*)$"
+_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z][.):\]]|\d{1,2}(?:[)\]]|\.\s))"
+"""Letters, and numbers that are neither decimals, nor times, nor ratios."""
+
+
+@dataclass(frozen=True)
+class Lettered(ChoiceForm):
+    """Choices that start with their letters, such as ``["A. red", "B. blue"]``; the letters are not read."""
+
+    name: ClassVar[str] = "lettered"
+
+    form: ChoiceForm
+
+    @classmethod
+    def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
+        """The form, without letters if most rows have them."""
+        some = form.read(table.slice(0, 1000))
+        lettered = cls._rows(some)
+        return cls(form.columns, form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
+
+    @property
+    def description(self) -> str:
+        """Short description of the columns."""
+        return f"{self.form.description} (with letters)"
+
+    def widened(self, columns: tuple[str, ...]) -> "Lettered":
+        """The form of more columns."""
+        return Lettered(columns, self.form.widened(columns))
+
+    @staticmethod
+    def _rows(cells: ChoiceCells) -> NDArray[np.bool_]:
+        """(rows,): whether the choices of each start with A, B and so on."""
+        indices = range(int(cells.lengths.max(initial=0)))
+        positions = pa.array(np.arange(len(cells.rows)) - cells.starts[cells.rows])
+        found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
+        names = pc.replace_substring_regex(pc.utf8_lower(found), r"\W", "")
+        rows = np.zeros(len(cells.lengths), bool)
+        for expected in ([chr(ord("a") + min(at, 26)) for at in indices], [str(at + 1) for at in indices]):
+            fits = as_mask(pc.equal(names, pa.array(expected, pa.string()).take(positions))) | ~cells.filled
+            rows |= np.bincount(cells.rows[~fits], minlength=len(rows)) == 0
+        return np.asarray(rows & (cells.counts > 1))
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows, without the letters of rows that have them in order."""
+        cells = self.form.read(table)
+        stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
+        return replace(cells, texts=pc.if_else(pa.array(self._rows(cells)[cells.rows]), stripped, cells.texts))
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The columns with new choices in some rows, with letters where the row had them."""
+        cells = self.form.read(table)
+        lettered, new = self._rows(cells), {}
+        for row, (texts, label) in rows.items():
+            found = re.match(_LETTER, cells.texts[int(cells.starts[row])].as_py() or "") if lettered[row] else None
+            if found:
+                before, letter, after, _ = found.groups()
+                texts = [f"{before}{next_name(letter, at)}{after}{text}" for at, text in enumerate(texts)]
+            new[row] = texts, label
+        return self.form.write(table, new)

@@ -49,8 +49,7 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
     for split in benchmark.splits.values():
         if split.images is not None and split.images.has_several:
             raise InputError(f"{split.location}: {SEVERAL}")
-    tables = {split: InMemoryTable(_table(rows)) for split, rows in benchmark.splits.items()}
-    return name, DatasetDict({split: Dataset(table) for split, table in tables.items()})
+    return name, DatasetDict({split: Dataset(InMemoryTable(_table(rows))) for split, rows in benchmark.splits.items()})
 
 
 def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:

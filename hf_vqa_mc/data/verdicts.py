@@ -58,10 +58,9 @@ def read_verdicts(path: Path) -> list[Verdict]:
         if one.verdict not in VERDICTS:
             raise InputError(f"{path}, row {row}: verdict is {shown(one.verdict)}; expected {', '.join(VERDICTS)}")
         if not one.question_id or bool(one.choice) is (one.verdict == BAD_QUESTION):
-            raise InputError(
-                f"{path}, row {row}: expected a question_id, and a choice unless the verdict is {BAD_QUESTION}; found "
-                f"{shown(one.question_id)} and {shown(one.choice)}"
-            )
+            found_here = f"{shown(one.question_id)} and {shown(one.choice)}"
+            expected = f"expected a question_id, and a choice unless the verdict is {BAD_QUESTION}"
+            raise InputError(f"{path}, row {row}: {expected}; found {found_here}")
     return found
 
 

@@ -72,17 +72,19 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     if configs is None and source.open_ended:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
         with_choices = not configs or source.has_triplets(opened.files)
+    if settings.embed_images and configs:
+        raise InputError(
+            f"--embed-images: {configs[0].name} holds no images; use --variants iou_qou, or remove --embed-images and "
+            "add images with hf_vqa_mc.with_images"
+        )
     readings = [Reading(config, opened.files) for config in configs or ()]
-    _check_embedding(readings, settings)
     on_cluster = settings.executor == "ray"
     with ExitStack() as stack:
         if on_cluster:
             stack.enter_context(cluster.connected(settings.address))
         elif settings.workers:
             cluster.use_threads(settings.workers)
-        work: Storage | None = None
-        plan: Plan | None = None
-        made: VariantInputs | None = None
+        work, plan, made = None, None, None
         pictured = [distinct_images(reading.config, opened.files) for reading in readings if settings.images]
         if with_choices and settings.largest_part:
             work = stack.enter_context(work_folder(opened, named, settings, location))
@@ -92,10 +94,8 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
             made = gather(opened, named, settings, progress)
             pictured.append(made.triplets.select(["image_id", "image_file"]))
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
-        entries: dict[str, dict[str, Any]] = {}
-        files: list[tuple[str, str]] = []
-        if work and plan:
-            entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
+        parts = work and plan and build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
+        entries, files = parts or ({}, [])
         search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
         variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
         write = partial(
@@ -120,14 +120,6 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         if is_url(location):
             return write_remote(Storage(location), source.name, write, copy_parts, settings.overwrite)
         return write(Path(location), copy_parts=lambda tree: copy_parts(Storage(str(tree))))
-
-
-def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> None:
-    if settings.embed_images and readings:
-        raise InputError(
-            f"--embed-images: {readings[0].config.name} holds no images; use --variants iou_qou, or remove "
-            "--embed-images and add images with hf_vqa_mc.with_images"
-        )
 
 
 def _made_with(

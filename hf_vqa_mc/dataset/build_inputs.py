@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
@@ -26,6 +26,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import locked
 from hf_vqa_mc.io.cluster import Storage, check_url, contains, is_url
 from hf_vqa_mc.io.interruption import resumable
+from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import subset
 from hf_vqa_mc.schema import SPLITS
@@ -40,29 +41,25 @@ def fingerprint(parts: Any) -> str:  # noqa: ANN401  any JSON
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def input_state(source: Source, data_dir: Path | None) -> list[Any]:
+def input_state(source: Source, data_dir: Path | None, contents: bool = False) -> list[Any]:
     """Names, sizes and times of change of a source's files except images, or the files that would be downloaded.
 
-    The change time of the inode is included, since the modification time can be set back.
+    The change time of the inode is included, since the modification time can be set back. With ``contents``, checksums
+    replace sizes and times: copying or touching files changes nothing.
     """
     if data_dir is None and source.default_folder is not None:
         data_dir = source.default_folder()
     if data_dir is None:
         return [[remote.url, remote.sha256, remote.size] for remote in source.downloads]
-    return [
-        [str(path.relative_to(data_dir)), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-        for path in _files_below(data_dir)
-        for stat in [path.stat()]
-    ]
-
-
-def input_contents(source: Source, data_dir: Path | None) -> list[Any]:
-    """As `input_state`, by the content of the files: copying or touching them changes nothing."""
-    if data_dir is None and source.default_folder is not None:
-        data_dir = source.default_folder()
-    if data_dir is None:
-        return input_state(source, None)
-    return [[str(path.relative_to(data_dir)), _checksum(path)] for path in _files_below(data_dir)]
+    found = []
+    for parent, folders, names in os.walk(data_dir, followlinks=True):
+        folders.sort()
+        for path in (Path(parent, name) for name in sorted(names)):
+            if path.suffix.lower() not in IMAGE_SUFFIXES and path.is_file():
+                state = path.stat()
+                about = [sha256_of(path)] if contents else [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+                found.append([str(path.relative_to(data_dir)), *about])
+    return found
 
 
 def vectors_state(name: str) -> list[str]:
@@ -71,21 +68,7 @@ def vectors_state(name: str) -> list[str]:
     if not path.is_file():
         return [name]  # files of gensim-data never change; "corpus" depends on the input alone
     files = sorted(other for other in path.parent.iterdir() if other.name.startswith(path.name) and other.is_file())
-    return [path.name, *(_checksum(file) for file in files)]
-
-
-def _files_below(folder: Path) -> Iterable[Path]:
-    for parent, folders, names in os.walk(folder, followlinks=True):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(parent, name)
-            if path.suffix.lower() not in IMAGE_SUFFIXES and path.is_file():
-                yield path
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return [path.name, *map(sha256_of, files)]
 
 
 LOG = logging.getLogger(__name__)
@@ -136,9 +119,8 @@ def _built(source: Source, wanted: Sequence[str] | None, possible: Sequence[str]
     supported = [name for name in possible if f"{source.name}_{name}" not in taken]
     for name in wanted or ():
         if name not in supported:
-            raise InputError(
-                f"{source.name} does not support the variant {name!r} (supported: {', '.join(supported)})"
-            )
+            known = ", ".join(supported)
+            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {known})")
     return wanted or [name for name in supported if not VARIANTS[name].closed]
 
 
@@ -179,7 +161,7 @@ def work_folder(
     work = work_location(settings, location)
     hashed = {
         "version of this package": code_state(),
-        "input files": input_contents(opened.source, settings.data_dir),
+        "input files": input_state(opened.source, settings.data_dir, contents=True),
         "word vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
     }
     more = {"source": opened.source.name, "largest_part": settings.largest_part, "variants": variants}
@@ -242,9 +224,7 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
     data_dir = settings.data_dir and str(settings.data_dir.expanduser())
     for option, folder in (("--output", location), ("--work", given)):
         if data_dir and contains(data_dir, folder):
-            raise InputError(
-                f"{option} {folder}: it is in --data-dir, whose files are the input; give one outside of it"
-            )
+            raise InputError(f"{option} {folder}: it is in --data-dir, which holds the input; give one outside of it")
     if contains(given, location):
         raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
     return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
@@ -254,10 +234,7 @@ def check_unfinished(source: Source, location: str) -> None:
     """Raise InputError if the default work folder of an output holds an unfinished build of the source."""
     work = Storage(f"{location.rstrip('/')}.work")
     if work.exists(STATE) and (_state_of(work) or {}).get("source") == source.name:
-        raise InputError(
-            f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one; repeat "
-            "that build, or remove the folder"
-        )
+        raise InputError(f"{work.path()} holds an unfinished build of {source.name}; repeat it, or remove the folder")
 
 
 def _state_of(work: Storage) -> dict[str, Any] | None:
@@ -291,7 +268,8 @@ def divided(
         possible = [name for name in possible if name in own]
     built = _built(source, variants, possible)
     if isinstance(vectors, str):
-        vectors = load_word_vectors(vectors, partial(_sentences_of_parts, work, filled), method.seed, progress)
+        texts = lambda: chain.from_iterable(sentences(read_part(work, part)) for part in filled)  # noqa: E731
+        vectors = load_word_vectors(vectors, texts, method.seed, progress)
     if vectors is not None:
         put_vectors(work, vectors, words)
     splits = [split for split in SPLITS if any(found[split] for found in counts)]
@@ -299,10 +277,6 @@ def divided(
     plan = Plan(list(built), asdict(method), rows, splits, vectors is not None)
     work.write_json(PLAN, asdict(plan))
     return plan
-
-
-def _sentences_of_parts(work: Storage, parts: Sequence[int]) -> Iterator[list[str]]:
-    return chain.from_iterable(sentences(read_part(work, part)) for part in parts)
 
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:

@@ -74,24 +74,14 @@ VqaMcConfig = make_dataclass(
 
 
 def _configs() -> dict[str, _Config]:
-    """All configs of all sources by name."""
-    variants = [
-        VqaMcConfig(
-            name=f"{source.name}_{name}",
-            source=source.name,
-            variant=name,
-            description=f"{source.title}, variant {name}",
-        )
-        for source in SOURCES.values()
-        for name, variant in VARIANTS.items()
-        if source.has_orig_decoys or not needs_published(variant)
-    ]
-    open_ended = [
-        VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)
-        for source in SOURCES.values()
-        for config in source.open_ended
-    ]
-    return {config.name: config for config in (*variants, *open_ended)}
+    found, opened = list[tuple[str, str, str, str]](), list[tuple[str, str, str, str]]()
+    for source in SOURCES.values():
+        for name, variant in VARIANTS.items():
+            if source.has_orig_decoys or not needs_published(variant):
+                found.append((f"{source.name}_{name}", source.name, name, f"{source.title}, variant {name}"))
+        opened += ((config.name, source.name, config.word, config.description) for config in source.open_ended)
+    keys = ("name", "source", "variant", "description")
+    return {one[0]: VqaMcConfig(**dict(zip(keys, one, strict=True))) for one in (*found, *opened)}
 
 
 class _Listed:

@@ -87,10 +87,8 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
     from datasets import DatasetInfo, Features, SplitInfo
     from datasets.splits import SplitDict
 
-    if "features" in config:
-        features = Features.from_dict(json.loads(config["features"]))
-    elif is_open(config):
-        features = Features.from_dict(json.loads(config["open_ended"]["features"]))
+    if "features" in config or is_open(config):
+        features = Features.from_dict(json.loads(config.get("open_ended", config)["features"]))
     elif config.get("variant") == IMAGES:
         features = image_features()
     elif config["embedded_images"]:

@@ -33,6 +33,9 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
     about = about_sources(inventory)
     names = dict.fromkeys(one["licence"] for one in about.values())
     licences = [f"https://spdx.org/licenses/{one}.html" if one.lower() in HUB_LICENCES else one for one in names]
+    versions = {name: source["made_with"]["version"] for name, source in inventory["sources"].items()}
+    made_by = [f"vqa-mc build {name}, hf_vqa_mc {one}; settings in statistics.json" for name, one in versions.items()]
+    made_by += ["vqa-mc remedy"] if inventory.get("configs") else []
     found: dict[str, Any] = {
         "@context": _FIXED["context"],
         "@type": "sc:Dataset",
@@ -46,7 +49,7 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
         "isLiveDataset": False,
         **{f"rai:{name}": text for name, text in _responsible_ai(inventory).items()},
         "prov:wasDerivedFrom": [{"@id": one} for one in _origins(inventory)],
-        "prov:wasGeneratedBy": [{"@type": "prov:Activity", "prov:label": one} for one in _made_by(inventory)],
+        "prov:wasGeneratedBy": [{"@type": "prov:Activity", "prov:label": one} for one in made_by],
         "distribution": list(_distribution(inventory, address)),
         "recordSet": [_records(name, config) for name, config in configs_of(inventory).items()],
     }
@@ -55,7 +58,6 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
 
 
 def _descriptions(inventory: Inventory) -> Iterator[str]:
-    """Sentences about sources and remedied benchmarks."""
     for source in inventory["sources"].values():
         yield f"{source['about']['title']}: {source['about']['description']}"
     for config in inventory.get("configs", {}).values():
@@ -63,7 +65,6 @@ def _descriptions(inventory: Inventory) -> Iterator[str]:
 
 
 def _responsible_ai(inventory: Inventory) -> dict[str, Any]:
-    """The RAI fields."""
     fixed: dict[str, str] = _FIXED["rai"]
     choices = choice_configs(configs_of(inventory))
     built = {name: config for name, config in choices.items() if "statistics" in config}
@@ -93,24 +94,13 @@ def _responsible_ai(inventory: Inventory) -> dict[str, Any]:
 
 
 def _origins(inventory: Inventory) -> list[str]:
-    """Addresses of the datasets that this one was made from."""
     remedied = [str(config.get("dataset")).partition("@")[0] for config in inventory.get("configs", {}).values()]
     on_hub = [f"https://huggingface.co/datasets/{quote(name)}" for name in remedied if name.count("/") == 1]
     homepages = [one["homepage"] for one in about_sources(inventory).values() if one["homepage"]]
     return list(dict.fromkeys([*homepages, *on_hub]))
 
 
-def _made_by(inventory: Inventory) -> Iterator[str]:
-    """The commands that made the rows."""
-    for name, source in inventory["sources"].items():
-        made = source["made_with"]
-        yield f"vqa-mc build {name}, hf_vqa_mc {made['version']}; settings in statistics.json"
-    if inventory.get("configs"):
-        yield "vqa-mc remedy"
-
-
 def _distribution(inventory: Inventory, address: str | None) -> Iterator[dict[str, Any]]:
-    """The repository, if it is on the Hub, and the files of each config."""
     inside = {}
     if address:
         repository = {"@type": "cr:FileObject", "@id": "repo", "name": "repo", "contentUrl": address}

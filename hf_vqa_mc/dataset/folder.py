@@ -18,10 +18,10 @@ from hf_vqa_mc.data.inventory import (
     Inventory,
     configs_of,
     read_inventory,
+    row_hashes,
     with_source,
     write_inventory,
 )
-from hf_vqa_mc.data.row_hashes import row_hashes
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.dataset.card import CARD, card, embedded_features, image_features, multiple_choice_features
@@ -76,7 +76,7 @@ def write_folder(
         output: the dataset folder, such as ``vqa_mc``.
         source: name of the source.
         variants: the rows, each variant written before the next is requested.
-        about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
+        about: see `build.about_source`.
         made_with: settings and versions for the card.
         part_configs: variant to its config's entry in the inventory, for rows that are written already.
         copy_parts: puts the files of ``part_configs`` into the new folder.
@@ -127,9 +127,8 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
             before = read_inventory(old) if old else None
             inventory.update(with_source(before, source, entry))
             if before and old:
-                earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
-                kept = inventory["sources"][source]["configs"].keys()
-                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *(earlier - kept)})
+                removed = set(configs_of(before)) - set(configs_of(inventory))
+                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *removed})
             write_inventory(new.tree, inventory)
             (new.tree / CARD).write_text(card(inventory), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
@@ -147,9 +146,8 @@ def write_variant(
     wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
     splits: dict[str, WrittenSplit] = {}
     for split, table in variant.splits.items():
-        size = table.nbytes
-        if embedded:
-            size += sum(embedded.sizes[image_id] for image_id in table["image_id"].to_pylist())
+        images = table["image_id"].to_pylist() if embedded else []
+        size = table.nbytes + sum(embedded.sizes[image_id] for image_id in images if embedded)
         rows = partial(_slice, table, embedded)
         splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
     config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
@@ -178,14 +176,7 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
 
     config = reading.config
     features = Features.from_arrow_schema(config.schema)
-    step, done = f"writing {config.name}", 0
-    expected = sum(config.expected_counts.values())
-
-    def wrote(rows: int) -> None:
-        nonlocal done
-        done += rows
-        progress(step, done, max(expected, done + 1))  # the total is not known in advance
-
+    wrote = _counter(progress, f"writing {config.name}", sum(config.expected_counts.values()), is_known=False)
     written: dict[str, WrittenSplit] = {}
     example: dict[str, Any] = {}
     for split in reading.splits:
@@ -196,13 +187,14 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
             if not example or first.get("answer"):  # the last split with answers
                 example = {"split": split, "row": json.dumps(first, ensure_ascii=False)}
     statistics = reading.statistics()
-    progress(step, done, done)
+    rows_written = sum(one.rows for one in written.values())
+    progress(f"writing {config.name}", rows_written, rows_written)
     return {
         "variant": config.word,
         "embedded_images": False,
         "open_ended": {
             "description": config.description,
-            "columns": [list(column) for column in config.columns.items()],
+            "columns": list(map(list, config.columns.items())),
             "features": json.dumps(features.to_dict()),
             "before": config.before,
         },
@@ -217,13 +209,13 @@ def _slice(table: pa.Table, embedded: ImageFiles | None, start: int, stop: int) 
     return part.append_column("image", embedded.stored(part["image_id"].to_pylist())) if embedded else part
 
 
-def _counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
+def _counter(progress: Progress, step: str, total: int, is_known: bool = True) -> Callable[[int], None]:
     done = 0
 
     def wrote(rows: int) -> None:
         nonlocal done
         done += rows
-        progress(step, done, total)
+        progress(step, done, total if is_known else max(total, done + 1))
 
     return wrote
 

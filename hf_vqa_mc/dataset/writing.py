@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.data.benchmark import Benchmark
-from hf_vqa_mc.data.cells import is_list
+from hf_vqa_mc.data.cells import is_image, is_list
 from hf_vqa_mc.data.dataset_images import AllowedImages, RefusedImage, shortened
 from hf_vqa_mc.data.files import file_form
 from hf_vqa_mc.data.inventory import (
@@ -22,13 +22,13 @@ from hf_vqa_mc.data.inventory import (
     LAYOUT,
     WRITTEN_BY,
     Inventory,
+    RowHashes,
     about_sources,
     configs_of,
     inventory_text,
     read_inventory,
     write_inventory,
 )
-from hf_vqa_mc.data.row_hashes import RowHashes
 from hf_vqa_mc.data.shards import description, features_of, file_content, measures, write_split
 from hf_vqa_mc.dataset.card import CARD, card_metadata
 from hf_vqa_mc.dataset.card_text import hashes_text, title
@@ -51,73 +51,16 @@ REMEDIED = FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs
 """Output of ``vqa-mc remedy``, which is extended by configs."""
 
 
-@contextmanager
-def staged_folder(
-    benchmark: Benchmark,
-    tables: Mapping[str, pa.Table],
-    output: Path,
-    note: str,
-    config: str | None,
-    overwrite: bool,
-    pruned: bool,
-    hashes: Mapping[str, RowHashes],
-) -> Iterator[tuple[Staged, list[Path]]]:
-    """See `staged_benchmark`."""
-    config = check_folder_config(benchmark, output, config, overwrite)
-    with new_folder(output, REMEDIED, overwrite) as new:
-        splits = {}
-        for split, table in tables.items():
-            rows, unread = _with_files(table.replace_schema_metadata(description(table)), benchmark.allowed)
-            if unread:
-                kept = f"{len(unread):,} images of {split} could not be read and remain paths, e.g. {unread[0]}"
-                warnings.warn(kept, stacklevel=4)
-                note = f"{note} {without_folders(kept, *map(str, benchmark.allowed.folders))}."
-            sizes = rows.num_rows, rows.nbytes
-            part = partial(lambda rows, start, stop: rows.slice(start, stop - start), rows)
-            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, part)
-        entry = {
-            **_origin(benchmark),
-            **_about(benchmark),
-            **measures(config, splits),
-            "row_hashes": {split: asdict(found) for split, found in hashes.items()},
-            "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
-            **_described(benchmark, config, note, pruned),
-        }
-        made = {config: entry, **_keep_images(benchmark.path, config, new.tree)}
-
-        def keep(old: Path | None, names: list[str]) -> None:
-            check_folder_config(benchmark, output, config, overwrite)
-            before = _inventory(old) if old else {}
-            configs, default = {**before.get("configs", {}), **made}, before.get("default", config)
-            inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
-            inventory["configs"] = dict(sorted(configs.items()))
-            write_inventory(new.tree, inventory)
-            whole = json.loads(inventory_text(inventory))
-            (new.tree / CARD).write_text(_folder_card(whole), "utf-8")
-            (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
-            if old:
-                carry_over(old, new.tree, names, leave_out=made.keys())
-
-        new.keep = keep
-        yield new, [output / CARD, *(output / name for name in entry["files"])]
-
-
 def check_folder_config(benchmark: Benchmark, output: Path, config: str | None, overwrite: bool) -> str:
-    """The name of the config in the folder, by default the benchmark's.
-
-    Raises InputError if it cannot be a folder's name, or is that of another benchmark there, unless that may be
-    overwritten.
-    """
+    """The name of the config in the folder, by default the benchmark's; raises InputError unless it may be written."""
     name, about = config or benchmark.config or DEFAULT, _origin(benchmark)
     if not re.fullmatch(r"\w[\w.+ -]*", name):
         raise InputError(f"the config {name!r} cannot be a folder's name; copy the benchmark under another name first")
     before = _inventory(output).get("configs", {}).get(name)
     if before and not overwrite and any(before[key] != about[key] for key in about):
         origin = " ".join(filter(None, [before["dataset"], before["config"]]))
-        raise InputError(
-            f"output {output} has the config {name} made from {origin}; replace it with --overwrite, or choose "
-            "another output"
-        )
+        made = f"output {output} has the config {name} made from {origin}"
+        raise InputError(f"{made}; replace it with --overwrite, or choose another output")
     return name
 
 
@@ -140,26 +83,17 @@ def _about(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _name(benchmark: Benchmark) -> str:
-    """The benchmark's name without folders of the user."""
     return benchmark.path.name if benchmark.path else public_name(benchmark.dataset)
 
 
 def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
     """Hard-link or copy the images config of a built folder; its inventory entry by name, empty if there is none."""
     inventory = read_inventory(source) if source else None
-    if source is None or inventory is None:
-        return {}
-    configs = configs_of(inventory)
-    fitting = [
-        name
-        for name, entry in configs.items()
-        if entry.get("variant") == IMAGES and config.startswith(name[: -len(IMAGES)])
-    ]
-    if not fitting:
-        return {}
-    name = max(fitting, key=len)
-    files = [file for file in files_in(source) if file.startswith(f"{name}/")]
-    if not files:
+    configs = configs_of(inventory) if inventory else {}
+    stored = (name for name, entry in configs.items() if entry.get("variant") == IMAGES)
+    name = max((one for one in stored if config.startswith(one[: -len(IMAGES)])), key=len, default="")
+    files = [file for file in files_in(source) if file.startswith(f"{name}/")] if source and name else []
+    if source is None or not files:
         return {}
     check_links(source, (str(source / file) for file in files))
     for file in files:
@@ -172,8 +106,10 @@ def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list
     """The table with the content of images that are paths or addresses, and why others remain as they are."""
     unread: list[str] = []
     for index, field in enumerate(table.schema):
-        kind = _nested(field.type)[-1]
-        if pa.types.is_struct(kind) and {"bytes", "path"} == {part.name for part in kind}:
+        kind = field.type
+        while is_list(kind):
+            kind = kind.value_type
+        if is_image(kind) and kind.num_fields == 2:
             chunks = [one.slice(at, AT_ONCE) for one in table[index].chunks for at in range(0, len(one), AT_ONCE)]
             embedded = [_embedded(chunk, allowed, unread) for chunk in chunks]
             if any(new is not old for new, old in zip(embedded, chunks, strict=True)):
@@ -184,7 +120,7 @@ def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list
 def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.Array:
     """An array of images, or of lists of images, with the content of those that are paths."""
     inner = array
-    for _ in _nested(array.type)[1:]:
+    while is_list(inner.type):
         inner = pc.list_flatten(inner)
     contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
     if not pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
@@ -210,18 +146,12 @@ def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.
     return pa.array([filled(value) for value in array.to_pylist()], array.type)
 
 
-def _nested(kind: pa.DataType) -> list[pa.DataType]:
-    """A type, and the types of its elements down to what is no list."""
-    return [kind, *_nested(kind.value_type)] if is_list(kind) else [kind]
-
-
 def _described(benchmark: Benchmark, config: str, note: str, pruned: bool) -> dict[str, str]:
-    """What was changed, as title, sentence and note; plain text, escaped on the card."""
-    name, layout = _name(benchmark), benchmark.spec.description
+    name = _name(benchmark)
     rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
     title = f"{name}, {'pruned' if pruned else 'choices replaced'}"
-    return {"title": title, "text": f"From {origin}: {layout}. {rest}", "note": note}
+    return {"title": title, "text": f"From {origin}: {benchmark.spec.description}. {rest}", "note": note}
 
 
 def _folder_card(inventory: Inventory) -> str:
@@ -231,14 +161,10 @@ def _folder_card(inventory: Inventory) -> str:
     for name, one in described.items():
         parts += [f"## {plain(name)}"] if len(described) > 1 else []
         parts += filter(None, ["Written by hf_vqa_mc. " + plain(one["text"]), plain(one.get("note", ""))])
-    about = about_sources(inventory)
-    if about:
+    if about := about_sources(inventory):
         licences = [f"- {plain(one['title'])}: {plain(one['licence'])}" for one in about.values()]
-        parts += [
-            "## Licence and citation",
-            "\n".join(licences),
-            *(block(one["citation"], "bibtex") for one in about.values()),
-        ]
+        parts += ["## Licence and citation", "\n".join(licences)]
+        parts += [block(one["citation"], "bibtex") for one in about.values()]
     return "\n\n".join([*parts, hashes_text(inventory)]).rstrip("\n") + "\n"
 
 
@@ -301,9 +227,43 @@ def staged_benchmark(
         content = file_content(benchmark.path, pa.concat_tables(tables.values(), promote_options="default"), output)
         with new_file(output, content, overwrite) as new:
             yield new, [output]
-    else:
-        with staged_folder(benchmark, tables, output, note, config, overwrite, pruned, hashes or {}) as found:
-            yield found
+        return
+    config = check_folder_config(benchmark, output, config, overwrite)
+    with new_folder(output, REMEDIED, overwrite) as new:
+        splits = {}
+        for split, table in tables.items():
+            rows, unread = _with_files(table.replace_schema_metadata(description(table)), benchmark.allowed)
+            if unread:
+                kept = f"{len(unread):,} images of {split} could not be read and remain paths, e.g. {unread[0]}"
+                warnings.warn(kept, stacklevel=3)
+                note = f"{note} {without_folders(kept, *map(str, benchmark.allowed.folders))}."
+            part = partial(lambda rows, start, stop: rows.slice(start, stop - start), rows)
+            sizes = rows.num_rows, rows.nbytes
+            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, part)
+        entry = {
+            **_origin(benchmark),
+            **_about(benchmark),
+            **measures(config, splits),
+            "row_hashes": {split: asdict(found) for split, found in (hashes or {}).items()},
+            "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
+            **_described(benchmark, config, note, pruned),
+        }
+        made = {config: entry, **_keep_images(benchmark.path, config, new.tree)}
+
+        def keep(old: Path | None, names: list[str]) -> None:
+            check_folder_config(benchmark, output, config, overwrite)
+            before = _inventory(old) if old else {}
+            configs, default = {**before.get("configs", {}), **made}, before.get("default", config)
+            inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
+            inventory["configs"] = dict(sorted(configs.items()))
+            write_inventory(new.tree, inventory)
+            (new.tree / CARD).write_text(_folder_card(json.loads(inventory_text(inventory))), "utf-8")
+            (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
+            if old:
+                carry_over(old, new.tree, names, leave_out=made.keys())
+
+        new.keep = keep
+        yield new, [output / CARD, *(output / name for name in entry["files"])]
 
 
 write_benchmark = published(staged_benchmark)
