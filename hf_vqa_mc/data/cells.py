@@ -30,18 +30,13 @@ class ChoiceCells:
     letter, unless the choices have no order.
     """
 
-    texts: pa.Array
-    """(cells,): text; null for an empty cell"""
-    lengths: NDArray[np.int64]
-    """(rows,): number of cells of each row"""
-    names: pa.Array | None = None
-    """(cells,): name of each in labels, if rows or column names define it"""
+    texts: pa.Array  # (cells,): text; null for an empty cell
+    lengths: NDArray[np.int64]  # (rows,): number of cells of each row
+    names: pa.Array | None = None  # (cells,): name of each in labels, if rows or column names define it
     targets: NDArray[np.int64] | None = None
     """(rows,): position of the correct choice, if the cells tell it; else None"""
-    faults: Mapping[int, str] = field(default_factory=dict)
-    """what is wrong with the cells of a row, by row"""
-    ordered: bool = True
-    """whether the choices have an order"""
+    faults: Mapping[int, str] = field(default_factory=dict)  # what is wrong with the cells of a row, by row
+    ordered: bool = True  # whether the choices have an order
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

@@ -68,8 +68,7 @@ class NamedChoices(ChoiceForm):
 
     text: str
     label: str
-    marked: bool = False
-    """whether the labels are marks"""
+    marked: bool = False  # whether the labels are marks
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "NamedChoices | None":

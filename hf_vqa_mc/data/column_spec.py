@@ -27,8 +27,7 @@ Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray
 class Fault(NamedTuple):
     """Why a row cannot be read."""
 
-    kind: str
-    """``question``, ``choices``, ``label`` or ``missing_label``"""
+    kind: str  # question, choices, label or missing_label
     message: str
 
 
@@ -36,21 +35,17 @@ class Fault(NamedTuple):
 class RowCells:
     """Questions, choices and labels of a table's rows."""
 
-    questions: pa.Array
-    """(rows,): text"""
+    questions: pa.Array  # (rows,): text
     cells: ChoiceCells
-    labels: NDArray[np.int64]
-    """(rows,): index of the correct choice; UNKNOWN in rows without choices"""
-    faults: dict[int, Fault] = field(default_factory=dict)
-    """by row"""
+    labels: NDArray[np.int64]  # (rows,): index of the correct choice; UNKNOWN in rows without choices
+    faults: dict[int, Fault] = field(default_factory=dict)  # by row
 
 
 @dataclass(frozen=True)
 class ColumnSpec:
     """The columns of questions, choices and labels, with their forms."""
 
-    question: str | None
-    """None if the choices' column holds the question, too"""
+    question: str | None  # None if the choices' column holds the question, too
     choices: ChoiceForm
     labels: tuple[tuple[str, LabelForm], ...] = ()
     """label columns, such as letters and the text of the choice; none if the choices show the correct one"""

@@ -64,7 +64,12 @@ def question_ids(
                 used = f"{problem}; the ids of the column {shown(name)} are used instead"
                 return ids, name, (used,) if problem else ()
             problem = problem or f"{location}: column {name} {why}"
-            numbered = numbered or (name, _numbered(ids, rows))
+            if not numbered:
+                odd = as_mask(pc.is_null(ids))
+                odd[repeats(ids)] = True
+                numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
+                texts = pc.binary_join_element_wise(pc.fill_null(ids.filter(pa.array(odd)), "no id"), numbers, " ")
+                numbered = name, pc.replace_with_mask(ids, pa.array(odd), texts)
         elif given:
             problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
     if given:
@@ -81,15 +86,6 @@ def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
     for first, again in repeats(ids)[:1].tolist():
         return f"has repeated ids (first: {shown(ids[again].as_py())} in rows {rows[first]} and {rows[again]})"
     return ""
-
-
-def _numbered(ids: pa.Array, rows: NDArray[np.integer]) -> pa.Array:
-    """The ids; those that are missing or occur twice with their row numbers."""
-    odd = as_mask(pc.is_null(ids))
-    odd[repeats(ids)] = True
-    numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
-    texts = pc.fill_null(ids.filter(pa.array(odd)), "no id")
-    return pc.replace_with_mask(ids, pa.array(odd), pc.binary_join_element_wise(texts, numbers, " "))
 
 
 def repeats(ids: pa.Array) -> NDArray[np.int64]:

@@ -47,10 +47,8 @@ class AllowedImages:
     ``with_images`` if this process wrote them, or if they lead into these folders or into the dataset on the Hub.
     """
 
-    folders: tuple[Path, ...] = ()
-    """relative paths start from each of them"""
-    repository: str | None = None
-    """the dataset's name on the Hub"""
+    folders: tuple[Path, ...] = ()  # relative paths start from each of them
+    repository: str | None = None  # the dataset's name on the Hub
 
     @cached_property
     def _inside(self) -> Inside:
@@ -150,11 +148,9 @@ class ImageSource(Protocol):
 class DatasetImages:
     """The images of a dataset."""
 
-    location: str
-    """where images are searched, for messages"""
+    location: str  # where images are searched, for messages
     source: ImageSource
-    image_ids: list[str]
-    """distinct image ids, in the order of the questions"""
+    image_ids: list[str]  # distinct image ids, in the order of the questions
 
     @cached_property
     def missing(self) -> list[str]:

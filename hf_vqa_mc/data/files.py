@@ -33,8 +33,7 @@ _SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "te
 _SPLIT = re.compile(r"\w*(train|val|dev|test)\w*", re.ASCII)
 _BLOCK = 1 << 26  # bytes of CSV per block, into which each row must fit
 _LARGEST_BLOCK = (1 << 31) - 1
-_Column = tuple[pa.Array, dict[bytes, bytes] | None]
-"""A column and its metadata."""
+_Column = tuple[pa.Array, dict[bytes, bytes] | None]  # A column and its metadata.
 
 
 def file_form(path: Path) -> str | None:
@@ -104,12 +103,9 @@ class JsonFile:
     """The records of a JSON file, and how they are stored."""
 
     records: list[dict[str, Any]]
-    value: Any = None
-    """the whole value; None if each line has a record"""
-    key: str | None = None
-    """the key of the list of records, if the value is an object with others"""
-    id_name: str | None = None
-    """the name of the key of each record, if the value is an object with a record under each key"""
+    value: Any = None  # the whole value; None if each line has a record
+    key: str | None = None  # the key of the list of records, if the value is an object with others
+    id_name: str | None = None  # the name of the key of each record, if the value is an object of records
 
     def written(self, records: Iterable[dict[str, Any]]) -> str:
         """Other records in the same form."""
@@ -134,23 +130,19 @@ def json_file(path: Path) -> JsonFile:
         if "Extra data" in str(error):
             return JsonFile(_line_records(path))
         raise InputError(f"{path}: not JSON ({error})") from error
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+    if isinstance(value, list) and {*map(type, value)} <= {dict}:
         return JsonFile(value, value)
     inner = value if isinstance(value, dict) else {}
-    keys = [key for key, one in inner.items() if one and isinstance(one, list) and all(map(_is_record, one))]
+    keys = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
     if len(keys) == 1:
         return JsonFile(value[keys[0]], value, keys[0])
-    if inner and all(map(_is_record, inner.values())):
+    if {*map(type, inner.values())} == {dict}:
         id_name = "record_id" if any("id" in one for one in inner.values()) else "id"
         return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
     raise InputError(
         f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
         "per line; save each of several lists, such as one per split, as a file of its own"
     )
-
-
-def _is_record(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def _parquet(path: Path) -> pa.Table:

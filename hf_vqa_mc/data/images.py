@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import is_image, is_list, is_text, unpacked_lists
 from hf_vqa_mc.data.dataset_images import NAME_FOLDER, AllowedImages, ImageSource, is_web_address, refusal, shortened
+from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
 from hf_vqa_mc.errors import InputError, shown
 
 MOST_NAME = 64
@@ -26,7 +27,6 @@ which may refer to the first question about the image."""
 LOOKED_AT = 1000
 """Number of images checked; if all are missing, the benchmark counts as one without images."""
 
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _DATA_URI = re.compile(r"data:[^,]{0,100};base64,")
 _LONGEST_PATH = 4096
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-\s]*")
@@ -38,18 +38,13 @@ class Images:
 
     columns: Sequence[pa.ChunkedArray]
     """cells with images, one column after the other; empty if rows only have ids of images stored elsewhere"""
-    location: str
-    """location of the cells, for messages"""
-    allowed: AllowedImages = field(default_factory=AllowedImages)
-    """the only way to files that cells name"""
+    location: str  # location of the cells, for messages
+    allowed: AllowedImages = field(default_factory=AllowedImages)  # the only way to files that cells name
     references: Mapping[str, int] = field(default_factory=dict)
     """row by the reference that a cell may hold instead of an image"""
-    ids: Sequence[str] = ()
-    """(rows,): the ids of rows with at most one image in ``stored``; "" without"""
-    stored: ImageSource | None = None
-    """images by id or by name, which are used before the cells"""
-    stored_in: str = ""
-    """its location, for messages"""
+    ids: Sequence[str] = ()  # (rows,): the ids of rows with at most one image in stored; "" without
+    stored: ImageSource | None = None  # images by id or by name, which are used before the cells
+    stored_in: str = ""  # its location, for messages
     rows: NDArray[np.integer] | None = None
     """(rows,): index of each row in all of the above; None if these are all rows"""
 
@@ -116,11 +111,10 @@ class Images:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""
         found: dict[bool, list[tuple[int, str]]] = {}
         refuses = cache(self.allowed.refuses)
-        for row, value in (
-            (row, one) for column in self.columns for row, cell in enumerate(column) for one in _flat(cell)
-        ):
-            if _is_named(value) and value not in self.references and refuses(value):
-                found.setdefault(is_web_address(value), []).append((row, value))
+        for row, cell in itertools.chain.from_iterable(map(enumerate, self.columns)):
+            for value in _flat(cell):
+                if _is_named(value) and value not in self.references and refuses(value):
+                    found.setdefault(is_web_address(value), []).append((row, value))
         for several in found.values():
             count, (row, name) = len(several), min(several, key=lambda one: one[0])
             where, remedy = refusal(name)
@@ -221,7 +215,7 @@ def _is_name(text: str) -> bool:
     """Whether a text is a path or another name instead of a base64 image."""
     if _DATA_URI.match(text):
         return False
-    if len(text) <= MOST_NAME or text[-8:].lower().endswith(_SUFFIXES):
+    if len(text) <= MOST_NAME or text[-8:].lower().endswith(tuple(IMAGE_SUFFIXES)):
         return True
     return len(text) < _LONGEST_PATH and not _BASE64.fullmatch(text)
 

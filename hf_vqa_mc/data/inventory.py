@@ -36,8 +36,7 @@ HASHED = ("question", "choices", "label")
 """The columns of a row's hash."""
 CANARY = uuid.UUID("6f2f1e0c-6f4b-5c55-9a6a-3d7f6f5b8c11")
 """Namespace of canary strings."""
-_AT_A_TIME = 10_000
-"""Rows per batch, which limits memory."""
+_AT_A_TIME = 10_000  # Rows per batch, which limits memory.
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,8 @@ class RowHashes:
     """The hashes of a split, as hexadecimal digits."""
 
     rows: int
-    content: str
-    """sha256 of the sorted hashes of the rows: the same in any order"""
-    order: str
-    """sha256 of the hashes of the rows in their order"""
+    content: str  # sha256 of the sorted hashes of the rows: the same in any order
+    order: str  # sha256 of the hashes of the rows in their order
 
 
 def row_hashes(table: pa.Table) -> RowHashes:

@@ -29,8 +29,7 @@ look like this in (3/4)^20 = 0.3% of benchmarks, whether they start from 0 or 1.
 are read as starting from 0, as most benchmarks do."""
 MOST_FAULTY = 0.5
 """If more rows of a split cannot be read, its columns were not understood."""
-_FROM_0 = re.compile(r"(?i)idx|index")
-"""Names of columns that start from 0."""
+_FROM_0 = re.compile(r"(?i)idx|index")  # Names of columns that start from 0.
 Tables = Mapping[str, pa.Table]
 """Split name to its columns."""
 Cells = Mapping[str, ChoiceCells]
@@ -47,8 +46,7 @@ class LabelInterpretation:
 
     column: str
     form: LabelForm
-    labels: NDArray[np.int64]
-    """(rows,): index of the correct choice, or UNKNOWN"""
+    labels: NDArray[np.int64]  # (rows,): index of the correct choice, or UNKNOWN
 
 
 def interpret(

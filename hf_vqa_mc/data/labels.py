@@ -20,8 +20,7 @@ NO_NUMBER = np.iinfo(np.int64).min
 _LETTER = re.compile(r"(\W*(?:(?i:option|choice|answer)\W+)?)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
-_HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
-"""Values of hidden labels."""
+_HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")  # Values of hidden labels.
 Read = Callable[[pa.Array, ChoiceCells], NDArray[np.int64]]
 Write = Callable[[str, int, str, str | None], str]
 
@@ -34,17 +33,14 @@ class HiddenLabels(InputError):
 class LabelForm:
     """A form of labels."""
 
-    description: str
-    """description of one label, for messages"""
-    name: str
-    """description of labels in one or two words"""
+    description: str  # description of one label, for messages
+    name: str  # description of labels in one or two words
     read: Read = field(compare=False, repr=False)
     """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
     write: Write = field(compare=False, repr=False)
     """the new label of a row, from the current one and the index, the text and the name (in row or column, None if
     undefined) of the correct choice"""
-    first: int | None = None
-    """index of the first choice; None unless labels are integers"""
+    first: int | None = None  # index of the first choice; None unless labels are integers
 
     def unreadable(self, name: str, table: pa.Table, cells: ChoiceCells, row: int) -> str:
         """Why a row has no label."""

@@ -21,19 +21,14 @@ if TYPE_CHECKING:
 class Opened:
     """All splits as raw tables, with all columns, and their locations for messages."""
 
-    name: str
-    """name given by the user; for an object in memory its own name"""
+    name: str  # name given by the user; for an object in memory its own name
     config: str | None
     tables: dict[str, pa.Table]
     locations: dict[str, str]
-    path: Path | None = None
-    """the file or folder; None on the Hub or in memory"""
-    splits: "Mapping[str, Dataset]" = field(default_factory=dict)
-    """split name to its rows; empty for a file or a data frame"""
-    location: str | None = None
-    """argument of ``load_dataset``; None for files and objects in memory"""
-    revision: str | None = None
-    """commit of a dataset on the Hub"""
+    path: Path | None = None  # the file or folder; None on the Hub or in memory
+    splits: "Mapping[str, Dataset]" = field(default_factory=dict)  # empty for a file or a data frame
+    location: str | None = None  # argument of load_dataset; None for files and objects in memory
+    revision: str | None = None  # commit of a dataset on the Hub
 
     @property
     def first(self) -> "Dataset | None":

@@ -47,14 +47,10 @@ def letter(index: int) -> str:
 class OtherColumns:
     """The columns of a split besides question, choices and label."""
 
-    contexts: list[str]
-    """context of each row, "" if there is none"""
-    context_column: str
-    """"" if there is none"""
-    groups: list[str]
-    """``l2-category`` of each row; empty if there is no such column"""
-    left_out: list[str]
-    """columns that are not exported"""
+    contexts: list[str]  # context of each row, "" if there is none
+    context_column: str  # "" if there is none
+    groups: list[str]  # l2-category of each row; empty if there is no such column
+    left_out: list[str]  # columns that are not exported
 
     def notes(self, *, as_hint: bool) -> list[str]:
         """Sentences on the columns that are exported, with ``as_hint`` as VLMEvalKit's, or left out."""
@@ -69,25 +65,17 @@ class OtherColumns:
 class Questions:
     """The questions of one export."""
 
-    name: str
-    """name of the task: letters, digits, "_" and "-" only, for YAML and file names"""
-    location: str
-    """location for messages"""
+    name: str  # name of the task: letters, digits, "_" and "-" only, for YAML and file names
+    location: str  # location for messages
     question_ids: list[str]
     questions: list[str]
-    choices: list[list[str]]
-    """at least two choices per row, none empty"""
-    labels: list[int] | None
-    """indices of the correct choices; None if hidden"""
-    types: list[str]
-    """"" where the benchmark has none"""
+    choices: list[list[str]]  # at least two choices per row, none empty
+    labels: list[int] | None  # indices of the correct choices; None if hidden
+    types: list[str]  # "" where the benchmark has none
     others: OtherColumns
-    images: NDArray[np.int64]
-    """(rows,): index of each row's image, -1 where it has none"""
-    image_rows: list[int]
-    """(images,): the first row that shows it"""
-    source: Images | None
-    """image source; None if no images are exported"""
+    images: NDArray[np.int64]  # (rows,): index of each row's image, -1 where it has none
+    image_rows: list[int]  # (images,): the first row that shows it
+    source: Images | None  # image source; None if no images are exported
     orders: list[list[int]] | None = None
     """index in the benchmark of each presented choice; None if the benchmark's order is presented"""
 

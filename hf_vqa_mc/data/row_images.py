@@ -22,28 +22,19 @@ from hf_vqa_mc.errors import InputError
 
 ENOUGH = 20
 """Rows from which one missing image that most rows name is not taken for their image."""
-_INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
-"""Columns whose values a cell may refer to; ``index`` is first, since question_id may be a different number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pictures:
     """The images of a split's rows."""
 
-    ids: pa.Array
-    """(rows,): text, equal for rows with the same images, "" without image"""
-    source: Images | None
-    """None if rows only name missing images"""
-    missing: str = ""
-    """why ``source`` is None, and what to do"""
-    columns: tuple[str, ...] = ()
-    """columns with images or their paths"""
-    id_column: str | None = None
-    """column of ``ids``"""
-    notes: tuple[str, ...] = ()
-    """sentences on images that are not allowed"""
-    cells: Images | None = None
-    """the images in columns, found or not"""
+    ids: pa.Array  # (rows,): text, equal for rows with the same images, "" without image
+    source: Images | None  # None if rows only name missing images
+    missing: str = ""  # why source is None, and what to do
+    columns: tuple[str, ...] = ()  # columns with images or their paths
+    id_column: str | None = None  # column of ids
+    notes: tuple[str, ...] = ()  # sentences on images that are not allowed
+    cells: Images | None = None  # the images in columns, found or not
 
     def take(self, rows: NDArray[np.int64]) -> "Pictures":
         """The images of some rows."""
@@ -153,7 +144,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     lengths = (pc.utf8_length(table[name].cast(pa.large_string())) for name in names)
     if not any(pc.any(pc.greater(some, MOST_NAME)).as_py() for some in lengths):
         return {}  # no cell holds an image
-    for name in named(table.column_names, _INDEX_FIRST):
+    for name in named(table.column_names, ("index", *(one for one in QUESTION_ID if one != "index"))):
         if is_id(table.schema.field(name).type):
             return {text: row for row, text in enumerate(as_text(table[name]).to_pylist()) if text}
     return {}

@@ -38,10 +38,8 @@ class WrittenSplit:
     """Sizes and checksums of a split."""
 
     rows: int = 0
-    num_bytes: int = 0
-    """size of the Arrow tables"""
-    files: dict[str, str] = field(default_factory=dict)
-    """file name to sha256"""
+    num_bytes: int = 0  # size of the Arrow tables
+    files: dict[str, str] = field(default_factory=dict)  # file name to sha256
     file_bytes: int = 0
 
 

@@ -19,8 +19,7 @@ from hf_vqa_mc.errors import InputError, shown
 _HEADING = r"\b(?:answer[ \t]+)?(?:options|choices)[ \t]*:\s*"
 _START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.:]| ?\))(?:(?=\s)|(?<=\(A\))(?=\S))")
 """The first option: on a line of its own, or after "Options:"."""
-_MARK = re.compile(r"[Aa1](?:[.:]| ?\))\s|\(A\)")
-"""What `_START` contains, found much faster."""
+_MARK = re.compile(r"[Aa1](?:[.:]| ?\))\s|\(A\)")  # What `_START` contains, found much faster.
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,9 @@ class OptionText:
     """A text with one list of lettered or numbered options, such as ``Which? Options: A: red, B: blue``."""
 
     before: str
-    first: str
-    """letter or number of the first option"""
-    marks: tuple[str, str]
-    """characters before and after a letter"""
-    between: str
-    """separator of options: a line break, a comma, or a blank"""
+    first: str  # letter or number of the first option
+    marks: tuple[str, str]  # characters before and after a letter
+    between: str  # separator of options: a line break, a comma, or a blank
     choices: tuple[str, ...]
     after: str
 

@@ -151,24 +151,20 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     """Variants and open-ended configs by name; None and None for all that the source can have."""
     if names is None:
         return None, None
-    configs = {config.name: config for config in source.open_ended}
-    words = {config.word: config for config in configs.values()}
+    words = {config.word: config for config in source.open_ended}
+    known: dict[str, str | OpenEnded] = {**{name: name for name in VARIANTS}, **words}
     if not names:
-        raise InputError(f"--variants is empty; known: {', '.join(sorted({*VARIANTS, *words}))}")
-    variants: list[str] = []
-    chosen: list[OpenEnded] = []
+        raise InputError(f"--variants is empty; known: {', '.join(sorted(known))}")
+    found: list[str | OpenEnded] = []
     for name in names:
         short = name.removeprefix(f"{source.name}_")
-        config = configs.get(name) or words.get(short)
-        if config is None and short not in VARIANTS:
-            raise unknown_name("variant", name, {*VARIANTS, *words})
-        if config in chosen or (config is None and short in variants):
+        one = next((config for config in source.open_ended if config.name == name), known.get(short))
+        if one is None:
+            raise unknown_name("variant", name, set(known))
+        if one in found:
             raise InputError(f"variant {name!r} is listed twice")
-        if config:
-            chosen.append(config)
-        else:
-            variants.append(short)
-    return variants, chosen
+        found.append(one)
+    return [one for one in found if isinstance(one, str)], [one for one in found if not isinstance(one, str)]
 
 
 def _check_output(location: str, source: Source, settings: BuildSettings) -> None:

@@ -83,12 +83,10 @@ class VariantInputs:
     """The arguments of ``variants.build_variants``."""
 
     triplets: pa.Table
-    names: tuple[str, ...]
-    """variants to build"""
+    names: tuple[str, ...]  # variants to build
     vectors: WordVectors | None
     settings: Settings
-    orig_made: Mapping[str, Any] | None = None
-    """statistics of generated ``orig`` decoys"""
+    orig_made: Mapping[str, Any] | None = None  # statistics of generated orig decoys
 
 
 def gather(

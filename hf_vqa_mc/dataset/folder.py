@@ -24,8 +24,15 @@ from hf_vqa_mc.data.inventory import (
 )
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
-from hf_vqa_mc.dataset.card import CARD, card, embedded_features, image_features, multiple_choice_features
-from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
+from hf_vqa_mc.dataset.card import (
+    CARD,
+    CROISSANT,
+    card,
+    croissant,
+    embedded_features,
+    image_features,
+    multiple_choice_features,
+)
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
 from hf_vqa_mc.io.outputs import Entry, FolderKind, sha256_of

@@ -33,8 +33,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory
-from hf_vqa_mc.dataset.card import CARD
-from hf_vqa_mc.dataset.croissant import CROISSANT
+from hf_vqa_mc.dataset.card import CARD, CROISSANT
 from hf_vqa_mc.dataset.folder import write_variant
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.rng import text_hashes
@@ -70,12 +69,9 @@ class Plan:
     """What all parts are built with."""
 
     variants: list[str]
-    settings: dict[str, Any]
-    """of `Settings`"""
-    rows: list[int]
-    """triplets of each part; parts without triplets are not built"""
-    splits: list[str]
-    """splits of the dataset, in order"""
+    settings: dict[str, Any]  # of `Settings`
+    rows: list[int]  # triplets of each part; parts without triplets are not built
+    splits: list[str]  # splits of the dataset, in order
     has_vectors: bool = False
 
     @property

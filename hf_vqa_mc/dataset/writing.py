@@ -30,9 +30,8 @@ from hf_vqa_mc.data.inventory import (
     write_inventory,
 )
 from hf_vqa_mc.data.shards import description, features_of, file_content, measures, write_split
-from hf_vqa_mc.dataset.card import CARD, card_metadata
+from hf_vqa_mc.dataset.card import CARD, CROISSANT, card_metadata, croissant
 from hf_vqa_mc.dataset.card_text import hashes_text, title
-from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import outputs
