@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
@@ -18,7 +17,7 @@ from hf_vqa_mc.scoring.official import PACKED
 from hf_vqa_mc.scoring.predictions import FIRST_FIELD, HEADER_FIELDS
 from hf_vqa_mc.scoring.scheme import GQA, TDIUC, VQA, Annotations
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
-from hf_vqa_mc.sources.source import OpenEnded, Source, generated_by
+from hf_vqa_mc.sources.source import generated_by
 from hf_vqa_mc.sources.table import ROWS
 
 ACCEPTED = (
@@ -155,18 +154,6 @@ def _gqa_files(parts: Sequence[Path], location: str, grounding: bool) -> Annotat
     if not kept:
         raise InputError(f"{location}: found no questions")
     return Annotations(GQA, location, list(kept), records=kept)
-
-
-def open_ended_annotations(
-    rows: pa.Table, source: Source, open_ended: OpenEnded, location: str, grounding: bool
-) -> Annotations:
-    """The rows of an open-ended config of vqa-mc build."""
-    if open_ended.scored_as not in OPEN_ENDED:
-        raise InputError(
-            f"{location}: an open-ended config without choices and without a metric; score against the publisher's "
-            f"annotation file, or against {source.name}_{PREFERRED}"
-        )
-    return OPEN_ENDED[open_ended.scored_as](rows, location, grounding)
 
 
 def _columns(table: pa.Table, names: Sequence[str], location: str) -> list[list[Any]]:

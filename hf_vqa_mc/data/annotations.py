@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.annotation_files import ACCEPTED, json_files, open_ended_annotations, read_annotation_files
+from hf_vqa_mc.data.annotation_files import ACCEPTED, OPEN_ENDED, json_files, read_annotation_files
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.files import file_form
+from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.data.label_interpretation import AmbiguousLabels
 from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.data.names import QUESTION, named
@@ -73,7 +74,13 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
     columns = next(iter(opened.tables.values())).column_names
     if open_ended and (source := open_ended_source(columns, opened.config)):
         chosen = chosen_split(list(opened.tables), options.split, opened.name)
-        found = open_ended_annotations(opened.tables[chosen], *source, opened.locations[chosen], grounding)
+        published, config = source
+        if config.scored_as not in OPEN_ENDED:
+            raise InputError(
+                f"{opened.locations[chosen]}: an open-ended config without choices and without a metric; score "
+                f"against the publisher's annotation file, or against {published.name}_{PREFERRED}"
+            )
+        found = OPEN_ENDED[config.scored_as](opened.tables[chosen], opened.locations[chosen], grounding)
         return replace(found, about=_about_split(opened.name, opened.config, chosen))
     tables = dict(opened.tables)
     for name, table in tables.items():  # scores need no questions

@@ -1,6 +1,7 @@
 """The images of a split's rows: file content, base64 text, paths, references to other rows, or lists of these."""
 
 import base64
+import contextlib
 import hashlib
 import itertools
 import re
@@ -82,10 +83,15 @@ class Images:
 
         Of several images it is the sha256 of these, in order.
         """
-        found = [self._identity(value) for value in self._values(row)]
-        if len(found) < 2:
-            return "".join(found)
-        return hashlib.sha256("\n".join(found).encode()).hexdigest()
+        found = []
+        for value in self._values(row):
+            if not _is_named(value):
+                content = value.encode() if isinstance(value, str) else value
+                with contextlib.suppress(ValueError):
+                    content = _decoded(value) if isinstance(value, str) else value
+                value = hashlib.sha256(content).hexdigest()
+            found.append(value)
+        return "".join(found) if len(found) < 2 else hashlib.sha256("\n".join(found).encode()).hexdigest()
 
     def names(self) -> Iterator[str]:
         """The paths and other names in the cells."""
@@ -164,15 +170,6 @@ class Images:
             return self.allowed.read(value)
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
-
-    def _identity(self, value: Any) -> str:  # noqa: ANN401
-        if _is_named(value):
-            return str(value)
-        try:
-            content = _decoded(value) if isinstance(value, str) else value
-        except ValueError:
-            content = str(value).encode()
-        return hashlib.sha256(content).hexdigest()
 
 
 def may_hold_images(kind: pa.DataType) -> bool:

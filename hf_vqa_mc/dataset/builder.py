@@ -74,14 +74,20 @@ VqaMcConfig = make_dataclass(
 
 
 def _configs() -> dict[str, _Config]:
-    found, opened = list[tuple[str, str, str, str]](), list[tuple[str, str, str, str]]()
-    for source in SOURCES.values():
-        for name, variant in VARIANTS.items():
-            if source.has_orig_decoys or not needs_published(variant):
-                found.append((f"{source.name}_{name}", source.name, name, f"{source.title}, variant {name}"))
-        opened += ((config.name, source.name, config.word, config.description) for config in source.open_ended)
-    keys = ("name", "source", "variant", "description")
-    return {one[0]: VqaMcConfig(**dict(zip(keys, one, strict=True))) for one in (*found, *opened)}
+    variants = [
+        VqaMcConfig(
+            name=f"{one.name}_{name}", source=one.name, variant=name, description=f"{one.title}, variant {name}"
+        )
+        for one in SOURCES.values()
+        for name, variant in VARIANTS.items()
+        if one.has_orig_decoys or not needs_published(variant)
+    ]
+    open_ended = [
+        VqaMcConfig(name=config.name, source=one.name, variant=config.word, description=config.description)
+        for one in SOURCES.values()
+        for config in one.open_ended
+    ]
+    return {config.name: config for config in (*variants, *open_ended)}
 
 
 class _Listed:
@@ -133,14 +139,13 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         )
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  two classes
-        splits: Iterable[str]
+        splits: Iterable[str] = self._rows
         if self._open_ended:
             with self._explained():
                 self._files = self._opened(dl_manager).files
                 splits = Reading(self._open_ended, self._files).splits
-        else:
-            self._rows = self._rows or self._build(dl_manager)
-            splits = self._rows
+        elif not self._rows:
+            splits = self._rows = self._build(dl_manager)
         return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
 
     def _build(self, dl_manager: Any) -> Mapping[str, pa.Table]:  # noqa: ANN401
@@ -151,8 +156,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 check_source(self.config.declaration, settings)
                 made = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
             (variant,) = build_variants(made.triplets, made.names, made.vectors, made.settings, progress)
-        splits: Mapping[str, pa.Table] = variant.splits
-        return splits
+        return dict(variant.splits)
 
     @property
     def _open_ended(self) -> OpenEnded | None:

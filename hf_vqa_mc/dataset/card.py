@@ -1,8 +1,9 @@
 """``README.md`` of a dataset folder: YAML metadata for ``datasets`` and the Hub, then the page of `card_text`.
 
-And ``croissant.json``: Croissant 1.1 metadata with the fields for responsible AI (RAI 1.0) that conferences ask for; the
-Hub makes the core part, but no RAI fields. All of it is from the inventory, except for sentences that hold for every
-folder (``croissant.yaml``). Specifications: https://docs.mlcommons.org/croissant.
+And ``croissant.json``: Croissant 1.1 metadata with the fields for responsible AI (RAI 1.0) that conferences ask for.
+The Hub makes the core part of a repository with Parquet files, but no RAI fields. All of it is from the inventory,
+except for sentences that hold for every folder (``croissant.yaml``). Specifications:
+https://docs.mlcommons.org/croissant.
 """
 
 import bisect

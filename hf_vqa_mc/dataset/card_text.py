@@ -71,8 +71,7 @@ def citations(inventory: Inventory) -> list[str]:
 
 def hashes_text(inventory: Inventory) -> str:
     """The section of the card with row hashes and canary string."""
-    text: str = environment(Path(__file__).parent).get_template("hashes.md.jinja").render(**_hashes(inventory))
-    return text
+    return str(environment(Path(__file__).parent).get_template("hashes.md.jinja").render(**_hashes(inventory)))
 
 
 def _hashes(inventory: Inventory) -> dict[str, Any]:
