@@ -260,14 +260,15 @@ def divided(
     n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
     counts, words = divide(stream, n_parts, work, progress)
     filled = [part for part in range(n_parts) if counts[part]]
-    possible = list(VARIANTS)
-    for part in filled:
-        own = variants_of(read_part(work, part))
-        possible = [name for name in possible if name in own]
-    built = _built(source, variants, possible)
+    of_parts = [variants_of(read_part(work, part)) for part in filled]
+    built = _built(source, variants, [name for name in VARIANTS if all(name in own for own in of_parts)])
     if isinstance(vectors, str):
-        texts = lambda: chain.from_iterable(sentences(read_part(work, part)) for part in filled)  # noqa: E731
-        vectors = load_word_vectors(vectors, texts, method.seed, progress)
+        vectors = load_word_vectors(
+            vectors,
+            lambda: chain.from_iterable(sentences(read_part(work, one)) for one in filled),
+            method.seed,
+            progress,
+        )
     if vectors is not None:
         put_vectors(work, vectors, words)
     splits = [split for split in SPLITS if any(found[split] for found in counts)]

@@ -77,21 +77,10 @@ def write_folder(
     """Write a source's configs, called ``<source>_<variant>``, into the dataset folder atomically; return its content.
 
     In an existing folder the source's configs are replaced; its images and other sources' configs are kept. Equal rows
-    give equal bytes.
-
-    Args:
-        output: the dataset folder, such as ``vqa_mc``.
-        source: name of the source.
-        variants: the rows, each variant written before the next is requested.
-        about: see `build.about_source`.
-        made_with: settings and versions for the card.
-        part_configs: variant to its config's entry in the inventory, for rows that are written already.
-        copy_parts: puts the files of ``part_configs`` into the new folder.
-        open_ended: the open-ended configs, read while they are written.
-        images: the image files; adds the config ``<source>_images``.
-        embed_images: add the column ``image`` to every row instead.
-        overwrite: replace changed files, and keep files that no command wrote, instead of raising InputError.
-        progress: called with (step, done, total).
+    give equal bytes. Each variant is written before the next is requested. ``part_configs`` are entries of the
+    inventory by variant, whose files ``copy_parts`` puts into the new folder. ``images`` add the config
+    ``<source>_images``, or with ``embed_images`` the column ``image``. With ``overwrite``, changed files are replaced
+    and files that no command wrote are kept; otherwise they raise InputError.
     """
 
     def fill(tree: Path) -> dict[str, Any]:
@@ -164,15 +153,10 @@ def write_variant(
 
 def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress) -> dict[str, Any]:
     """Write the images as one split, so that an image with questions in several splits is stored once."""
+    sizes = len(images.paths), sum(images.sizes.values())
+    wrote = _counter(progress, f"writing {name}", len(images.paths))
     written = write_split(
-        tree / name,
-        IMAGES,
-        image_features(),
-        len(images.paths),
-        sum(images.sizes.values()),
-        images.rows,
-        group_rows=ROWS_PER_GROUP,
-        wrote=_counter(progress, f"writing {name}", len(images.paths)),
+        tree / name, IMAGES, image_features(), *sizes, images.rows, group_rows=ROWS_PER_GROUP, wrote=wrote
     )
     return {"variant": IMAGES, **measures(name, {IMAGES: written})}
 

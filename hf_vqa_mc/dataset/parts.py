@@ -222,8 +222,8 @@ def measure_part(location: str, part: int) -> dict[str, dict[str, list[float]]]:
         found[name] = {}
         for split in [split for split in entry["splits"] if split != "train"]:
             files = [file for file in entry["files"] if PurePosixPath(file).name.startswith(f"{split}-")]
-            contents = [io.BytesIO(work.read(f"{folder_of(part)}/{file}")) for file in files]
-            rows = pa.concat_tables([pq.read_table(content, columns=["choices", "label"]) for content in contents])
+            contents = (io.BytesIO(work.read(f"{folder_of(part)}/{file}")) for file in files)
+            rows = pa.concat_tables(pq.read_table(content, columns=["choices", "label"]) for content in contents)
             found[name][split] = _measured(rows.combine_chunks(), known)
     return found
 

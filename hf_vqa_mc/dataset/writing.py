@@ -200,20 +200,13 @@ def staged_benchmark(
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
-    A benchmark of one file is written as a file of the same type, without ``note``. Others are written as a folder
-    with README.md and, in a folder of the config's name, parquet files; other configs there are kept.
+    A benchmark of one file is written as a file of the same type. Others are written as a folder with README.md and,
+    in a folder named ``config`` (by default the benchmark's), parquet files; other configs there are kept. ``tables``
+    are columns by split, such as those of ``Benchmark.with_choices``; ``overwrite`` replaces an existing file, changed
+    files in the folder, and the same config of another benchmark. README.md shows the paragraph ``note``, the
+    ``hashes`` of the rows by split, and whether rows were removed and the choices kept (``pruned``).
 
-    Args:
-        benchmark: as read.
-        tables: columns by split name, such as those of ``Benchmark.with_choices``.
-        output: the file or folder.
-        note: paragraph for README.md.
-        config: name of the written config; by default the benchmark's.
-        overwrite: replace an existing file, changed files in the folder, and the same config of another benchmark.
-        pruned: whether rows were removed and the choices kept, for README.md.
-        hashes: those of the rows' questions, choices and labels, by split, for README.md.
-
-    Returns:
+    Yields:
         The new file or folder, and the paths of its files.
     """
     if not tables:
