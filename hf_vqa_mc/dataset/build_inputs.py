@@ -222,7 +222,7 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
     data_dir = settings.data_dir and str(settings.data_dir.expanduser())
     for option, folder in (("--output", location), ("--work", given)):
         if data_dir and contains(data_dir, folder):
-            raise InputError(f"{option} {folder}: it is in --data-dir, which holds the input; give one outside of it")
+            raise InputError(f"{option} {folder}: it is in --data-dir, whose files are the input; give another")
     if contains(given, location):
         raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
     return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
@@ -232,7 +232,8 @@ def check_unfinished(source: Source, location: str) -> None:
     """Raise InputError if the default work folder of an output holds an unfinished build of the source."""
     work = Storage(f"{location.rstrip('/')}.work")
     if work.exists(STATE) and (_state_of(work) or {}).get("source") == source.name:
-        raise InputError(f"{work.path()} holds an unfinished build of {source.name}; repeat it, or remove the folder")
+        unfinished = f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one"
+        raise InputError(f"{unfinished}; repeat that build, or remove the folder")
 
 
 def _state_of(work: Storage) -> dict[str, Any] | None:
