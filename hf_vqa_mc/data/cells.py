@@ -138,9 +138,7 @@ def as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A column as one array; raises pa.ArrowInvalid if it exceeds the limit of one (2 GB of text)."""
     if not isinstance(column, pa.ChunkedArray):
         return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -93,10 +93,8 @@ def find_by_id(directory: Path, image_ids: Sequence[str]) -> ImageFiles:
         elif found:
             paths[image_id] = found[0]
     if twice:
-        raise InputError(
-            f"images {directory}: {len(twice)} of {len(image_ids)} have several files: "
-            f"{listed(twice, separator='; ')}; remove all but one of each"
-        )
+        several, files = f"{len(twice)} of {len(image_ids)}", listed(twice, separator="; ")
+        raise InputError(f"images {directory}: {several} have several files: {files}; remove all but one of each")
     return ImageFiles(paths)
 
 
@@ -109,8 +107,7 @@ class _FolderListing:
         self._by_number: dict[int, list[Path]] = defaultdict(list)
         seen: set[str] = set()
         for folder, folders, files in os.walk(directory, followlinks=True):
-            real = os.path.realpath(folder)
-            if real in seen:
+            if (real := os.path.realpath(folder)) in seen:
                 folders.clear()
                 continue
             seen.add(real)

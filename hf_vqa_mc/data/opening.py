@@ -36,11 +36,6 @@ class Opened:
         return next(iter(self.splits.values()), None)
 
     @property
-    def is_file(self) -> bool:
-        """Whether it is a file, which has no configs."""
-        return self.path is not None and self.path.is_file()
-
-    @property
     def base(self) -> Path | None:
         """The folder to which paths in the rows are relative."""
         return self.path if self.path is None or self.path.is_dir() else self.path.parent

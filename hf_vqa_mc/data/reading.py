@@ -220,12 +220,12 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
 def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:
     """The benchmark; None if the tables have the needed columns or open-ended rows, and are read as they are."""
     columns = next(iter(opened.tables.values())).column_names
-    if not opened.is_file and (needed <= set(columns) or open_ended_source(columns, opened.config) is not None):
+    if opened.splits and (needed <= set(columns) or open_ended_source(columns, opened.config) is not None):
         return None
     try:
         return read_opened(opened, BenchmarkOptions(opened.name, opened.config), silent)
     except NoChoices:
-        if opened.is_file:
+        if not opened.splits:  # a file
             raise
         return None
 

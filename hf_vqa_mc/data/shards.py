@@ -29,6 +29,8 @@ SHARD_BYTES = 500_000_000
 """Approximate size of a file in bytes of Arrow data, as in ``push_to_hub``."""
 GROUP_BYTES = 30_000_000
 """Largest row group, approximately; the Hub's viewer reads groups of at most 300 MB."""
+Wrote = Callable[[int], None]
+"""Called with the number of rows of each row group written."""
 FOR_HUB: dict[str, Any] = {"use_content_defined_chunking": True, "write_page_index": True}
 """Options of parquet: a changed file shares most chunks with the old one, and the viewer reads single pages."""
 
@@ -61,12 +63,12 @@ def write_split(
     rows: Callable[[int, int], pa.Table],
     *,
     group_rows: int = ROWS,
-    wrote: Callable[[int], None] = lambda n: None,
+    wrote: Wrote = lambda n: None,
 ) -> WrittenSplit:
     """Write a split as files ``<split>-00000-of-0000N.parquet`` of about SHARD_BYTES.
 
     ``total_bytes`` is the approximate size as Arrow data; ``rows(start, stop)`` gives rows and is called in order;
-    ``group_rows`` limits a row group, the unit that streaming readers fetch; ``wrote`` gets the rows of each.
+    ``group_rows`` limits a row group, the unit that streaming readers fetch.
     """
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
     per_shard = max(1, math.ceil(n_rows / shards))
@@ -80,12 +82,7 @@ def write_split(
 
 
 def write_stream(
-    folder: Path,
-    split: str,
-    features: "Features",
-    tables: Iterable[pa.Table],
-    *,
-    wrote: Callable[[int], None] = lambda n: None,
+    folder: Path, split: str, features: "Features", tables: Iterable[pa.Table], *, wrote: Wrote = lambda n: None
 ) -> WrittenSplit:
     """Write a split of unknown size as `write_split` does, however it is divided into tables; no file without rows."""
     groups = regrouped(tables)

@@ -49,14 +49,9 @@ def address_parts(address: str) -> tuple[str, str]:
 
 
 class StoredImages:
-    """The parquet files of an images config, with an index in memory.
+    """The parquet files of an images config in a folder or at an fsspec address, with an index in memory.
 
-    Args:
-        folder: a folder, or an fsspec address of one such as ``hf://datasets/NAMESPACE/vqa_mc/cocoqa_images``.
-
-    Raises:
-        FileNotFoundError: there are no parquet files in it.
-        InputError: a file is a link that leads out of the dataset, is damaged, or holds more than it may.
+    Raises FileNotFoundError without files; InputError if one is damaged, too large, or a link out of the dataset.
     """
 
     def __init__(self, folder: str) -> None:
@@ -91,11 +86,7 @@ class StoredImages:
         return image_id in self._positions
 
     def read(self, image_id: str) -> bytes:
-        """The bytes of the image's file.
-
-        Raises:
-            FileNotFoundError: there is no such image.
-        """
+        """The bytes of the image's file; raises FileNotFoundError if there is none."""
         if image_id not in self._positions:
             raise FileNotFoundError(f"no image with image_id {image_id!r}")
         number, group, row = self._positions[image_id]
