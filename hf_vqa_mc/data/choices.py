@@ -160,7 +160,7 @@ class ChoiceColumns(ChoiceForm):
         last = self.columns[-1]
         more = max(len(choices) for choices, _ in rows.values()) - len(self.columns)
         added = [next_name(last, number) for number in range(1, more + 1)]
-        for name in set(added) & set(table.column_names):
+        for name in sorted(set(added) & set(table.column_names)):
             raise InputError(f"a new choice needs the column {name!r}, which exists already; rename that column")
         kinds = {name: table.schema.field(name).type for name in self.columns}
         filled = all(map(is_text, kinds.values())) and not any(table[name].null_count for name in self.columns)
