@@ -30,7 +30,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     known = [name for name in names if not name.endswith("_images")] or names
     if config is None and len(known) > 1:
         raise InputError(f"{dataset} has several configs; add one of {', '.join(known)}")
-    config = config or known[0]
+    config = known[0] if config is None else config
     if config not in names:
         raise unknown_name("config", config, known)
     from datasets import load_dataset_builder

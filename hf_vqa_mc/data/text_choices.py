@@ -167,7 +167,8 @@ class OptionsInText(TextForm):
         cells, found = super().read(table), self._parsed(table)
         faults = dict(cells.faults)
         expected = "expected lettered options such as 'A. red\\nB. blue', as in other rows"
-        for row, (text, one) in enumerate(() if self.questions(table) is not None else found):
+        has_questions = any(one.question for _, one in found if one)
+        for row, (text, one) in enumerate(() if has_questions else found):
             if one is None and text.strip():
                 faults.setdefault(row, f"{self.column} is {shown(text)}; {expected}")
         names = [name for _, one in found if one for name in one.names(len(one.choices))]
