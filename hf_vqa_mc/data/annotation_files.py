@@ -99,15 +99,8 @@ def _vqa_records(batches: Iterable[Records], location: str, header: Mapping[str,
             if field in texts:
                 texts[field] += (same.setdefault(text, text) for text in records.texts(name))
         answers += _vqa_answers(records, same)
-    return Annotations(
-        VQA,
-        location,
-        ids,
-        image_ids=image_ids or None,
-        answers=answers,
-        **texts,
-        about={name: text for name, text in header.items() if name in _ABOUT and isinstance(text, str)},
-    )
+    about = {name: text for name, text in header.items() if name in _ABOUT and isinstance(text, str)}
+    return Annotations(VQA, location, ids, image_ids or None, answers=answers, about=about, **texts)
 
 
 def _vqa_answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:

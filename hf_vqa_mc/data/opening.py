@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,8 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     config, splits = load_splits(dataset, config, expected)
     folder = path.absolute() if path.is_dir() else None
-    about = {"path": folder, "location": dataset, "revision": None if folder else revision_of(splits)}
-    return _opened(dataset, config, f"{dataset}, {config}", splits, open_ended, **about)
+    opened = _opened(dataset, config, f"{dataset}, {config}", splits, open_ended)
+    return replace(opened, path=folder, location=dataset, revision=None if folder else revision_of(splits))
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
@@ -81,21 +81,14 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
     return _opened(name, None if config == "default" else config, name, dataset, open_ended)
 
 
-def _opened(
-    name: str,
-    config: str | None,
-    prefix: str,
-    found: Mapping[Any, Any],
-    open_ended: bool,
-    **more: Any,  # noqa: ANN401
-) -> Opened:
+def _opened(name: str, config: str | None, prefix: str, found: Mapping[Any, Any], open_ended: bool) -> Opened:
     tables, splits = {}, {str(split): rows for split, rows in found.items()}
     for split, rows in splits.items():
         if not open_ended:
             check_has_choices(rows.column_names, name, config)
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
         tables[split] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
-    return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits, **more)
+    return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits)
 
 
 def check_text(table: pa.Table, location: str) -> None:
