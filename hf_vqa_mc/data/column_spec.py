@@ -139,7 +139,7 @@ class ColumnSpec:
             if old == (list(texts), label):
                 continue
             if not 0 <= label < len(texts) or not all(texts):
-                raise InputError(f"{location}, row {row}: label {label} is none of the choices {shown(texts)}")
+                raise InputError(f"{location}, row {row}: label {label} is not among {shown(texts)}, or one is empty")
             changed[row] = list(texts), int(label)
         return self._with_rows(table, changed, location) if changed else table
 
