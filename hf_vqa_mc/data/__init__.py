@@ -15,10 +15,5 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Split", "read_benchmark"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Benchmark": "benchmark",
-        "Split": "benchmark",
-        "read_benchmark": "reading",
-    },
+    __name__, {"Benchmark": "benchmark", "Split": "benchmark", "read_benchmark": "reading"}
 )

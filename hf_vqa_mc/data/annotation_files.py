@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
@@ -18,7 +17,7 @@ from hf_vqa_mc.scoring.official import PACKED
 from hf_vqa_mc.scoring.predictions import FIRST_FIELD, HEADER_FIELDS
 from hf_vqa_mc.scoring.scheme import GQA, TDIUC, VQA, Annotations
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
-from hf_vqa_mc.sources.source import OpenEnded, Source, generated_by
+from hf_vqa_mc.sources.source import generated_by
 from hf_vqa_mc.sources.table import ROWS
 
 ACCEPTED = (
@@ -36,7 +35,8 @@ _ROW_FIELDS = ("question", "types", "groups", "semantic", "entailed")
 _BALANCED_FIELDS = (*_UNBALANCED_FIELDS, "imageId", *_ROW_FIELDS)
 _LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
 """Fields of a row's annotations to GQA's names."""
-_VQA_TEXTS = ("question_type", "answer_type", "multiple_choice_answer")
+_VQA_TEXTS = {"question_type": "question_types", "answer_type": "answer_types", "multiple_choice_answer": "gold"}
+"""Fields of VQA's records to those of Annotations."""
 _ABOUT = ("data_type", "data_subtype", "task_type")
 
 
@@ -45,9 +45,7 @@ def read_annotation_files(path: Path, grounding: bool) -> Annotations:
     if path.is_dir() and (generated := generated_by(path)):
         balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
         name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
-        raise InputError(
-            f"{path} is an output of vqa-mc generate with all splits; give one file, such as {path}/{name}"
-        )
+        raise InputError(f"{path} is an output of vqa-mc generate with all splits; give a file, such as {path}/{name}")
     parts = json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part) for part in parts}
     if layouts == {"gqa"}:
@@ -67,7 +65,7 @@ def read_annotation_files(path: Path, grounding: bool) -> Annotations:
 
 def json_files(folder: Path) -> list[Path]:
     """The JSON files of a folder, also compressed."""
-    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    files = (path for path in sorted(folder.iterdir()) if path.is_file())
     return [path for path in files if [one for one in path.suffixes if one not in PACKED][-1:] == [".json"]]
 
 
@@ -87,33 +85,22 @@ def _layout(path: Path) -> str:
 
 def _vqa_records(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
     """VQA annotations; an optional column is read only if the first record has it."""
-    ids: list[str | int] = []
-    texts: dict[str, list[str]] | None = None
-    image_ids: list[str] = []
-    answers: list[list[Any]] = []
+    ids, image_ids, answers = list[str | int](), list[str](), list[list[Any]]()
+    texts: dict[str, Any] = {}
     same: dict[str, str] = {}
     for records in batches:
-        if texts is None:
-            texts = {name: [] for name in _VQA_TEXTS if name in records.rows[0]}
+        if not ids:
+            texts = {field: [] for name, field in _VQA_TEXTS.items() if name in records.rows[0]}
             with_images = "image_id" in records.rows[0]
         records.ids("question_id")
         ids += records.column("question_id")
         image_ids += records.ids("image_id") if with_images else []
-        for name, column in texts.items():
-            column += (same.setdefault(text, text) for text in records.texts(name))
+        for name, field in _VQA_TEXTS.items():
+            if field in texts:
+                texts[field] += (same.setdefault(text, text) for text in records.texts(name))
         answers += _vqa_answers(records, same)
-    found = texts or {}
-    return Annotations(
-        VQA,
-        location,
-        ids,
-        image_ids=image_ids or None,
-        question_types=found.get("question_type"),
-        answer_types=found.get("answer_type"),
-        gold=found.get("multiple_choice_answer"),
-        answers=answers,
-        about={name: text for name, text in header.items() if name in _ABOUT and isinstance(text, str)},
-    )
+    about = {name: text for name, text in header.items() if name in _ABOUT and isinstance(text, str)}
+    return Annotations(VQA, location, ids, image_ids or None, answers=answers, about=about, **texts)
 
 
 def _vqa_answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
@@ -130,8 +117,7 @@ def _vqa_answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
 
 
 def _tdiuc_records(batches: Iterable[Records], location: str) -> Annotations:
-    ids: list[str | int] = []
-    image_ids, types, gold = list[str](), list[str](), list[str]()
+    ids, image_ids, types, gold = list[str | int](), list[str](), list[str](), list[str]()
     for records in batches:
         records.ids("question_id")
         ids += records.column("question_id")
@@ -163,18 +149,6 @@ def _gqa_files(parts: Sequence[Path], location: str, grounding: bool) -> Annotat
     return Annotations(GQA, location, list(kept), records=kept)
 
 
-def open_ended_annotations(
-    rows: pa.Table, source: Source, open_ended: OpenEnded, location: str, grounding: bool
-) -> Annotations:
-    """The rows of an open-ended config of vqa-mc build."""
-    if open_ended.scored_as not in OPEN_ENDED:
-        raise InputError(
-            f"{location}: an open-ended config without choices and without a metric; score against the "
-            f"publisher's annotation file, or against {source.name}_{PREFERRED}"
-        )
-    return OPEN_ENDED[open_ended.scored_as](rows, location, grounding)
-
-
 def _columns(table: pa.Table, names: Sequence[str], location: str) -> list[list[Any]]:
     for name in names:
         if table[name].null_count:
@@ -193,16 +167,13 @@ def _gqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
     """GQA's records by id; unbalanced ones have only the required fields."""
     names = ["question_id", "answer", "is_balanced", "image_id", *_ROW_FIELDS, *(["annotations"] if grounding else [])]
     records: dict[str, dict[str, Any]] = {}
-    for name, *values in zip(*_columns(rows, names, location), strict=True):
+    for question_id, *values in zip(*_columns(rows, names, location), strict=True):
         fields = zip((*_BALANCED_FIELDS, "annotations"), values, strict=False)
         record = dict(fields) if values[1] else dict(zip(_UNBALANCED_FIELDS, values, strict=False))
         if "annotations" in record:
-            links = record["annotations"]
-            record["annotations"] = {
-                gqa_name: {link["span"]: link["object_id"] for link in links[field]}
-                for field, gqa_name in _LINKS.items()
-            }
-        records[name] = record
+            links = ((gqa_name, record["annotations"][field]) for field, gqa_name in _LINKS.items())
+            record["annotations"] = {name: {one["span"]: one["object_id"] for one in found} for name, found in links}
+        records[question_id] = record
     if len(records) < rows.num_rows:
         raise InputError(f"{location}: a question_id occurs twice; expected each once")
     return Annotations(GQA, location, list(records), records=records)
@@ -231,19 +202,11 @@ def _pair_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
     for pair in zip(*(zip(texts, types, *side, strict=True) for side in sides), strict=True):
         for text, kind, name, *others in pair:
             questions.setdefault(name, (text, kind, *others))
-    text, kinds, images, gold, answers, answer_types = map(list, zip(*questions.values(), strict=True))
-    return Annotations(
-        VQA,
-        location,
-        list(questions),
-        image_ids=images,
-        question_types=kinds,
-        answer_types=answer_types,
-        questions=text,
-        gold=gold,
-        answers=answers,
-        inputs={PAIRS.name: list(map(list, zip(*(side[0] for side in sides), strict=True)))},
-    )
+    columns = zip(*questions.values(), strict=True)
+    names = ("questions", "question_types", "image_ids", "gold", "answers", "answer_types")
+    found: dict[str, Any] = dict(zip(names, map(list, columns), strict=True))
+    pairs = list(map(list, zip(*(side[0] for side in sides), strict=True)))
+    return Annotations(VQA, location, list(questions), **found, inputs={PAIRS.name: pairs})
 
 
 OPEN_ENDED = {"tdiuc": _tdiuc_rows, "gqa": _gqa_rows, "vqa": _vqa_rows, "vqa_pairs": _pair_rows}

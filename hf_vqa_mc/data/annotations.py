@@ -1,5 +1,6 @@
 """Annotations of any dataset: publishers' files (recognised by content), built folders, Hub names, ``Dataset``."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.annotation_files import ACCEPTED, json_files, open_ended_annotations, read_annotation_files
+from hf_vqa_mc.data.annotation_files import ACCEPTED, OPEN_ENDED, json_files, read_annotation_files
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.files import file_form
+from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.data.label_interpretation import AmbiguousLabels
 from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.data.names import QUESTION, named
@@ -50,8 +52,8 @@ def read_annotations(
     if columns or not isinstance(dataset, str | Path):
         return _rows(options, grounding, progress)
     path = Path(dataset).expanduser()
-    entries = sorted(path.iterdir()) if path.is_dir() and not _is_dataset(path) else []
-    if inside := [entry for entry in entries if entry.is_dir() and _is_dataset(entry)]:
+    entries = sorted(path.glob("*/")) if not _is_dataset(path) else []
+    if inside := [entry for entry in entries if _is_dataset(entry)]:
         raise InputError(f"{dataset} is not a dataset folder; did you mean {' or '.join(map(str, inside))}?")
     try:
         return _read(path, options, grounding, progress)
@@ -72,7 +74,13 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
     columns = next(iter(opened.tables.values())).column_names
     if open_ended and (source := open_ended_source(columns, opened.config)):
         chosen = chosen_split(list(opened.tables), options.split, opened.name)
-        found = open_ended_annotations(opened.tables[chosen], *source, opened.locations[chosen], grounding)
+        published, config = source
+        if config.scored_as not in OPEN_ENDED:
+            raise InputError(
+                f"{opened.locations[chosen]}: an open-ended config without choices and without a metric; score "
+                f"against the publisher's annotation file, or against {published.name}_{PREFERRED}"
+            )
+        found = OPEN_ENDED[config.scored_as](opened.tables[chosen], opened.locations[chosen], grounding)
         return replace(found, about=_about_split(opened.name, opened.config, chosen))
     tables = dict(opened.tables)
     for name, table in tables.items():  # scores need no questions
@@ -84,38 +92,31 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
 def benchmark_annotations(benchmark: Benchmark) -> Annotations:
     """The questions of the evaluated split; columns that are empty in every row are None."""
     split, rows = benchmark.test, benchmark.test.rows.to_pydict()
-    others = {
-        name: pc.fill_null(as_text(split.original[name]), "").to_pylist()
-        for name in ("answer_type", "set_id", "set_kind")
-        if name in split.original.column_names
-    }
+    for name in {"answer_type", "set_id", "set_kind"} & set(split.original.column_names):
+        rows[name] = pc.fill_null(as_text(split.original[name]), "").to_pylist()
+    filled = {name: values for name, values in rows.items() if any(values)}
     return Annotations(
         MULTIPLE_CHOICE,
         split.location,
         rows["question_id"],
-        image_ids=_filled(rows["image_id"]),
-        question_types=_filled(rows["question_type"]),
-        answer_types=_filled(others.get("answer_type")),
-        questions=_filled(rows["question"]),
+        image_ids=filled.get("image_id"),
+        question_types=filled.get("question_type"),
+        answer_types=filled.get("answer_type"),
+        questions=filled.get("question"),
         gold=[texts[label] for texts, label in zip(rows["choices"], rows["label"], strict=True)],
         answers=rows["answers"] if max(map(len, rows["answers"]), default=0) > 1 else None,
         choices=rows["choices"],
         labels=rows["label"],
         choice_kinds=rows["choice_kinds"] if all(rows["choice_kinds"]) else None,
-        set_ids=_filled(others.get("set_id")),
-        set_kinds=others.get("set_kind"),
+        set_ids=filled.get("set_id"),
+        set_kinds=rows.get("set_kind"),
         label_from=benchmark.spec.index_from,
         unread=split.unread,
         about=_about_split(benchmark.dataset, benchmark.config, split.name),
     )
 
 
-def _filled(texts: list[str] | None) -> list[str] | None:
-    return texts if texts and any(texts) else None
-
-
 def _about_split(dataset: str, config: str | None, split: str) -> dict[str, str]:
-    """``Annotations.about``."""
     subsets = SOURCES[name].official_subsets if (name := source_of(config or "")) else {}
     found = {"dataset": dataset, "config": config, "split": split, "subset": subsets.get(split)}
     return {name: text for name, text in found.items() if text}
@@ -159,10 +160,8 @@ def _raw_source(path: Path) -> Source | None:
         return None
     names = {f"/{entry}" for entry in (path, *path.glob("*"), *path.glob("*/*"))}
     if path.suffix == ".zip":
-        try:
+        with contextlib.suppress(InputError):  # not a zip file, which is reported later
             names |= {f"/{name}" for name in member_names(path)}
-        except InputError:
-            pass  # not a zip file, which is reported later
     for source in SOURCES.values():
         published = {name for remote in source.downloads for name in (remote.name, *remote.holds)}
         if not source.scored_as_published and any(name.endswith(f"/{one}") for name in names for one in published):

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import AllowedImages
 from hf_vqa_mc.data.column_spec import Choices, ColumnSpec
+from hf_vqa_mc.data.dataset_images import AllowedImages
 from hf_vqa_mc.data.images import Images as Images
-from hf_vqa_mc.data.row_hashes import RowHashes, row_hashes
+from hf_vqa_mc.data.inventory import RowHashes, row_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +79,7 @@ class Split:
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
         """(rows,): number of each row's unit, from 0."""
-        units = pa.array(self.units, pa.large_string()).dictionary_encode()
-        return np.asarray(units.indices, np.int64)
+        return np.asarray(pa.array(self.units, pa.large_string()).dictionary_encode().indices, np.int64)
 
     @cached_property
     def units(self) -> list[str]:
@@ -145,11 +144,7 @@ class Benchmark:
         return self.splits["train"] if self.evaluated != "train" and "train" in self.splits else None
 
     def with_choices(self, split: Split, choices: Choices, labels: Sequence[int]) -> pa.Table:
-        """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells.
-
-        Raises:
-            InputError: the columns cannot hold them.
-        """
+        """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells."""
         return self.spec.written(split.original, split.rows, choices, labels, split.location)
 
     def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":
@@ -157,7 +152,7 @@ class Benchmark:
         from datasets import Dataset, DatasetDict, DatasetInfo, NamedSplit
         from datasets.table import InMemoryTable
 
-        from hf_vqa_mc.data.file_writer import features_of
+        from hf_vqa_mc.data.shards import features_of
 
         found = DatasetDict()
         for name, table in (tables or {name: split.original for name, split in self.splits.items()}).items():
@@ -171,8 +166,7 @@ class Benchmark:
 
     def __repr__(self) -> str:
         config = f", {self.config}" if self.config else ""
-        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}", *self.notes]
-        for name, split in self.splits.items():
-            evaluated = "; evaluated by default" if name == self.evaluated else ""
-            lines.append(f"{split!r}{evaluated}")
-        return "\n".join([*lines, *(f"left out: {name} ({why})" for name, why in self.left_out.items())])
+        splits = (f"{one!r}{'; evaluated by default' * (name == self.evaluated)}" for name, one in self.splits.items())
+        left_out = (f"left out: {name} ({why})" for name, why in self.left_out.items())
+        about = f"Benchmark({self.dataset}{config})", f"read: {self.read_as}"
+        return "\n".join([*about, *self.notes, *splits, *left_out])

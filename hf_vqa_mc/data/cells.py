@@ -30,18 +30,13 @@ class ChoiceCells:
     letter, unless the choices have no order.
     """
 
-    texts: pa.Array
-    """(cells,): text; null for an empty cell"""
-    lengths: NDArray[np.int64]
-    """(rows,): number of cells of each row"""
-    names: pa.Array | None = None
-    """(cells,): name of each in labels, if rows or column names define it"""
+    texts: pa.Array  # (cells,): text; null for an empty cell
+    lengths: NDArray[np.int64]  # (rows,): number of cells of each row
+    names: pa.Array | None = None  # (cells,): name of each in labels, if rows or column names define it
     targets: NDArray[np.int64] | None = None
     """(rows,): position of the correct choice, if the cells tell it; else None"""
-    faults: Mapping[int, str] = field(default_factory=dict)
-    """what is wrong with the cells of a row, by row"""
-    ordered: bool = True
-    """whether the choices have an order"""
+    faults: Mapping[int, str] = field(default_factory=dict)  # what is wrong with the cells of a row, by row
+    ordered: bool = True  # whether the choices have an order
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -87,9 +82,8 @@ class ChoiceCells:
     @cached_property
     def choices(self) -> pa.ListArray:
         """(rows,): lists of text."""
-        offsets = np.concatenate([self.before[self.starts], self.before[-1:]]).astype(np.int32)
         texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
-        return pa.ListArray.from_arrays(pa.array(offsets), pc.fill_null(texts, ""))
+        return list_array(pc.fill_null(texts, ""), self.counts)
 
     def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
@@ -125,6 +119,16 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
+def is_id(kind: pa.DataType) -> bool:
+    """Whether a column of this type may hold ids: text or integers."""
+    return is_text(kind) or bool(pa.types.is_integer(kind))
+
+
+def is_image(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds images as ``datasets`` stores them: bytes and path."""
+    return bool(pa.types.is_struct(kind)) and {"bytes", "path"} <= {field.name for field in kind}
+
+
 def is_cell(kind: pa.DataType) -> bool:
     """Whether a column of this type holds values that can be written as short text: text, numbers, booleans."""
     return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
@@ -134,9 +138,7 @@ def as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A column as one array; raises pa.ArrowInvalid if it exceeds the limit of one (2 GB of text)."""
     if not isinstance(column, pa.ChunkedArray):
         return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -161,6 +163,11 @@ def as_lists(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.i
         lists = lists.cast(pa.list_(lists.type.value_type))
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return pc.list_flatten(lists), lengths
+
+
+def list_array(entries: pa.Array, lengths: NDArray[np.int64]) -> pa.ListArray:
+    """(rows,): lists of the entries, of these lengths."""
+    return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(lengths)).astype(np.int32)), entries)
 
 
 def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]:
@@ -201,7 +208,6 @@ def spelled_like(old: str, value: object) -> str:
 
 
 def _syntax(text: str) -> tuple[Callable[[str], object] | None, object]:
-    """The parser that fits a text, and its value."""
     for parse in (json.loads, _of_numpy, ast.literal_eval):
         with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return parse, parse(text)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import pyarrow as pa
@@ -16,28 +16,31 @@ NewRows = Mapping[int, tuple[Sequence[str], int]]
 """New choices, and the index of the correct one, by row; for changed rows only."""
 
 
+@dataclass(frozen=True)
 class ChoiceForm(ABC):
     """A form of columns with choices; tables are those of `nested.flat`."""
 
     name: ClassVar[str]
+
+    columns: tuple[str, ...]
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> Self | None:
         """The form of a column; None if the column does not have it."""
         return None
 
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the choices."""
-
     @abstractmethod
     def read(self, table: pa.Table) -> ChoiceCells:
-        """The choices of all rows."""
+        """The choices of all rows, and what is wrong with some."""
 
     @abstractmethod
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices, new columns last; raises InputError if the form cannot represent them."""
+
+    @property
+    def column(self) -> str:
+        """The only column."""
+        return self.columns[0]
 
     @property
     def description(self) -> str:
@@ -46,23 +49,11 @@ class ChoiceForm(ABC):
 
     def widened(self, columns: tuple[str, ...]) -> "ChoiceForm":
         """The form of the columns that `write` returned."""
-        return self
+        return replace(self, columns=columns)
 
     def questions(self, table: pa.Table) -> pa.Array | None:
         """(rows,): the questions, if a column of choices holds them too; else None."""
         return None
-
-
-@dataclass(frozen=True)
-class OneColumn(ChoiceForm):
-    """A form of one column."""
-
-    column: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
 
 
 def typed(texts: pa.Array, kind: pa.DataType, column: str, what: str) -> pa.Array:
@@ -72,6 +63,4 @@ def typed(texts: pa.Array, kind: pa.DataType, column: str, what: str) -> pa.Arra
     try:
         return (pc.utf8_lower(texts) if pa.types.is_boolean(kind) else texts).cast(kind)
     except pa.ArrowInvalid as error:
-        raise InputError(
-            f"column {column!r} holds {kind}, a new {what} does not fit ({error}); store the column as text"
-        ) from error
+        raise InputError(f"column {column!r}: new {what} does not fit {kind} ({error}); store it as text") from error

@@ -3,34 +3,30 @@
 Other packages add one with ``CHOICE_FORMS.add(TheirForm)``.
 """
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow.types import is_struct
 
-from hf_vqa_mc.data.cells import (
-    UNKNOWN,
-    ChoiceCells,
-    as_lists,
-    as_mask,
-    as_text,
-    is_list,
-    is_number,
-    is_text,
-)
-from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows, OneColumn, typed
+from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_lists, as_mask, as_text, is_list, is_number, is_text
+from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows, typed
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.data.nested import name_within
 from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.listing import Listing
 
+_TEXTS = ("text", "texts", "choices", "choice", "content", "value", "atext")
+_NAMES = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "correct", "is_correct")
+"""Names of fields in records of choices."""
 
-class ListOfChoices(OneColumn):
+
+class ListOfChoices(ChoiceForm):
     """A list in one column."""
 
     name: ClassVar[str] = "list"
@@ -39,7 +35,7 @@ class ListOfChoices(OneColumn):
     def of(cls, table: pa.Table, column: str) -> "ListOfChoices | None":
         """The form of a column of lists of texts or numbers."""
         kind = table.schema.field(column).type
-        return cls(column) if is_list(kind) and (is_text(kind.value_type) or is_number(kind.value_type)) else None
+        return cls((column,)) if is_list(kind) and (is_text(kind.value_type) or is_number(kind.value_type)) else None
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
@@ -52,10 +48,7 @@ class ListOfChoices(OneColumn):
         values = table[self.column].to_pylist()
         for row, (choices, _) in rows.items():
             if pa.types.is_fixed_size_list(kind) and len(choices) != kind.list_size:
-                raise InputError(
-                    f"row {row}: column {self.column!r} holds lists of {kind.list_size}, not of {len(choices)}; "
-                    "keep the number of choices, or store lists of variable length"
-                )
+                raise InputError(f"row {row}: {self.column!r} holds {kind.list_size} choices a row; keep this number")
             values[row] = list(choices)
         if is_text(kind.value_type):
             return {self.column: pa.array(values, kind)}
@@ -64,7 +57,7 @@ class ListOfChoices(OneColumn):
 
 
 @dataclass(frozen=True)
-class NamedChoices(OneColumn):
+class NamedChoices(ChoiceForm):
     """Choices with their names in labels: a record of two lists, as in ARC, or a list of records.
 
     ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``. Instead of names,
@@ -75,39 +68,30 @@ class NamedChoices(OneColumn):
 
     text: str
     label: str
-    marked: bool = False
-    """whether the labels are marks"""
+    marked: bool = False  # whether the labels are marks
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "NamedChoices | None":
         """The form of a column."""
         kind = table.schema.field(column).type
         inner = kind.value_type if is_list(kind) else kind
-        if not pa.types.is_struct(inner):
-            return None
-        fields = [field.name for field in inner if is_list(kind) != is_list(field.type)]
-        text = next(
-            (name for name in ("text", "texts", "choices", "choice", "content", "value", "atext") if name in fields),
-            None,
-        )
-        known = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "correct", "is_correct")
-        labels = sorted((name for name in known if name in fields), key=known.index)
-        if not text or not labels:
+        fields = [field.name for field in inner if is_list(kind) != is_list(field.type)] if is_struct(inner) else []
+        texts, labels = ([name for name in known if name in fields] for known in (_TEXTS, _NAMES))
+        if not texts or not labels:
             return None
         if not [name for name in named(table.column_names, LABEL) if not name.startswith(f"{column}.")]:
             for label in labels:
-                marks = cls(column, text, label)._positions(table)
+                marks = cls((column,), texts[0], label)._positions(table)
                 if 2 * (marks != UNKNOWN).sum() > pc.sum(pc.is_valid(table[column])).as_py():
-                    return cls(column, text, label, marked=True)
-        return cls(column, text, labels[0])
+                    return cls((column,), texts[0], label, marked=True)
+        return cls((column,), texts[0], labels[0])
 
     def _positions(self, table: pa.Table) -> NDArray[np.int64]:
         """(rows,): position of the only mark of each row, else UNKNOWN."""
         cells = self._cells(table)
         names = pc.utf8_lower(cells.names)
-        marks = as_mask(pc.is_in(names, pa.array(["1", "true"])))
-        numbers = np.bincount(cells.rows[marks], minlength=len(cells.lengths))
-        others = np.bincount(cells.rows[as_mask(pc.is_in(names, pa.array(["0", "false"])))], minlength=len(numbers))
+        marks, not_marks = (as_mask(pc.is_in(names, pa.array(some))) for some in (["1", "true"], ["0", "false"]))
+        numbers, others = (np.bincount(cells.rows[at], minlength=len(cells.lengths)) for at in (marks, not_marks))
         first = cells.first(pa.array(marks))
         is_marked = (numbers == 1) & (others == cells.lengths - 1) & (others > 0)
         if (cells.lengths == 2).all() and (first == 1).all():  # 0 and 1 are the names of two choices
@@ -123,19 +107,17 @@ class NamedChoices(OneColumn):
         column = table[self.column]
         if is_list(column.type):
             records, lengths = as_lists(column)
-            return ChoiceCells(*(as_text(pc.struct_field(records, self.text)), lengths),
-                               as_text(pc.struct_field(records, self.label)))  # fmt: skip
+            texts, names = (as_text(pc.struct_field(records, name)) for name in (self.text, self.label))
+            return ChoiceCells(texts, lengths, names)
         texts, lengths = as_lists(pc.struct_field(column, self.text))
         names, numbers = as_lists(pc.struct_field(column, self.label))
-        faults = {
-            row: f"{self.column} has {lengths[row]} in {self.text!r} and {numbers[row]} in {self.label!r}; expected "
-            "one for each"
-            for row in np.flatnonzero(lengths != numbers).tolist()
-        }
+        fits, faults = lengths == numbers, {}
+        for row in np.flatnonzero(~fits).tolist():
+            found = f"{lengths[row]} in {self.text!r} and {numbers[row]} in {self.label!r}"
+            faults[row] = f"{self.column} has {found}; expected one for each"
         if faults:
-            keep = np.repeat(lengths == numbers, lengths), np.repeat(lengths == numbers, numbers)
-            texts, names = (values.filter(pa.array(kept)) for values, kept in zip((texts, names), keep, strict=True))
-            lengths = np.where(lengths == numbers, lengths, 0)
+            texts, names = texts.filter(np.repeat(fits, lengths)), names.filter(np.repeat(fits, numbers))
+            lengths = np.where(fits, lengths, 0)
         return ChoiceCells(as_text(texts), lengths, as_text(names), faults=faults)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
@@ -165,36 +147,21 @@ class ChoiceColumns(ChoiceForm):
 
     name: ClassVar[str] = "columns"
 
-    names: tuple[str, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns."""
-        return self.names
-
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
         width, rows = len(self.columns), table.num_rows
         by_column = pa.concat_arrays([as_text(table[name]) for name in self.columns])
         row_by_row = np.arange(width * rows).reshape(width, rows).T.ravel()
-        names = pa.DictionaryArray.from_arrays(
-            pa.array(np.tile(np.arange(width, dtype=np.int32), rows)),
-            pa.array([name_within(name, table) for name in self.columns]),
-        )
+        names = _tiled([name_within(name, table) for name in self.columns], rows)
         return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), names)
-
-    def widened(self, columns: tuple[str, ...]) -> "ChoiceColumns":
-        """The columns with additional ones."""
-        return ChoiceColumns(columns)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, and additional columns for more choices."""
         last = self.columns[-1]
         more = max(len(choices) for choices, _ in rows.values()) - len(self.columns)
         added = [next_name(last, number) for number in range(1, more + 1)]
-        for name in added:
-            if name in table.column_names:
-                raise InputError(f"a new choice needs the column {name!r}, which exists already; rename that column")
+        for name in sorted(set(added) & set(table.column_names)):
+            raise InputError(f"a new choice needs the column {name!r}, which exists already; rename that column")
         kinds = {name: table.schema.field(name).type for name in self.columns}
         filled = all(map(is_text, kinds.values())) and not any(table[name].null_count for name in self.columns)
         empty = "" if filled else None
@@ -213,14 +180,17 @@ class TargetAndDecoys(ChoiceForm):
 
     name: ClassVar[str] = "target_and_decoys"
 
-    target: str
-    """the column of targets"""
     decoys: ChoiceForm
 
+    @classmethod
+    def with_target(cls, target: str, decoys: ChoiceForm) -> Self:
+        """The form of decoys and a column of targets, which is the last."""
+        return cls((*decoys.columns, target), decoys)
+
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of decoys and target."""
-        return (*self.decoys.columns, self.target)
+    def target(self) -> str:
+        """The column of targets."""
+        return self.columns[-1]
 
     @property
     def description(self) -> str:
@@ -229,7 +199,7 @@ class TargetAndDecoys(ChoiceForm):
 
     def widened(self, columns: tuple[str, ...]) -> "TargetAndDecoys":
         """The columns with additional decoys."""
-        return TargetAndDecoys(self.target, self.decoys.widened(columns[:-1]))
+        return replace(self, columns=columns, decoys=self.decoys.widened(columns[:-1]))
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, the target first."""
@@ -256,12 +226,8 @@ class FixedChoices(ChoiceForm):
 
     name: ClassVar[str] = "fixed"
 
-    choices: tuple[str, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """No column."""
-        return ()
+    columns: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
     @property
     def description(self) -> str:
@@ -270,85 +236,20 @@ class FixedChoices(ChoiceForm):
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
-        texts = pa.DictionaryArray.from_arrays(
-            pa.array(np.tile(np.arange(len(self.choices), dtype=np.int32), table.num_rows)), pa.array(self.choices)
-        ).cast(pa.string())
+        texts = _tiled(self.choices, table.num_rows).cast(pa.string())
         return ChoiceCells(texts, np.full(table.num_rows, len(self.choices), np.int64))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """Raise InputError if the choices of a row are not the fixed ones."""
         for row, (texts, _) in rows.items():
             if tuple(texts) != self.choices:
-                raise InputError(
-                    f"row {row}: all rows have the choices {', '.join(self.choices)}; others have no column"
-                )
+                raise InputError(f"row {row}: the choices of all rows are {', '.join(self.choices)}; keep them")
         return {}
 
 
-_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})([.):\]]+\s*)(.*)$"
-_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z][.):\]]|\d{1,2}(?:[)\]]|\.\s))"
-"""Letters, and numbers that are neither decimals, nor times, nor ratios."""
-
-
-@dataclass(frozen=True)
-class Lettered(ChoiceForm):
-    """Choices that start with their letters, such as ``["A. red", "B. blue"]``; the letters are not read."""
-
-    name: ClassVar[str] = "lettered"
-
-    form: ChoiceForm
-
-    @classmethod
-    def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
-        """The form, without letters if most rows have them."""
-        some = form.read(table.slice(0, 1000))
-        lettered = cls._rows(some)
-        return cls(form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the choices."""
-        return self.form.columns
-
-    @property
-    def description(self) -> str:
-        """Short description of the columns."""
-        return f"{self.form.description} (with letters)"
-
-    def widened(self, columns: tuple[str, ...]) -> "Lettered":
-        """The form of more columns."""
-        return Lettered(self.form.widened(columns))
-
-    @staticmethod
-    def _rows(cells: ChoiceCells) -> NDArray[np.bool_]:
-        """(rows,): whether the choices of each start with A, B and so on."""
-        indices = range(int(cells.lengths.max(initial=0)))
-        positions = pa.array(np.arange(len(cells.rows)) - cells.starts[cells.rows])
-        found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
-        names = pc.replace_substring_regex(pc.utf8_lower(found), r"\W", "")
-        rows = np.zeros(len(cells.lengths), bool)
-        for expected in ([chr(ord("a") + min(at, 26)) for at in indices], [str(at + 1) for at in indices]):
-            fits = as_mask(pc.equal(names, pa.array(expected, pa.string()).take(positions))) | ~cells.filled
-            rows |= np.bincount(cells.rows[~fits], minlength=len(rows)) == 0
-        return np.asarray(rows & (cells.counts > 1))
-
-    def read(self, table: pa.Table) -> ChoiceCells:
-        """The choices of all rows, without the letters of rows that have them in order."""
-        cells = self.form.read(table)
-        stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
-        return replace(cells, texts=pc.if_else(pa.array(self._rows(cells)[cells.rows]), stripped, cells.texts))
-
-    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
-        """The columns with new choices in some rows, with letters where the row had them."""
-        cells = self.form.read(table)
-        lettered, new = self._rows(cells), {}
-        for row, (texts, label) in rows.items():
-            found = re.match(_LETTER, cells.texts[int(cells.starts[row])].as_py() or "") if lettered[row] else None
-            if found:
-                before, letter, after, _ = found.groups()
-                texts = [f"{before}{next_name(letter, at)}{after}{text}" for at, text in enumerate(texts)]
-            new[row] = texts, label
-        return self.form.write(table, new)
+def _tiled(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
+    """The texts of one row in every row, one row after the other."""
+    return pa.DictionaryArray.from_arrays(np.tile(np.arange(len(texts), dtype=np.int32), rows), pa.array(texts))
 
 
 CHOICE_FORMS: Listing[type[ChoiceForm]] = Listing(

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hf_vqa_mc.data.cells import UNKNOWN, as_text, is_cell, is_list, is_text
 from hf_vqa_mc.data.choice_form import ChoiceForm
-from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, Lettered, TargetAndDecoys
+from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, TargetAndDecoys
 from hf_vqa_mc.data.column_spec import ColumnSpec
 from hf_vqa_mc.data.columns import question_column
 from hf_vqa_mc.data.label_interpretation import (
@@ -36,7 +36,7 @@ from hf_vqa_mc.data.names import (
     named,
 )
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
-from hf_vqa_mc.data.text_choices import OptionsInText
+from hf_vqa_mc.data.text_choices import Lettered, OptionsInText
 from hf_vqa_mc.errors import InputError, shown
 
 ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
@@ -44,30 +44,21 @@ ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
 
 
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
-    """The columns of a split that leave the fewest rows unread, in the order of `_candidates` if equal.
+    """The columns of a split that leave the fewest rows unread, the most likely ones if equal.
 
-    Args:
-        tables: the splits.
-        split: the one that must be readable; the others help to interpret its labels.
-        options: columns named by the user.
-        location: of the split, for messages.
-
-    Raises:
-        InputError: no columns fit (HiddenLabels: no row has a label; NoChoices: the questions are open-ended), or two
-            interpretations disagree.
+    Raises InputError (HiddenLabels: no row has a label; NoChoices: the questions are open-ended) if no columns fit, or
+    two interpretations disagree. The other splits help to interpret the labels.
     """
     table = tables[split]
-    found: list[tuple[int, ColumnSpec]] = []
-    failures: list[InputError] = []
+    found, failures = list[tuple[int, ColumnSpec]](), list[InputError]()
     for form in _candidates(table, options):
         if isinstance(form, FixedChoices) and (found or (failures and "yes" not in map(str.lower, form.choices))):
             break  # of a column such as "correct", next to choices
         try:
-            choices, labels, unread = _with_label(tables, split, form, options, location)
-            others = (*choices.columns, *(name for name, _ in labels))
-            has_questions = choices.questions(table) is not None
-            question = None if has_questions else question_column(table, others, options, location)
-            found.append((unread, ColumnSpec(question, choices, labels)))
+            labels, unread = _with_label(tables, split, form, options, location)
+            spec, within = ColumnSpec(None, form, labels), form.questions(table) is not None
+            question = None if within else question_column(table, spec.columns, options, location)
+            found.append((unread, replace(spec, question=question)))
         except AmbiguousLabels:
             raise
         except InputError as error:
@@ -85,8 +76,7 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
             f"{location}: --choices {', '.join(options.choices)}: expected a column of lists of choices, several "
             "columns with one choice each, or a column of decoys next to one with the correct answer (--label)"
         )
-    kind = NoChoices if ANSWERED.issubset(table.column_names) else InputError
-    raise kind(
+    raise (NoChoices if ANSWERED.issubset(table.column_names) else InputError)(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
         f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table)}"
@@ -94,7 +84,6 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
 
 
 def _hint(table: pa.Table) -> str:
-    """What may be wrong with a table in which no choices are recognised."""
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
         value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
@@ -107,28 +96,15 @@ def _hint(table: pa.Table) -> str:
     return "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
 
 
-def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
-    """Forms of choices, most likely first."""
-    if options.fixed_choices:
-        yield FixedChoices(options.fixed_choices)
-    elif options.choices:
-        yield from _in_given_columns(table, options.choices, options)
-    else:
-        yield from _in_known_columns(table, options)
-
-
 def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: BenchmarkOptions) -> Iterator[ChoiceForm]:
-    """Forms of the columns that the user names."""
     if options.label in names:
         decoys_alone = ChoiceColumns(tuple(name for name in names if name != options.label))
         cells, column = decoys_alone.read(table), as_text(table[options.label])
         names_a_choice = (BY_LETTER.read(column, cells) != UNKNOWN).all()
         if names_a_choice or (integers_only(column) and not integers_only(cells.texts)):
-            raise InputError(
-                f"--label {options.label}: holds letters or indices of choices, which are no choice; leave it out of "
-                "--choices"
-            )
-        yield TargetAndDecoys(str(options.label), decoys_alone)
+            wrong = f"--label {options.label}: holds letters or indices of choices, which are no choice"
+            raise InputError(f"{wrong}; leave it out of --choices")
+        yield TargetAndDecoys.with_target(str(options.label), decoys_alone)
         return
     if len(names) > 1:
         yield Lettered.or_plain(ChoiceColumns(names), table)
@@ -138,11 +114,9 @@ def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: Benchmar
         within = [one for one in table.column_names if one.startswith(f"{name}.")]
         forms = [*_forms(table, [name]), *_forms(table, within)]
         forms += map(ChoiceColumns, map(tuple, choice_columns(within)))
-        decoys: list[ChoiceForm] = [
-            *forms,
-            *([ChoiceColumns(names)] if is_cell(table.schema.field(name).type) and not is_list_name else []),
-        ]
         yield from forms
+        one_decoy = is_cell(table.schema.field(name).type) and not is_list_name
+        decoys = [*forms, *([ChoiceColumns(names)] if one_decoy else [])]
         yield from _with_targets(table, options, decoys)
         if not decoys:
             raise InputError(
@@ -151,8 +125,11 @@ def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: Benchmar
             )
 
 
-def _in_known_columns(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
-    """Forms of columns with commonly used names."""
+def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
+    if options.fixed_choices or options.choices:
+        fixed = [FixedChoices(choices=options.fixed_choices or ())]
+        yield from fixed if options.fixed_choices else _in_given_columns(table, options.choices or (), options)
+        return
     cells = cell_columns(table)
     known = named(table.column_names, CHOICES)
     has_label = options.label or _label_columns(table)  # without, answers are those of annotators
@@ -167,17 +144,12 @@ def _in_known_columns(table: pa.Table, options: BenchmarkOptions) -> Iterator[Ch
     for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
         answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
         if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
-            yield FixedChoices(tuple(answers))
+            yield FixedChoices(choices=tuple(answers))
 
 
 def _forms(table: pa.Table, names: Sequence[str]) -> list[ChoiceForm]:
-    """The first form that fits each of the columns, if any."""
-    forms = []
-    for name in names:
-        found = next((form for one in CHOICE_FORMS.values() if (form := one.of(table, name))), None)
-        if found is not None:
-            forms.append(Lettered.or_plain(found, table))
-    return forms
+    found = (next((form for one in CHOICE_FORMS.values() if (form := one.of(table, name))), None) for name in names)
+    return [Lettered.or_plain(form, table) for form in found if form is not None]
 
 
 def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[ChoiceForm]) -> Iterator[ChoiceForm]:
@@ -195,29 +167,22 @@ def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[C
                 continue  # indices out of range of textual choices
             among, letters = (read.read(column, cells) != UNKNOWN for read in (BY_TEXT, BY_LETTER))
             if not among.any() and not letters.all() and not hidden(column).all():
-                yield TargetAndDecoys(target, form)
+                yield TargetAndDecoys.with_target(target, form)
 
 
 def _with_label(
     tables: Tables, split: str, form: ChoiceForm, options: BenchmarkOptions, location: str
-) -> tuple[ChoiceForm, tuple[tuple[str, LabelForm], ...], int]:
-    """A form of choices with its label columns, and the number of rows that cannot be read.
-
-    Raises:
-        InputError: there is no label column, none fits, or several disagree.
-    """
+) -> tuple[tuple[tuple[str, LabelForm], ...], int]:
+    """The label columns of a form of choices, and the number of rows that cannot be read."""
     table = tables[split]
     same = {name: one for name, one in tables.items() if set(form.columns) <= set(one.column_names)}
     cells = {name: form.read(one) for name, one in same.items()}
     choices = cells[split]
     if choices.targets is not None:
         if options.label_from is not None:
-            raise InputError(
-                f"--label-from {options.label_from}: in {location}, {form.columns[-1]} holds texts, not integers; "
-                "remove it"
-            )
+            raise _no_integers(options, location, form.columns[-1], "texts")
         valid = choices.counts > (0 if choices.ordered else 1)
-        return form, (), len(choices.faults) + int((choices.labels(choices.targets) == UNKNOWN)[valid].sum())
+        return (), len(choices.faults) + int((choices.labels(choices.targets) == UNKNOWN)[valid].sum())
     names = [options.label] if options.label else _label_columns(table)
     names = [name for name in names if name.rpartition(".")[0] not in form.columns and name not in form.columns]
     if not names:
@@ -225,8 +190,7 @@ def _with_label(
             f"{location}: choices are in {', '.join(form.columns)}, but no column of "
             f"{', '.join(map(shown, table.column_names))} is recognised as labels; give it with --label"
         )
-    fitting: list[list[LabelInterpretation]] = []
-    failures: list[InputError] = []
+    fitting, failures = list[list[LabelInterpretation]](), list[InputError]()
     for name in names:
         try:
             fitting.append(interpret(tables, split, name, cells, options.label_from, location))
@@ -243,15 +207,16 @@ def _with_label(
         raise InputError(f"{location}: {form.columns[0]} may hold human answers; {OPTIONS}")
     check_agreement(found, f"{location}: {names}", "choose one with --label")
     if options.label_from is not None and all(one.form.first is None for one in found):
-        raise InputError(
-            f"--label-from {options.label_from}: in {location}, {found[0].column} holds {found[0].form.name}, not "
-            "integers; remove it"
-        )
-    return form, tuple((one.column, one.form) for one in found), len(choices.faults) + min(unknown)
+        raise _no_integers(options, location, found[0].column, found[0].form.name)
+    return tuple((one.column, one.form) for one in found), len(choices.faults) + min(unknown)
+
+
+def _no_integers(options: BenchmarkOptions, location: str, name: str, found: str) -> InputError:
+    given = f"--label-from {options.label_from}"
+    return InputError(f"{given}: in {location}, {name} holds {found}, not integers; remove it")
 
 
 def _label_columns(table: pa.Table) -> list[str]:
-    """Columns with known names of labels: short texts, numbers, or lists of these."""
     kinds = {name: table.schema.field(name).type for name in named(table.column_names, LABEL)}
     return [name for name, kind in kinds.items() if is_cell(kind.value_type if is_list(kind) else kind)]
 

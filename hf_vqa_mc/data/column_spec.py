@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_array, as_mask, as_text, is_text
 from hf_vqa_mc.data.choice_form import ChoiceForm
 from hf_vqa_mc.data.choices import TargetAndDecoys
-from hf_vqa_mc.data.labels import HiddenLabels, LabelForm, hidden, label_texts, unreadable_label, with_labels
+from hf_vqa_mc.data.labels import HiddenLabels, LabelForm, hidden, hidden_labels, label_texts, with_labels
 from hf_vqa_mc.data.names import columns_in_words
 from hf_vqa_mc.data.nested import flat, with_columns
 from hf_vqa_mc.errors import InputError, shown
@@ -27,8 +27,7 @@ Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray
 class Fault(NamedTuple):
     """Why a row cannot be read."""
 
-    kind: str
-    """``question``, ``choices``, ``label`` or ``missing_label``"""
+    kind: str  # question, choices, label or missing_label
     message: str
 
 
@@ -36,21 +35,17 @@ class Fault(NamedTuple):
 class RowCells:
     """Questions, choices and labels of a table's rows."""
 
-    questions: pa.Array
-    """(rows,): text"""
+    questions: pa.Array  # (rows,): text
     cells: ChoiceCells
-    labels: NDArray[np.int64]
-    """(rows,): index of the correct choice; UNKNOWN in rows without choices"""
-    faults: dict[int, Fault] = field(default_factory=dict)
-    """by row"""
+    labels: NDArray[np.int64]  # (rows,): index of the correct choice; UNKNOWN in rows without choices
+    faults: dict[int, Fault] = field(default_factory=dict)  # by row
 
 
 @dataclass(frozen=True)
 class ColumnSpec:
     """The columns of questions, choices and labels, with their forms."""
 
-    question: str | None
-    """None if the choices' column holds the question, too"""
+    question: str | None  # None if the choices' column holds the question, too
     choices: ChoiceForm
     labels: tuple[tuple[str, LabelForm], ...] = ()
     """label columns, such as letters and the text of the choice; none if the choices show the correct one"""
@@ -77,7 +72,7 @@ class ColumnSpec:
         """Short description of the columns."""
         labels = " and ".join(f"{columns_in_words([name])} ({form.name})" for name, form in self.labels)
         question = f"question={columns_in_words([self.question or self.choices.columns[0]])}"
-        return ", ".join([question, self.choices.description, *([f"label={labels}"] if labels else [])])
+        return ", ".join(filter(None, [question, self.choices.description, labels and f"label={labels}"]))
 
     @property
     def description(self) -> str:
@@ -86,11 +81,7 @@ class ColumnSpec:
         return f"{self.choices.description}{label}"
 
     def read(self, table: pa.Table, location: str) -> RowCells:
-        """Questions, choices and labels of all rows; rows that cannot be read are faults.
-
-        Raises:
-            InputError: a column is missing (HiddenLabels: no row has a label).
-        """
+        """Questions, choices and labels of all rows; raises HiddenLabels if no row has a label."""
         table = self._flat(table, location)
         cells = self.choices.read(table)
         faults = {row: Fault("choices", message) for row, message in cells.faults.items()}
@@ -106,12 +97,7 @@ class ColumnSpec:
         return RowCells(questions, cells, labels, faults)
 
     def _labels(
-        self,
-        table: pa.Table,
-        cells: ChoiceCells,
-        valid: NDArray[np.bool_],
-        faults: dict[int, Fault],
-        location: str,
+        self, table: pa.Table, cells: ChoiceCells, valid: NDArray[np.bool_], faults: dict[int, Fault], location: str
     ) -> NDArray[np.int64]:
         """(rows,): index of the correct choice; adds the faults of rows with choices and without a label."""
         if cells.targets is not None:
@@ -128,10 +114,9 @@ class ColumnSpec:
         labels = cells.labels(positions)
         wrong, is_hidden = np.flatnonzero(valid & (labels == UNKNOWN)).tolist(), hidden(texts)
         if wrong and not several and is_hidden[valid].all():
-            value = shown(table[name][wrong[0]].as_py())
-            raise HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {wrong[0]})")
+            raise hidden_labels(location, name, table, wrong[0])
         for row in wrong:
-            message = several.get(row) or unreadable_label(form, name, table, cells, row)
+            message = several.get(row) or form.unreadable(name, table, cells, row)
             if 0 <= positions[row] < cells.ends[row]:
                 message = f"{name} is {shown(table[name][row].as_py())}, but this choice is empty"
             is_missing = is_hidden[row] and row not in several
@@ -144,15 +129,9 @@ class ColumnSpec:
         """The table with new choices and label indices, (rows,) each; ``rows`` is the same split as ``ROWS``.
 
         Unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
-
-        Raises:
-            InputError: a wrong number of rows, an empty choice, a label out of range, or the columns cannot hold them.
         """
         if not len(choices) == len(labels) == rows.num_rows:
-            raise InputError(
-                f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows; "
-                "expected one each"
-            )
+            raise InputError(f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows")
         changed: dict[int, tuple[list[str], int]] = {}
         before = zip(lists_of(as_array(rows["choices"])), rows["label"].to_pylist(), strict=True)
         given = lists_of(as_array(choices)) if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
@@ -160,9 +139,7 @@ class ColumnSpec:
             if old == (list(texts), label):
                 continue
             if not 0 <= label < len(texts) or not all(texts):
-                raise InputError(
-                    f"{location}, row {row}: label {label} with choices {shown(texts)}; expected one of them"
-                )
+                raise InputError(f"{location}, row {row}: label {label} is not among {shown(texts)}, or one is empty")
             changed[row] = list(texts), int(label)
         return self._with_rows(table, changed, location) if changed else table
 

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import (
     ChoiceCells,
-    as_array,
     as_lists,
     as_mask,
     as_text,
+    is_id,
     is_list,
     is_text,
+    list_array,
     unpacked_lists,
 )
 from hf_vqa_mc.data.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, named
@@ -47,33 +48,28 @@ def question_column(table: pa.Table, others: Sequence[str], options: BenchmarkOp
 def question_ids(
     table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
 ) -> tuple[pa.Array, str | None, tuple[str, ...]]:
-    """The question ids: the first column of unique ones, else the first column of ids, else row numbers.
+    """(rows,) unique ids as text, their column, and a sentence if a column of ids has others.
 
-    Ids that are missing or occur twice are followed by the row number.
-
-    Args:
-        table: some rows of a split.
-        options: may name the column.
-        location: of the split, for messages.
-        rows: number of each row in the split, for messages.
-
-    Returns:
-        (rows,) unique ids as text; their column, if there is one; a sentence if a column of ids has others.
-
-    Raises:
-        InputError: the column named by the user has an id twice, or is empty in a row.
+    They are the first column of unique ones, else the first column of ids, else row numbers. Ids that are missing or
+    occur twice are followed by the row number; in a column named by the user they are an error. ``rows`` are numbers
+    in the split.
     """
     problem, numbered = "", None
     given = options.columns.get("question_id")
     for name in [given] if given else named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
-        if is_text(kind) or pa.types.is_integer(kind):
+        if is_id(kind):
             ids = as_text(table[name])
             if not (why := _not_unique(ids, rows)):
                 used = f"{problem}; the ids of the column {shown(name)} are used instead"
                 return ids, name, (used,) if problem else ()
             problem = problem or f"{location}: column {name} {why}"
-            numbered = numbered or (name, _numbered(ids, rows))
+            if not numbered:
+                odd = as_mask(pc.is_null(ids))
+                odd[repeats(ids)] = True
+                numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
+                texts = pc.binary_join_element_wise(pc.fill_null(ids.filter(pa.array(odd)), "no id"), numbers, " ")
+                numbered = name, pc.replace_with_mask(ids, pa.array(odd), texts)
         elif given:
             problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
     if given:
@@ -92,15 +88,6 @@ def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
     return ""
 
 
-def _numbered(ids: pa.Array, rows: NDArray[np.integer]) -> pa.Array:
-    """The ids; those that are missing or occur twice with their row numbers."""
-    odd = as_mask(pc.is_null(ids))
-    odd[repeats(ids)] = True
-    numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
-    texts = pc.fill_null(ids.filter(pa.array(odd)), "no id")
-    return pc.replace_with_mask(ids, pa.array(odd), pc.binary_join_element_wise(texts, numbers, " "))
-
-
 def repeats(ids: pa.Array) -> NDArray[np.int64]:
     """(repetitions, 2): for each text that occurs earlier, the row where it occurs first and its own; without null."""
     encoded = ids.dictionary_encode()
@@ -114,10 +101,8 @@ def repeats(ids: pa.Array) -> NDArray[np.int64]:
 
 def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]) -> str | None:
     """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
-    names = [name for name in named(table.column_names, QUESTION_TYPE) if name not in other]
-    return options.columns.get("question_type") or next(
-        (name for name in names if is_text(table.schema.field(name).type)), None
-    )
+    names = (name for name in named(table.column_names, QUESTION_TYPE) if is_text(table.schema.field(name).type))
+    return options.columns.get("question_type") or next((name for name in names if name not in other), None)
 
 
 def human_answers(table: pa.Table) -> pa.Array:
@@ -129,7 +114,7 @@ def human_answers(table: pa.Table) -> pa.Array:
             if all(found is not None for found in lists):
                 return pa.array([[text for text in found or () if text is not None] for found in lists], TEXTS)
         elif is_list(kind) and is_text(kind.value_type):
-            lists = as_array(table[name]).cast(TEXTS)
+            lists = table[name].combine_chunks().cast(TEXTS)
             texts, lengths = as_lists(lists)
             return ChoiceCells(texts, lengths).choices if lists.null_count or texts.null_count else lists
         elif is_list(kind) and pa.types.is_struct(kind.value_type):
@@ -142,39 +127,28 @@ def human_answers(table: pa.Table) -> pa.Array:
 
 def no_lists(rows: int) -> pa.ListArray:
     """(rows,): empty lists of text."""
-    return pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), pa.array([], pa.string()))
+    return list_array(pa.array([], pa.string()), np.zeros(rows, np.int64))
 
 
 def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64]) -> pa.Array:
     """(rows,): names of the column choice_kinds; empty in rows whose kinds do not match their choices."""
     rows = table.num_rows
-    lists = _lists_of(table, KINDS)
-    if lists is None:
-        return no_lists(rows)
-    flat, lengths = as_lists(lists)
+    lists = table[KINDS] if KINDS in table.column_names else pa.nulls(rows)
+    if is_text(lists.type):  # of CSV files
+        found = unpacked_lists(lists.to_pylist())
+        lists = pa.nulls(rows) if None in found else pa.array(found, TEXTS)
+    flat, lengths = as_lists(lists) if is_list(lists.type) else (pa.nulls(0), np.zeros(rows, np.int64))
     if pa.types.is_integer(flat.type):
         names = pa.array(class_names(table.schema, KINDS) or list(CHOICE_KINDS))
         flat = names.take(pc.if_else(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, len(names))), flat, None))
-    elif not is_text(flat.type):
+    if not len(flat) or not is_text(flat.type):
         return no_lists(rows)
     flat = flat.cast(pa.string())
-    if not len(flat):
-        return no_lists(rows)
     fits = (lengths == cells.counts) & (cells.counts == cells.lengths)
     fits &= as_mask(pc.equal(flat, TARGET.name))[np.where(fits, np.cumsum(lengths) - lengths + labels, 0)]
     unknown = ~as_mask(pc.is_in(flat, pa.array(list(CHOICE_KINDS))))
     fits &= np.bincount(np.repeat(np.arange(rows), lengths)[unknown], minlength=rows) == 0
-    offsets = pa.array(np.concatenate([[0], np.cumsum(np.where(fits, lengths, 0))]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, flat.filter(pa.array(np.repeat(fits, lengths))))
-
-
-def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
-    """A column of lists, or of texts with lists as in CSV files; None for other columns."""
-    kind = table.schema.field(name).type if name in table.column_names else pa.null()
-    if is_text(kind):
-        found = unpacked_lists(table[name].to_pylist())
-        return None if any(one is None for one in found) else pa.array(found, TEXTS)
-    return as_array(table[name]) if is_list(kind) else None
+    return list_array(flat.filter(pa.array(np.repeat(fits, lengths))), np.where(fits, lengths, 0))
 
 
 def class_names(schema: pa.Schema, column: str) -> list[str] | None:

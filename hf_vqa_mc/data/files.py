@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
+from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, is_text
 from hf_vqa_mc.data.names import named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -32,8 +33,7 @@ _SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "te
 _SPLIT = re.compile(r"\w*(train|val|dev|test)\w*", re.ASCII)
 _BLOCK = 1 << 26  # bytes of CSV per block, into which each row must fit
 _LARGEST_BLOCK = (1 << 31) - 1
-_Column = tuple[pa.Array, dict[bytes, bytes] | None]
-"""A column and its metadata."""
+_Column = tuple[pa.Array, dict[bytes, bytes] | None]  # A column and its metadata.
 
 
 def file_form(path: Path) -> str | None:
@@ -62,8 +62,8 @@ def split_of(name: str) -> str:
 def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, pa.Table], dict[str, str]]:
     """Tables and locations by split: by a column ``split`` with names such as val; else one split, the default."""
     for column in named(table.column_names, ("split",)):
-        values = as_text(table[column]) if is_text(table.schema.field(column).type) else pa.array([], pa.string())
-        names = values.unique().to_pylist()
+        values = table[column]
+        names = values.unique().to_pylist() if is_text(values.type) else []
         if names and all(name and _SPLIT.fullmatch(name.lower()) for name in names):
             tables = {name: table.filter(pc.equal(values, name)) for name in names} if names[1:] else {}
             return tables or {names[0]: table}, {name: f"{location}, {name}" if tables else location for name in names}
@@ -71,11 +71,7 @@ def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, p
 
 
 def read_file(path: Path) -> pa.Table:
-    """Read a file as a table; CSV columns are text.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Read a file as a table; CSV columns are text."""
     form = file_form(path)
     if form is None:
         raise InputError(f"{path}: unknown kind of file; expected {EXPECTED}")
@@ -88,12 +84,11 @@ def read_file(path: Path) -> pa.Table:
     except OSError as error:  # also of damaged pages
         remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"
         raise InputError(f"{path}: cannot be read as {form} ({reason(error)}); {remedy}") from error
-    names = table.column_names
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(table.column_names).items():
+        if times > 1:
             raise InputError(
-                f"{path}: the column {name!r} occurs {names.count(name)} times; expected unique names in the first "
-                "line: if that is a row, add a header such as question,A,B,C,D,answer"
+                f"{path}: the column {name!r} occurs {times} times; expected unique names in the first line: if that "
+                "is a row, add a header such as question,A,B,C,D,answer"
             )
     return table
 
@@ -108,19 +103,16 @@ class JsonFile:
     """The records of a JSON file, and how they are stored."""
 
     records: list[dict[str, Any]]
-    value: Any = None
-    """the whole value; None if each line has a record"""
-    key: str | None = None
-    """the key of the list of records, if the value is an object with others"""
-    id_name: str | None = None
-    """the name of the key of each record, if the value is an object with a record under each key"""
+    value: Any = None  # the whole value; None if each line has a record
+    key: str | None = None  # the key of the list of records, if the value is an object with others
+    id_name: str | None = None  # the name of the key of each record, if the value is an object of records
 
     def written(self, records: Iterable[dict[str, Any]]) -> str:
         """Other records in the same form."""
-        if self.value is None:
-            return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records)
         rows = list(records)
         value: object = rows
+        if self.value is None:
+            return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in rows)
         if self.key is not None:
             value = {**self.value, self.key: rows}
         elif self.id_name is not None:
@@ -129,36 +121,28 @@ class JsonFile:
 
 
 def json_file(path: Path) -> JsonFile:
-    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line.
-
-    Raises:
-        InputError: it holds no records.
-    """
+    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line."""
     try:
         value = json.loads(_content(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except ValueError as error:
         if "Extra data" in str(error):
-            return JsonFile([record for _, record in _line_records(path)])
+            return JsonFile(_line_records(path))
         raise InputError(f"{path}: not JSON ({error})") from error
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+    if isinstance(value, list) and {*map(type, value)} <= {dict}:
         return JsonFile(value, value)
     inner = value if isinstance(value, dict) else {}
-    keys = [key for key, one in inner.items() if one and isinstance(one, list) and all(map(_is_record, one))]
+    keys = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
     if len(keys) == 1:
         return JsonFile(value[keys[0]], value, keys[0])
-    if inner and all(map(_is_record, inner.values())):
+    if {*map(type, inner.values())} == {dict}:
         id_name = "record_id" if any("id" in one for one in inner.values()) else "id"
         return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
     raise InputError(
         f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
         "per line; save each of several lists, such as one per split, as a file of its own"
     )
-
-
-def _is_record(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def _parquet(path: Path) -> pa.Table:
@@ -170,7 +154,7 @@ def _parquet(path: Path) -> pa.Table:
 
 def _csv(path: Path) -> pa.Table:
     content = _content(path)
-    parse = pc_csv.ParseOptions(delimiter=_delimiter(path, content), newlines_in_values=True)
+    parse = pc_csv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True)
     block = min(_BLOCK, len(content) + 1)
     with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
         stream.write(content)
@@ -183,7 +167,12 @@ def _csv(path: Path) -> pa.Table:
             as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
             return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            _check_utf8(content, path)
+            try:
+                content.decode()
+            except UnicodeDecodeError as wrong:
+                line, byte = content.count(b"\n", 0, wrong.start) + 1, content[wrong.start]
+                message = f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+                raise InputError(message) from wrong
             if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
                 raise
             block = min(_LARGEST_BLOCK, len(content) + 1)
@@ -191,51 +180,32 @@ def _csv(path: Path) -> pa.Table:
 
 def delimiter(path: Path) -> str:
     """The delimiter of a csv or tsv file, existing or new: that of most columns in the header."""
-    return _delimiter(path, _content(path) if path.exists() else b"")
-
-
-def _delimiter(path: Path, content: bytes) -> str:
     if file_form(path) == "tsv":
         return "\t"
-    header = re.sub(rb'"[^"]*"', b"", content.partition(b"\n")[0])
+    if not path.exists():
+        return ","
+    with unpacked(path) as stream:
+        header = re.sub(rb'"[^"]*"', b"", stream.readline())
     return max((",", ";", "\t", "|"), key=lambda one: header.count(one.encode()))
 
 
-def _check_utf8(content: bytes, path: Path) -> None:
-    """Raise InputError unless the content is UTF-8; names the first invalid line."""
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
-        raise InputError(
-            f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
-        ) from error
-
-
-def _line_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _line_records(path: Path) -> list[dict[str, Any]]:
+    if path.name.lower().endswith(PACKINGS):
+        check_unpacked(path)  # before records take the memory
+    records = []
     for number, record in json_lines(path):
         if not isinstance(record, dict):
             raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}; "
                              "the name of a file with one list of records ends with .json")  # fmt: skip
-        yield number, record
+        records.append(record)
+    return records
 
 
-def _json_lines(path: Path) -> pa.Table:
-    if path.name.lower().endswith(PACKINGS):
-        check_unpacked(path)  # before records take the memory
-    return _table_of([record for _, record in _line_records(path)])
-
-
-def _json(path: Path) -> pa.Table:
-    return _table_of(json_file(path).records)
-
-
-def _excel(path: Path) -> pa.Table:
-    frame = read_xlsx(path).rename(columns=str)
-    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-
-
-READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv, "xlsx": _excel}
+READERS: dict[str, Callable[[Path], pa.Table]] = {
+    "parquet": _parquet, "jsonl": lambda path: _table_of(_line_records(path)),
+    "json": lambda path: _table_of(json_file(path).records), "csv": _csv, "tsv": _csv,
+    "xlsx": lambda path: pa.table(read_xlsx(path).rename(columns=str)).replace_schema_metadata(None),
+}  # fmt: skip
 """By file type."""
 EXPECTED = (
     f"a file (.{', .'.join(READERS)}; plain, {' or '.join(PACKINGS)}), a folder that load_dataset reads, "

@@ -24,11 +24,7 @@ _STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets
 
 
 class ImageFiles:
-    """The file of each image, in the order of the dataset.
-
-    Args:
-        paths: image_id to file.
-    """
+    """The file of each image (image_id to path), in the order of the dataset."""
 
     def __init__(self, paths: dict[str, Path]) -> None:
         self.paths = paths
@@ -61,9 +57,6 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
 
     A file belongs to an image if it has the publisher's file name (``image_file``), else if the image's id is a number
     and the file's name ends with it, as in ``123.jpg``, ``v7w_123.jpg`` or ``COCO_val2014_000000000123.jpg``.
-
-    Raises:
-        InputError: images are missing, unreadable or ambiguous; names the first few and their number.
     """
     listing = _FolderListing(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
@@ -100,10 +93,8 @@ def find_by_id(directory: Path, image_ids: Sequence[str]) -> ImageFiles:
         elif found:
             paths[image_id] = found[0]
     if twice:
-        raise InputError(
-            f"images {directory}: {len(twice)} of {len(image_ids)} have several files: "
-            f"{listed(twice, separator='; ')}; remove all but one of each"
-        )
+        several, files = f"{len(twice)} of {len(image_ids)}", listed(twice, separator="; ")
+        raise InputError(f"images {directory}: {several} have several files: {files}; remove all but one of each")
     return ImageFiles(paths)
 
 
@@ -116,8 +107,7 @@ class _FolderListing:
         self._by_number: dict[int, list[Path]] = defaultdict(list)
         seen: set[str] = set()
         for folder, folders, files in os.walk(directory, followlinks=True):
-            real = os.path.realpath(folder)
-            if real in seen:
+            if (real := os.path.realpath(folder)) in seen:
                 folders.clear()
                 continue
             seen.add(real)
@@ -140,20 +130,20 @@ class _FolderListing:
 
 def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
     """Files that cannot be decoded; JPEGs are decoded at an eighth of their size, which reads them completely."""
+
+    def reading_error(path: Path) -> str:
+        try:
+            with opened_picture(path, side=1):
+                return ""
+        except BrokenImage as error:
+            return f"{path} ({error})"
+
     wrong: list[str] = []
     with ThreadPoolExecutor() as threads:
-        for done, error in enumerate(threads.map(_reading_error, paths), 1):
+        for done, error in enumerate(threads.map(reading_error, paths), 1):
             wrong += [error] if error else []
             progress("images", done, len(paths))
     return wrong
-
-
-def _reading_error(path: Path) -> str:
-    try:
-        with opened_picture(path, side=1):
-            return ""
-    except BrokenImage as error:
-        return f"{path} ({error})"
 
 
 def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:

@@ -12,17 +12,16 @@ from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells
 from hf_vqa_mc.data.columns import KINDS, choice_kinds
 from hf_vqa_mc.data.labels import (
     LABEL_FORMS,
-    HiddenLabels,
     LabelForm,
     by_index,
     hidden,
+    hidden_labels,
     integers,
     integers_only,
     label_texts,
-    unreadable_label,
 )
 from hf_vqa_mc.data.options import OPTIONS
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 
 ENOUGH = 20
 """Rows from which labels are ambiguous if none is 0 or the number of its choices. With four choices, uniform labels
@@ -30,8 +29,7 @@ look like this in (3/4)^20 = 0.3% of benchmarks, whether they start from 0 or 1.
 are read as starting from 0, as most benchmarks do."""
 MOST_FAULTY = 0.5
 """If more rows of a split cannot be read, its columns were not understood."""
-_FROM_0 = re.compile(r"(?i)idx|index")
-"""Names of columns that start from 0."""
+_FROM_0 = re.compile(r"(?i)idx|index")  # Names of columns that start from 0.
 Tables = Mapping[str, pa.Table]
 """Split name to its columns."""
 Cells = Mapping[str, ChoiceCells]
@@ -48,13 +46,7 @@ class LabelInterpretation:
 
     column: str
     form: LabelForm
-    labels: NDArray[np.int64]
-    """(rows,): index of the correct choice, or UNKNOWN"""
-
-    @property
-    def description(self) -> str:
-        """Column and form."""
-        return f"{self.column} is {self.form.description}"
+    labels: NDArray[np.int64]  # (rows,): index of the correct choice, or UNKNOWN
 
 
 def interpret(
@@ -62,19 +54,8 @@ def interpret(
 ) -> list[LabelInterpretation]:
     """The interpretation of a split's label column that leaves the fewest rows without a label.
 
-    Args:
-        tables: the splits.
-        split: the one that must be readable.
-        name: the column.
-        cells: choices of the splits with such columns.
-        label_from: index of the first choice, if given.
-        location: for messages.
-
-    Returns:
-        One; two if integers may start from 0 or 1. Several forms that fit all rows agree on every row.
-
-    Raises:
-        InputError: most rows have no label in any form (HiddenLabels: no row has a label), or several disagree.
+    Two if integers may start from 0 or 1. Several forms that fit all rows must agree on every row. Raises HiddenLabels
+    if no row has a label.
     """
     choices = cells[split]
     column, faults = label_texts(tables[split], name)
@@ -82,13 +63,8 @@ def interpret(
     if not valid.any():
         raise InputError(f"{location}: no row has choices; {OPTIONS}")
     if hidden(column)[valid].all() and not faults:
-        row = int(np.flatnonzero(valid)[0])
-        raise HiddenLabels(
-            f"{location}: the labels are hidden ({name} is {shown(tables[split][name][row].as_py())} in row {row})"
-        )
-    first = label_from
-    if first is None:
-        first = first_index(name, known_labels(tables, name, cells), cells, tables)
+        raise hidden_labels(location, name, tables[split], int(np.flatnonzero(valid)[0]))
+    first = first_index(name, known_labels(tables, name, cells), cells, tables) if label_from is None else label_from
     forms = [by_index(number) for number in ((0, 1) if first is None else (first,))]
     if label_from is None or not integers_only(column):
         forms += LABEL_FORMS.values()
@@ -96,18 +72,16 @@ def interpret(
     forms += [other] if other else []  # used if it leaves fewer rows without a label
     found = [LabelInterpretation(name, form, choices.labels(form.read(column, choices))) for form in forms]
     unknown = [int((one.labels[valid] == UNKNOWN).sum()) for one in found]
-    least = min(unknown)
+    least, best = min(zip(unknown, found, strict=True), key=lambda one: one[0])
     if least > MOST_FAULTY * valid.sum() + len(faults):
-        best = found[unknown.index(least)]
         row = int(np.flatnonzero(valid & (best.labels == UNKNOWN))[0])
         raise InputError(
-            f"{location}, row {row}: {unreadable_label(best.form, name, tables[split], choices, row)} ({least} of "
+            f"{location}, row {row}: {best.form.unreadable(name, tables[split], choices, row)} ({least} of "
             f"{valid.sum()} rows, more than half); name another column with --label"
         )
     fitting = [one for one, rows in zip(found, unknown, strict=True) if rows == least]
     fitting = [one for one in fitting if one.form is not other] or fitting
-    numbers = [one for one in fitting if one.form.first is not None]
-    texts = [one for one in fitting if one.form.first is None]
+    numbers, texts = ([one for one in fitting if (one.form.first is None) == text] for text in (False, True))
     if not texts:
         return numbers
     fitting = [*_agreeing(numbers, texts[0]), *texts]
@@ -118,11 +92,7 @@ def interpret(
 def decided(
     fitting: Sequence[list[LabelInterpretation]], tables: Tables, cells: Cells, location: str
 ) -> list[LabelInterpretation]:
-    """One interpretation per column: if integers may start from 0 or 1, other columns decide.
-
-    Raises:
-        AmbiguousLabels: no column decides, and there are ENOUGH rows.
-    """
+    """One interpretation per column: if integers may start from 0 or 1, other columns decide."""
     certain = next((found[0] for found in fitting if len(found) == 1), None)
     if certain is not None:
         return [_agreeing(found, certain)[0] for found in fitting]
@@ -134,9 +104,10 @@ def decided(
         counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
         numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden labels
         if len(numbers) >= ENOUGH:
+            labels_are, of = (" to ".join(map(str, sorted({some.min(), some.max()}))) for some in (numbers, counts))
             raise AmbiguousLabels(
-                f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may start from "
-                "0 or 1; choose with --label-from 0 (or 1)"
+                f"{location}: {name}: labels are {labels_are} of {of} choices, which may start from 0 or 1; choose "
+                "with --label-from 0 (or 1)"
             )
     return [found[0] for found in fitting]
 
@@ -146,9 +117,11 @@ def check_agreement(found: Sequence[LabelInterpretation], what: str, remedy: str
     first = found[0]
     for other in found[1:]:
         for row in np.flatnonzero(first.labels != other.labels)[:1]:
+            either, choice = (
+                f"{one.column} is {one.form.description} (choice {one.labels[row]}" for one in (first, other)
+            )
             raise InputError(
-                f"{what}: two interpretations differ, as in row {row}: {first.description} (choice "
-                f"{first.labels[row]}, from 0), or {other.description} (choice {other.labels[row]}); {remedy}"
+                f"{what}: two interpretations differ, as in row {row}: {either}, from 0), or {choice}); {remedy}"
             )
 
 
@@ -162,7 +135,7 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
     """The index of the first choice; None if it cannot be decided.
 
     0 if any label is 0; else 1 if any label equals the number of its row's choices; else 0 for a column name such as
-    answer_idx; else as the column ``choice_kinds`` shows. All mappings have the same splits.
+    answer_idx; else as the column ``choice_kinds`` shows.
     """
     numbers = {split: integers(column) for split, column in labels.items()}
     valid = {split: cells[split].counts > 0 for split in labels}
@@ -180,11 +153,6 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
             indices = np.maximum(cells[split].labels(found - first), 0)
             targets[first] += len(choice_kinds(tables[split], cells[split], indices).flatten())
     return int(targets[1] > targets[0])
-
-
-def _range(numbers: NDArray[np.int64]) -> str:
-    least, most = int(numbers.min()), int(numbers.max())
-    return str(least) if least == most else f"{least} to {most}"
 
 
 def _agreeing(found: list[LabelInterpretation], certain: LabelInterpretation) -> list[LabelInterpretation]:

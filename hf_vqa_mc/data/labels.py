@@ -4,22 +4,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import (
-    UNKNOWN,
-    ChoiceCells,
-    as_lists,
-    as_mask,
-    as_text,
-    is_list,
-    spelled_like,
-    unpacked_lists,
-)
+from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_lists, as_text, is_list, spelled_like, unpacked_lists
 from hf_vqa_mc.data.choice_form import typed
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
@@ -28,8 +20,7 @@ NO_NUMBER = np.iinfo(np.int64).min
 _LETTER = re.compile(r"(\W*(?:(?i:option|choice|answer)\W+)?)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
-_HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
-"""Values of hidden labels."""
+_HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")  # Values of hidden labels.
 Read = Callable[[pa.Array, ChoiceCells], NDArray[np.int64]]
 Write = Callable[[str, int, str, str | None], str]
 
@@ -42,17 +33,19 @@ class HiddenLabels(InputError):
 class LabelForm:
     """A form of labels."""
 
-    description: str
-    """description of one label, for messages"""
-    name: str
-    """description of labels in one or two words"""
+    description: str  # description of one label, for messages
+    name: str  # description of labels in one or two words
     read: Read = field(compare=False, repr=False)
     """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
     write: Write = field(compare=False, repr=False)
     """the new label of a row, from the current one and the index, the text and the name (in row or column, None if
     undefined) of the correct choice"""
-    first: int | None = None
-    """index of the first choice; None unless labels are integers"""
+    first: int | None = None  # index of the first choice; None unless labels are integers
+
+    def unreadable(self, name: str, table: pa.Table, cells: ChoiceCells, row: int) -> str:
+        """Why a row has no label."""
+        value = shown(table[name][row].as_py())
+        return f"{name} is {value}, expected {self.description} ({cells.counts[row]} in this row)"
 
 
 def by_index(first: int) -> LabelForm:
@@ -71,15 +64,14 @@ def _write_index(first: int, old: str, index: int, choice: str, name: str | None
 
 
 def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    def index(text: str) -> int | None:
-        found = _LETTER.fullmatch(text.strip())
-        return ord(found[2].upper()) - ord("A") if found else None
+    return _of_texts(column, lambda text: _index(_LETTER.fullmatch(text.strip())), UNKNOWN)
 
-    return _of_texts(column, index, UNKNOWN)
+
+def _index(found: re.Match[str] | None) -> int:
+    return ord(found[2].upper()) - ord("A") if found else UNKNOWN
 
 
 def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:
-    """A letter with the brackets and case of the old one."""
     found = _LETTER.fullmatch(old)
     if index >= 26:  # letters
         raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
@@ -95,23 +87,19 @@ def _read_names(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
 
 
 def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    """Positions of letters that are followed by their choice's text."""
     found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
-    positions = np.array([ord(one[2].upper()) - ord("A") if one else UNKNOWN for one in found], np.int64)
+    positions = np.array([*map(_index, found)], np.int64)
     fits = (positions >= 0) & (positions < cells.lengths)
     texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
-    return np.where(as_mask(pc.equal(texts, pa.array([one and one[4] for one in found]))), positions, UNKNOWN)
+    return np.where(
+        pc.fill_null(pc.equal(texts, pa.array([one and one[4] for one in found])), False), positions, UNKNOWN
+    )
 
 
 def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
-    """A letter with the characters around the old one, and the text."""
     found = _MARKED.fullmatch(old)
     before, letter, after, *_ = found.groups() if found else ("", "A", ". ")
     return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
-
-
-def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
-    return old if name is None else name
 
 
 def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
@@ -121,6 +109,10 @@ def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
         return found
     trimmed = pc.equal(pc.utf8_trim_whitespace(cells.texts), pc.utf8_trim_whitespace(labels))
     return np.where(found == UNKNOWN, cells.first(trimmed), found)
+
+
+def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
+    return old if name is None else name
 
 
 def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
@@ -142,25 +134,20 @@ LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_T
 
 
 def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
-    """(rows,): the labels of a column as text; a list with one entry is that entry.
-
-    Returns:
-        The texts, null for an empty list or one of several labels; and what is wrong with rows of several.
-    """
-    column = table[name]
+    """(rows,): a column's labels as text, lists with one entry as this; what is wrong with rows of several."""
+    column, rows = table[name], list[Any]()
     if is_list(column.type):
         entries, lengths = as_lists(column)
-        lists = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(lengths)), pa.int32()), as_text(entries))
+        texts = iter(as_text(entries).to_pylist())
+        rows += [[next(texts) for _ in range(length)] for length in lengths]
     else:
         texts = as_text(column)
         first = next((text.strip() for text in pc.drop_null(texts).slice(0, 1000).to_pylist() if text.strip()), "")
         if not (first.startswith("[") and first.endswith("]")):
             return texts, {}
-        unpacked = unpacked_lists(texts.to_pylist())
-        if any(found is None for found in unpacked):
+        rows += unpacked_lists(texts.to_pylist())
+        if None in rows:
             return texts, {}
-        lists = pa.array(unpacked, pa.list_(pa.string()))
-    rows = lists.to_pylist()
     faults = {
         row: f"{name} names several correct choices ({', '.join(map(shown, cell))}); expected one"
         for row, cell in enumerate(rows)
@@ -171,12 +158,7 @@ def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
 
 def integers(column: pa.Array) -> NDArray[np.int64]:
     """(rows,): texts as integers, 3.0 as 3; NO_NUMBER for other texts."""
-
-    def number(text: str) -> int | None:
-        found = _INTEGER.fullmatch(text)
-        return int(found[1]) if found else None
-
-    return _of_texts(column, number, NO_NUMBER)
+    return _of_texts(column, lambda text: int(found[1]) if (found := _INTEGER.fullmatch(text)) else None, NO_NUMBER)
 
 
 def integers_only(column: pa.Array) -> bool:
@@ -219,8 +201,8 @@ def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int)
     return found
 
 
-def unreadable_label(form: LabelForm, name: str, table: pa.Table, cells: ChoiceCells, row: int) -> str:
-    """Why a row has no label."""
-    return (
-        f"{name} is {shown(table[name][row].as_py())}, expected {form.description} ({cells.counts[row]} in this row)"
+def hidden_labels(location: str, name: str, table: pa.Table, row: int) -> HiddenLabels:
+    """The error for a column without a known label."""
+    return HiddenLabels(
+        f"{location}: the labels are hidden ({name} is {shown(table[name][row].as_py())} in row {row})"
     )

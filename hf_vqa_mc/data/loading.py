@@ -25,21 +25,27 @@ FORMS = ("arrow", "cache", "csv", "imagefolder", "json", "parquet", "text", "web
 
 
 def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:
-    """The config's name and its splits; the config is required if several have questions.
-
-    Raises:
-        InputError: there is no such dataset or config, or it cannot be read.
-        ConnectionError: the Hub cannot be reached.
-    """
-    config = _config(dataset, config, config_names(dataset, expected))
+    """The config's name, required if several have questions, and its splits."""
+    names = config_names(dataset, expected)
+    known = [name for name in names if not name.endswith("_images")] or names
+    if config is None and len(known) > 1:
+        raise InputError(f"{dataset} has several configs; add one of {', '.join(known)}")
+    config = known[0] if config is None else config
+    if config not in names:
+        raise unknown_name("config", config, known)
     from datasets import load_dataset_builder
+    from datasets.config import HF_DATASETS_CACHE
 
     dataset, revision = at_revision(dataset)
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         builder = load_dataset_builder(dataset, config, revision=revision)
         _check_files(dataset, builder)
         if Path(dataset).is_dir():
-            builder = load_dataset_builder(dataset, config, cache_dir=_cache_of(builder))
+            files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
+            states = ((file, Path(file).stat()) for file in files)
+            state = repr([(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file, one in states])
+            cache = Path(HF_DATASETS_CACHE, "local", hashlib.sha256(state.encode()).hexdigest()[:16])
+            builder = load_dataset_builder(dataset, config, cache_dir=str(cache))  # another one if a file changes
         builder.download_and_prepare()
         return config, builder.as_dataset()
 
@@ -85,15 +91,6 @@ def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
     return found if re.fullmatch("[0-9a-f]{40}", found) else None
 
 
-def _cache_of(builder: "DatasetBuilder") -> str:
-    """The cache folder of a local dataset, another one whenever its files change."""
-    from datasets import config
-
-    files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
-    states = [(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file in files for one in [Path(file).stat()]]
-    return str(Path(config.HF_DATASETS_CACHE, "local", hashlib.sha256(repr(states).encode()).hexdigest()[:16]))
-
-
 def _check_card(dataset: str, revision: str | None) -> None:
     """Raise InputError if the card names data files outside of the dataset, which ``datasets`` would read or fetch."""
     import yaml
@@ -103,12 +100,9 @@ def _check_card(dataset: str, revision: str | None) -> None:
 
     for name in ("README.md", ".huggingface.yaml"):
         try:
-            local = Path(dataset).is_dir()
-            file = (
-                Path(dataset, name)
-                if local
-                else hf_hub_download(dataset, name, repo_type="dataset", revision=revision)
-            )
+            file: str | Path = Path(dataset, name)
+            if not Path(dataset).is_dir():
+                file = hf_hub_download(dataset, name, repo_type="dataset", revision=revision)
             found = (yaml.safe_load(Path(file).read_text("utf-8")) if name[0] == "." else metadata_load(file)) or {}
         except (OSError, HfHubHTTPError):
             continue  # there is none; datasets reports a Hub that cannot be reached
@@ -116,9 +110,11 @@ def _check_card(dataset: str, revision: str | None) -> None:
             raise InputError(f"{dataset}, {name}: invalid YAML ({first_line(error)}); correct it") from error
         named = json.dumps([[one.get("data_files"), one.get("data_dir")] for one in found.get("configs") or ()])
         if outside := re.search(r'"([/\\][^"]*|[^"]*(?:://|::|\.\.[/\\]|[/\\]\.\.)[^"]*)"', named):
-            raise InputError(
-                f"{dataset}, {name}: the data file {outside[1]} is outside of the dataset; copy it into the dataset"
-            )
+            raise _outside(f"{dataset}, {name}", outside[1])
+
+
+def _outside(location: str, file: str) -> InputError:
+    return InputError(f"{location}: the data file {file} is outside of the dataset; copy it into the dataset")
 
 
 def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
@@ -127,14 +123,11 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
     if form not in FORMS:
         raise InputError(f"{dataset}: {form} files are not read; convert them to parquet, json lines or csv")
     files = [file for files in (builder.config.data_files or {}).values() for file in files]
-    if Path(dataset).is_dir():
-        inside = Inside(Path(dataset))
-        outside = [file for file in files if "://" in file or inside.path(file) is None]
-    else:
-        outside = [file for file in files if not file.lower().startswith(f"hf://datasets/{dataset}".lower())]
-    if outside:
-        raise InputError(f"{dataset}: the data file {outside[0]} is outside of the dataset; copy it into the dataset")
-    if Path(dataset).is_dir():
+    inside, own = Inside(Path(dataset)) if Path(dataset).is_dir() else None, f"hf://datasets/{dataset}".lower()
+    for file in files:
+        if ("://" in file or inside.path(file) is None) if inside else not file.lower().startswith(own):
+            raise _outside(dataset, file)
+    if inside:
         images = tuple(getattr(builder, "EXTENSIONS", ()))  # of image folders, which are never unpacked
         check_files(Path(file) for file in files if not file.lower().endswith(images))
 
@@ -157,16 +150,13 @@ def check_has_choices(columns: Collection[str], dataset: str, config: str | None
 
 def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
     """The wanted split, by default test, validation, val, dev or the only one; raises InputError if there is none."""
-    if wanted is not None:
-        if wanted not in splits:
-            raise unknown_name(f"split of {location}", wanted, splits)
-        return wanted
-    for usual in ("test", "validation", "val", "dev"):
-        if usual in splits:
-            return usual
-    if len(splits) > 1:
+    if wanted is not None and wanted not in splits:
+        raise unknown_name(f"split of {location}", wanted, splits)
+    usual = (name for name in ("test", "validation", "val", "dev") if name in splits)
+    found = wanted or next(usual, next(iter(splits)) if len(splits) == 1 else None)
+    if found is None:
         raise InputError(f"{location} has the splits {', '.join(splits)}; choose one with --split")
-    return next(iter(splits))
+    return found
 
 
 @contextlib.contextmanager
@@ -178,9 +168,8 @@ def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     except (InputError, MemoryError):
         raise
     except ConnectionError as error:
-        raise ConnectionError(
-            f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
-        ) from None  # the Hub's answer may repeat the token
+        message = f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
+        raise ConnectionError(message) from None  # the Hub's answer may repeat the token
     except Exception as error:  # damaged files and cards raise various ones
         if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
             raise
@@ -201,14 +190,3 @@ def no_bars_of_datasets() -> Iterator[None]:
         yield
     finally:
         enable_progress_bars()
-
-
-def _config(dataset: str, wanted: str | None, names: list[str]) -> str:
-    known = [name for name in names if not name.endswith("_images")] or names
-    if wanted is None:
-        if len(known) > 1:
-            raise InputError(f"{dataset} has several configs; add one of {', '.join(known)}")
-        return known[0]
-    if wanted not in names:
-        raise unknown_name("config", wanted, known)
-    return wanted

@@ -1,5 +1,6 @@
 """Commonly used names of a benchmark's columns, and runs of columns such as A, B, C, D."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -87,13 +88,10 @@ def cell_columns(table: pa.Table) -> list[str]:
 
 
 def next_name(last: str, more: int) -> str:
-    """The name of the column ``more`` positions after the last of a run.
+    """The name of the column ``more`` positions after the last of a run; raises InputError if no letters are left.
 
     >>> next_name("D", 1), next_name("option_b", 2), next_name("choice9", 1)
     ('E', 'option_d', 'choice10')
-
-    Raises:
-        InputError: there are no letters left.
     """
     digits = re.search(r"\d+$", last)
     if digits:
@@ -111,17 +109,12 @@ def columns_in_words(names: Sequence[str]) -> str:
     ('alt1 to alt3', 'A, C and D')
     """
     shortened = [name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else shown(name) for name in names]
-    if len(names) > 2 and _is_run(names):
+    run = list[str]()
+    with contextlib.suppress(InputError, IndexError):  # no letters are left, or an empty name
+        run = [next_name(names[0], more) for more in range(len(names))]
+    if len(names) > 2 and run == [*names]:
         return f"{shortened[0]} to {shortened[-1]}"
     return " and ".join([*([", ".join(shortened[:-1])] if shortened[1:] else []), *shortened[-1:]])
-
-
-def _is_run(names: Sequence[str]) -> bool:
-    """Whether the names are consecutive."""
-    try:
-        return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
-    except InputError:
-        return False
 
 
 def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:

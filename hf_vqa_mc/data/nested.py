@@ -1,5 +1,6 @@
 """Columns within columns: records, objects written as text, and conversations, as columns of their own."""
 
+import contextlib
 import json
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, as_array, as_text, is_list, is_text, parsed, spelled_like
+from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, as_array, is_image, is_list, is_text, parsed, spelled_like
 
 TURNS = {"human": "human", "gpt": "gpt", "user": "human", "assistant": "gpt"}
 """Speaker of a turn to the name of its column, in conversations of LLaVA's form and in chat messages."""
@@ -17,19 +18,14 @@ def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:
     """The table, followed by the columns within its columns, such as ``question.stem`` of a column of records.
 
     Conversations with one human turn and at most one answer become ``conversations.human`` and ``conversations.gpt``.
-    Texts in columns of values of different types are not quoted.
-
-    Args:
-        table: a split.
-        needed: the columns that are read; None for all.
+    Texts in columns of values of different types are not quoted. ``needed``: the columns that are read; None for all.
     """
     inner = {}
     for field in table.schema:
         if is_json(field) and (needed is None or field.name in needed):
             index = table.schema.get_field_index(field.name)
-            table = table.set_column(
-                index, field, pa.array(map(_unquoted, table[field.name].to_pylist()), pa.string())
-            )
+            texts = map(_unquoted, table[field.name].to_pylist())
+            table = table.set_column(index, field, pa.array(texts, pa.string()))
         if needed is not None and not any(name.startswith(f"{field.name}.") for name in needed):
             continue
         for name, column in _inner(table[field.name]).items():
@@ -55,7 +51,9 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
             last = table.column_names.index(name)
             field = table.schema.field(name)
             if is_json(field):
-                values = pa.array(map(_quoted, table[name].to_pylist(), as_array(values).to_pylist()), pa.string())
+                cells = zip(table[name].to_pylist(), as_array(values).to_pylist(), strict=True)
+                quoted = (old if new == _unquoted(old) else json.dumps(new, ensure_ascii=False) for old, new in cells)
+                values = pa.array(quoted, pa.string())
             table = table.set_column(last, field.with_type(values.type).with_nullable(True), values)
         elif child and parent in names:
             inner.setdefault(parent, {})[child] = as_array(values)
@@ -63,8 +61,7 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
             last += 1
             table = table.add_column(last, name, values)
     for parent, children in inner.items():
-        column = _with_inner(as_array(table[parent]), children)
-        table = with_columns(table, {parent: column})
+        table = with_columns(table, {parent: _with_inner(as_array(table[parent]), children)})
     return table
 
 
@@ -74,24 +71,13 @@ def is_json(field: pa.Field) -> bool:
 
 
 def _unquoted(cell: str | None) -> str | None:
-    """A JSON value as text."""
     value = None if cell is None else json.loads(cell)
     return value if isinstance(value, str | None) else cell
 
 
-def _quoted(old: str | None, new: str | None) -> str | None:
-    """A text as the JSON value that is read as this text: the old value if it is unchanged."""
-    return old if new == _unquoted(old) else json.dumps(new, ensure_ascii=False)
-
-
-def _is_image(kind: pa.DataType) -> bool:
-    return pa.types.is_struct(kind) and {"bytes", "path"} <= {field.name for field in kind}
-
-
 def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
-    """The columns within a column."""
     kind = column.type
-    if pa.types.is_struct(kind) and not _is_image(kind):
+    if pa.types.is_struct(kind) and not is_image(kind):
         return {field.name: as_array(pc.struct_field(column, field.name)) for field in kind}
     if turn_fields := _turn_fields(kind):
         turns = [_turns(cell, turn_fields[0]) for cell in column.to_pylist()]
@@ -101,15 +87,12 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
         records = _records(column)
         names = dict.fromkeys(name for record in records for name in record or ())
         if len(names) <= MOST_NAMES and all(name and isinstance(name, str) for name in names):
-            return {name: column for name in names if (column := _column([one and one.get(name) for one in records]))}
+            found = {}
+            for name in names:
+                with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types
+                    found[name] = pa.array([one and one.get(name) for one in records])
+            return found
     return {}
-
-
-def _column(values: list[Any]) -> pa.Array | None:
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types
-        return None
 
 
 def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
@@ -118,7 +101,7 @@ def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
     if not first.lstrip().startswith("{"):
         return []
     found: list[dict[str, Any] | None] = []
-    for text in as_text(column).to_pylist():
+    for text in column.to_pylist():
         value = parsed(text) if text and text.strip() else None
         if not isinstance(value, dict | None):
             return []
@@ -143,7 +126,6 @@ def _turns(cell: list[dict[str, Any] | None] | None, speaker: str) -> dict[str, 
 
 
 def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
-    """A column with new columns within it."""
     if pa.types.is_struct(column.type):
         fields = {field.name: pc.struct_field(column, field.name) for field in column.type} | dict(children)
         return pa.StructArray.from_arrays(list(fields.values()), list(fields), mask=pc.is_null(column))
@@ -157,7 +139,7 @@ def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
             continue
         record = parsed(cell)
         if isinstance(record, dict):
-            new = record | {name: texts[row] for name, texts in values.items()
-                            if name in record or texts[row] is not None}  # fmt: skip
+            given = {name: texts[row] for name, texts in values.items()}
+            new = record | {name: text for name, text in given.items() if name in record or text is not None}
             cells[row] = cell if new == record else spelled_like(cell, new)
     return pa.array(cells, column.type)

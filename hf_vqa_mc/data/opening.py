@@ -1,8 +1,9 @@
 """Open a benchmark's splits as tables from a file, a folder, the Hub or memory."""
 
+import contextlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,33 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """All splits as raw tables."""
+    """All splits as raw tables, with all columns, and their locations for messages."""
 
-    name: str
-    """name given by the user; for an object in memory its own name"""
+    name: str  # name given by the user; for an object in memory its own name
     config: str | None
     tables: dict[str, pa.Table]
-    """split name to all its columns"""
     locations: dict[str, str]
-    """split name to its location, for messages"""
-    path: Path | None = None
-    """the file or folder; None on the Hub or in memory"""
-    splits: "Mapping[str, Dataset]" = field(default_factory=dict)
-    """split name to its rows; empty for a file or a data frame"""
-    location: str | None = None
-    """argument of ``load_dataset``; None for files and objects in memory"""
-    revision: str | None = None
-    """commit of a dataset on the Hub"""
+    path: Path | None = None  # the file or folder; None on the Hub or in memory
+    splits: "Mapping[str, Dataset]" = field(default_factory=dict)  # empty for a file or a data frame
+    location: str | None = None  # argument of load_dataset; None for files and objects in memory
+    revision: str | None = None  # commit of a dataset on the Hub
 
     @property
     def first(self) -> "Dataset | None":
         """The first split; None for a file or a data frame."""
         return next(iter(self.splits.values()), None)
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file, which has no configs."""
-        return self.path is not None and self.path.is_file()
 
     @property
     def base(self) -> Path | None:
@@ -53,13 +42,7 @@ class Opened:
 
 
 def open_tables(dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED) -> Opened:
-    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame.
-
-    Raises:
-        InputError: it does not exist, cannot be read, or, without ``open_ended``, is an open-ended config of vqa-mc
-            build.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame."""
     if not isinstance(dataset, str | Path):
         return _in_memory(dataset, config, open_ended)
     path, dataset = Path(dataset), str(dataset)
@@ -69,13 +52,11 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     config, splits = load_splits(dataset, config, expected)
     folder = path.absolute() if path.is_dir() else None
-    revision = None if folder else revision_of(splits)
-    location = f"{dataset}, {config}"
-    return _opened(dataset, config, location, splits, open_ended, path=folder, location=dataset, revision=revision)
+    opened = _opened(dataset, config, f"{dataset}, {config}", splits, open_ended)
+    return replace(opened, path=folder, location=dataset, revision=None if folder else revision_of(splits))
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
-    """Open an object."""
     import pandas as pd
     from datasets import Dataset
 
@@ -91,9 +72,8 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
         return Opened("dataset", None, tables, {name: f"the data frame, {name}" for name in tables})
     for rows in dataset.values():
         if not isinstance(rows, Dataset):
-            raise InputError(
-                f"found a {type(rows).__name__}; expected a Dataset, a DatasetDict, a data frame, {EXPECTED}"
-            )
+            kind = type(rows).__name__
+            raise InputError(f"found a {kind}; expected a Dataset, a DatasetDict, a data frame, {EXPECTED}")
     if not dataset:
         raise InputError("the DatasetDict has no splits")
     info = next(iter(dataset.values())).info
@@ -101,22 +81,14 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
     return _opened(name, None if config == "default" else config, name, dataset, open_ended)
 
 
-def _opened(
-    name: str,
-    config: str | None,
-    prefix: str,
-    splits: Mapping[Any, Any],
-    open_ended: bool,
-    **more: Any,  # noqa: ANN401  fields of Opened
-) -> Opened:
-    tables = {}
+def _opened(name: str, config: str | None, prefix: str, found: Mapping[Any, Any], open_ended: bool) -> Opened:
+    tables, splits = {}, {str(split): rows for split, rows in found.items()}
     for split, rows in splits.items():
         if not open_ended:
             check_has_choices(rows.column_names, name, config)
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
-        tables[str(split)] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
-    locations = {split: f"{prefix}, {split}" for split in tables}
-    return Opened(name, config, tables, locations, splits={str(split): rows for split, rows in splits.items()}, **more)
+        tables[split] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
+    return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits)
 
 
 def check_text(table: pa.Table, location: str) -> None:
@@ -125,14 +97,10 @@ def check_text(table: pa.Table, location: str) -> None:
         try:
             table[name].validate(full=True)
         except pa.ArrowInvalid as error:
-            row = next((row for row, cell in enumerate(table[name]) if not _readable(cell)), None)
-            where = location if row is None else f"{location}, row {row}"
+            row = 0
+            with contextlib.suppress(UnicodeDecodeError):
+                for cell in table[name]:
+                    cell.as_py()
+                    row += 1
+            where = location if row == table.num_rows else f"{location}, row {row}"
             raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error
-
-
-def _readable(cell: pa.Scalar) -> bool:
-    try:
-        cell.as_py()
-    except UnicodeDecodeError:
-        return False
-    return True

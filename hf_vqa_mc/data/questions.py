@@ -9,14 +9,16 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow.types import is_large_binary
 
-from hf_vqa_mc.data.benchmark import Benchmark, Images, Split
-from hf_vqa_mc.data.cells import as_text, is_text
+from hf_vqa_mc.data.benchmark import Benchmark, Images
+from hf_vqa_mc.data.cells import as_text, is_id, is_image, is_text
 from hf_vqa_mc.data.names import IMAGE, IMAGE_PATH, named, picture_columns
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
@@ -45,23 +47,16 @@ def letter(index: int) -> str:
 class OtherColumns:
     """The columns of a split besides question, choices and label."""
 
-    contexts: list[str]
-    """context of each row, "" if there is none"""
-    context_column: str
-    """name of their column, "" if there is none"""
-    groups: list[str]
-    """``l2-category`` of each row; empty if there is no such column"""
-    left_out: list[str]
-    """columns that are not exported"""
+    contexts: list[str]  # context of each row, "" if there is none
+    context_column: str  # "" if there is none
+    groups: list[str]  # l2-category of each row; empty if there is no such column
+    left_out: list[str]  # columns that are not exported
 
     def notes(self, *, as_hint: bool) -> list[str]:
         """Sentences on the columns that are exported, with ``as_hint`` as VLMEvalKit's, or left out."""
-        notes = []
-        if self.context_column:
-            where = "as the column hint" if as_hint else "as Context"
-            notes.append(f"column {self.context_column} goes before the question, {where}")
-        left = [*self.left_out, *([] if as_hint or not self.groups else [GROUP])]
-        if left:
+        where = "as the column hint" if as_hint else "as Context"
+        notes = [f"column {self.context_column} goes before the question, {where}"] if self.context_column else []
+        if left := [*self.left_out, *([] if as_hint or not self.groups else [GROUP])]:
             notes.append(f"columns of the benchmark that are left out: {', '.join(left)}")
         return notes
 
@@ -70,25 +65,17 @@ class OtherColumns:
 class Questions:
     """The questions of one export."""
 
-    name: str
-    """name of the task: letters, digits, "_" and "-" only, for YAML and file names"""
-    location: str
-    """location for messages"""
+    name: str  # name of the task: letters, digits, "_" and "-" only, for YAML and file names
+    location: str  # location for messages
     question_ids: list[str]
     questions: list[str]
-    choices: list[list[str]]
-    """at least two choices per row, none empty"""
-    labels: list[int] | None
-    """indices of the correct choices; None if hidden"""
-    types: list[str]
-    """"" where the benchmark has none"""
+    choices: list[list[str]]  # at least two choices per row, none empty
+    labels: list[int] | None  # indices of the correct choices; None if hidden
+    types: list[str]  # "" where the benchmark has none
     others: OtherColumns
-    images: NDArray[np.int64]
-    """(rows,): index of each row's image, -1 where it has none"""
-    image_rows: list[int]
-    """(images,): the first row that shows it"""
-    source: Images | None
-    """image source; None if no images are exported"""
+    images: NDArray[np.int64]  # (rows,): index of each row's image, -1 where it has none
+    image_rows: list[int]  # (images,): the first row that shows it
+    source: Images | None  # image source; None if no images are exported
     orders: list[list[int]] | None = None
     """index in the benchmark of each presented choice; None if the benchmark's order is presented"""
 
@@ -105,22 +92,12 @@ class Questions:
 
 
 def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
-    """The questions of the evaluated split.
+    """The questions of the evaluated split, as a task of this name (by default of dataset, config and split).
 
     Choices without an order (with the target first) are shuffled deterministically.
-
-    Args:
-        benchmark: as ``read_benchmark`` returns it.
-        name: of the task; by default of the dataset, config and split.
-        hide_answers: leave the labels out.
-
-    Raises:
-        InputError: the name is not valid, a choice is empty, or a row has fewer than two choices.
     """
     if name is not None and not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{NAME_LENGTH - 1}}}", name):
-        raise InputError(
-            f"--name {shown(name)}: expected letters, digits, _ and -, at most {NAME_LENGTH}, a letter or digit first"
-        )
+        raise InputError(f"--name {shown(name)}: expected letters, digits, _, -, at most {NAME_LENGTH}; no _, - first")
     split = benchmark.test
     rows = split.rows
     choices, labels = rows["choices"].to_pylist(), rows["label"].to_pylist()
@@ -138,7 +115,9 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
             order = shuffled(start, row_hash, text_hashes(choices[row])).tolist()
             choices[row], labels[row] = [choices[row][index] for index in order], order.index(labels[row])
             orders.append(order)
-    images, image_rows = _distinct_images(split)
+    ids = rows["image_id"].to_pylist() if split.images else [""] * rows.num_rows
+    first = {image_id: row for row, image_id in reversed([*enumerate(ids)]) if image_id}
+    indices = {ids[row]: index for index, row in enumerate(sorted(first.values()))}
     return Questions(
         name=default_name(benchmark) if name is None else name,
         location=split.location,
@@ -148,8 +127,8 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
         labels=None if hide_answers else labels,
         types=rows["question_type"].to_pylist(),
         others=other_columns(benchmark),
-        images=images,
-        image_rows=image_rows,
+        images=np.array([indices.get(image_id, -1) for image_id in ids], np.int64),
+        image_rows=sorted(first.values()),
         source=split.images,
         orders=orders or None,
     )
@@ -172,27 +151,24 @@ def question_table(questions: Questions) -> pa.Table:
 
     If the benchmark has a context column, it is ``context``.
     """
-    columns = {"question_id": pa.array(questions.question_ids, pa.string())}
-    if questions.others.context_column:
-        columns["context"] = pa.array(questions.others.contexts, pa.string())
-    columns |= {
-        "question": pa.array(questions.questions, pa.string()),
-        "choices": pa.array(questions.choices, pa.list_(pa.string())),
-        "question_type": pa.array(questions.types, pa.string()),
+    context = questions.others.contexts if questions.others.context_column else None
+    columns: dict[str, tuple[list[Any] | None, pa.DataType]] = {
+        "question_id": (questions.question_ids, pa.string()),
+        "context": (context, pa.string()),
+        "question": (questions.questions, pa.string()),
+        "choices": (questions.choices, pa.list_(pa.string())),
+        "question_type": (questions.types, pa.string()),
+        "label": (questions.labels, pa.int64()),
     }
-    if questions.labels is not None:
-        columns["label"] = pa.array(questions.labels, pa.int64())
-    return pa.table(columns)
+    return pa.table({name: pa.array(cells, kind) for name, (cells, kind) in columns.items() if cells is not None})
 
 
 def check_lettered(questions: Questions, harness: str) -> None:
     """Raise InputError unless every choice has a letter: at most 26 per row."""
     for row, texts in enumerate(questions.choices):
         if len(texts) > len(LETTERS):
-            raise InputError(
-                f"{questions.where(row)}: {len(texts)} choices, but {harness} allows {len(LETTERS)}; "
-                "export to lm-eval instead, which has no limit"
-            )
+            most = f"{len(texts)} choices, but {harness} allows {len(LETTERS)}"
+            raise InputError(f"{questions.where(row)}: {most}; export to lm-eval instead, which has no limit")
 
 
 def other_columns(benchmark: Benchmark) -> OtherColumns:
@@ -205,45 +181,26 @@ def other_columns(benchmark: Benchmark) -> OtherColumns:
     names = table.column_names
     labels = set(benchmark.spec.columns)
     known = labels | set(named(names, (*IMAGE, *IMAGE_PATH))) | set(picture_columns(names))
-    for name in names:  # files, such as images
-        kind = table[name].type
-        has_bytes = pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
-        known |= {name} if has_bytes or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else set()
+    kinds = {name: table[name].type for name in names}
+    known |= {
+        name for name, kind in kinds.items() if is_image(kind) or pa.types.is_binary(kind) or is_large_binary(kind)
+    }
     exported = [rows[name].combine_chunks() for name in ("question_id", "image_id", "question", "question_type")]
-    known |= {name for name in names if name not in known and _is_one_of(table[name], exported)}
-    contexts = [name for name in named(names, CONTEXT) if name not in known and _has_text(table[name])]
-    groups = [name for name in named(names, ("l2category",)) if name not in labels and _has_text(table[name])]
-    kept = {*contexts[:1], *groups[:1]}
-    return OtherColumns(
-        contexts=_texts(table[contexts[0]]) if contexts else [""] * rows.num_rows,
-        context_column=contexts[0] if contexts else "",
-        groups=_texts(table[groups[0]]) if groups else [],
-        left_out=[name for name in names if name not in known | kept],
-    )
+    for name in names:  # such as the question or its id
+        if name not in known and is_id(table[name].type):
+            cells = pc.fill_null(as_text(table[name]), "")
+            known |= {name} if any(cells.equals(one) for one in exported) else set()
+    context, contexts = _first_texts(table, [name for name in named(names, CONTEXT) if name not in known])
+    group, groups = _first_texts(table, [name for name in named(names, ("l2category",)) if name not in labels])
+    left_out = [name for name in names if name not in known | {context, group}]
+    return OtherColumns(contexts or [""] * rows.num_rows, context, groups, left_out)
 
 
-def _has_text(column: pa.ChunkedArray) -> bool:
-    return is_text(column.type) and any(_texts(column))
-
-
-def _texts(column: pa.ChunkedArray) -> list[str]:
-    """The cells; "" for null and the word nan."""
-    cells = (cell or "" for cell in as_text(column).to_pylist())
-    return ["" if cell.strip().lower() in ("", "nan") else cell for cell in cells]
-
-
-def _is_one_of(column: pa.ChunkedArray, exported: list[pa.Array]) -> bool:
-    """Whether a column equals one that is always exported, such as the question or its id."""
-    if not (is_text(column.type) or pa.types.is_integer(column.type)):
-        return False
-    cells = pc.fill_null(as_text(column), "")
-    return any(cells.equals(one) for one in exported)
-
-
-def _distinct_images(split: Split) -> tuple[NDArray[np.int64], list[int]]:
-    """(rows,): index of each row's image; and (images,): the first row of each."""
-    ids = split.rows["image_id"].to_pylist() if split.images else [""] * split.rows.num_rows
-    first = {image_id: row for row, image_id in reversed([*enumerate(ids)]) if image_id}
-    rows = sorted(first.values())
-    indices = {ids[row]: index for index, row in enumerate(rows)}
-    return np.array([indices.get(image_id, -1) for image_id in ids], np.int64), rows
+def _first_texts(table: pa.Table, names: list[str]) -> tuple[str, list[str]]:
+    """The first of the columns with texts, and its cells with "" for null and the word nan; "" and [] without."""
+    for name in names:
+        cells = as_text(table[name]).to_pylist() if is_text(table[name].type) else []
+        texts = ["" if (cell or "").strip().lower() in ("", "nan") else cell for cell in cells]
+        if any(texts):
+            return name, texts
+    return "", []

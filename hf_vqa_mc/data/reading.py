@@ -1,31 +1,38 @@
-"""Read a benchmark as rows with one schema."""
+"""Read a benchmark as rows with one schema, for training also in the columns of ``vqa-mc build``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import allowed_images
 from hf_vqa_mc.data.benchmark import ROWS, Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.column_detection import find_spec
 from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.data.columns import choice_kinds, human_answers, question_ids, type_column
+from hf_vqa_mc.data.dataset_images import allowed_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.label_interpretation import MOST_FAULTY
 from hf_vqa_mc.data.labels import HiddenLabels
-from hf_vqa_mc.data.loading import at_revision, chosen_split
-from hf_vqa_mc.data.names import columns_in_words
+from hf_vqa_mc.data.loading import BUILT, NoChoices, at_revision, chosen_split
+from hf_vqa_mc.data.names import columns_in_words, picture_columns
 from hf_vqa_mc.data.nested import flat
 from hf_vqa_mc.data.opening import Opened, check_text, open_tables
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.data.row_images import Pictures, find_pictures
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import verb
+from hf_vqa_mc.sources.open_ended import open_ended_source
+
+if TYPE_CHECKING:
+    from datasets import DatasetDict
 
 
 class UnreadableRows(InputError):
@@ -34,11 +41,9 @@ class UnreadableRows(InputError):
 
 @verb(BenchmarkOptions)
 def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read a benchmark.
+    """Read a benchmark: all splits with known labels, and why others are left out.
 
-    Returns:
-        All splits with known labels, and why others are left out. Rows without choices (open questions among
-        multiple-choice ones) are left out and counted.
+    Rows without choices (open questions among multiple-choice ones) are left out and counted.
 
     Raises:
         InputError: there is no such dataset, config, split or column, a row of the evaluated split cannot be read
@@ -50,7 +55,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
 
 
 def load(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read the benchmark of a verb's options; result and errors as `read_benchmark`."""
+    """Read the benchmark of a verb's options; see `read_benchmark`."""
     progress("opening", 0, 1)
     return read_opened(open_tables(options.dataset, options.config), options, progress)
 
@@ -58,8 +63,7 @@ def load(options: BenchmarkOptions, progress: Progress) -> Benchmark:
 def read_opened(
     opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
 ) -> Benchmark:
-    """Read a benchmark, or its evaluated split only, from its tables; result and errors as `read_benchmark`."""
-    notes: tuple[str, ...] = ()
+    """Read a benchmark, or its evaluated split only, from its tables; see `read_benchmark`."""
     hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
     allowed = allowed_images(opened.first, opened.base, hub, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
@@ -74,17 +78,15 @@ def read_opened(
         tables = {evaluated: tables[evaluated]}
         opened = replace(opened, tables=tables, splits={})  # images are not read, only their ids
     pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
-    notes += tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
+    notes = tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}
     read_as: dict[str, str] = {}
-    for done, (name, table) in enumerate(tables.items()):
+    for done, name in enumerate(tables):
         progress("reading", done, len(tables))
         if name in left_out:
             continue
         try:
-            splits[name], read_as[name], more = _split(
-                name, table, opened, spec, options, pictures.get(name), left_out
-            )
+            splits[name], read_as[name], more = _split(name, opened, spec, options, pictures.get(name), left_out)
             notes += more
         except InputError as error:
             if name == evaluated:
@@ -117,24 +119,19 @@ def _spec(
 
 
 def _split(
-    name: str,
-    table: pa.Table,
-    opened: Opened,
-    spec: ColumnSpec,
-    options: BenchmarkOptions,
-    pictures: Pictures | None,
-    left_out: dict[str, str],
+    name: str, opened: Opened, spec: ColumnSpec, options: BenchmarkOptions, own: Pictures | None, out: dict[str, str]
 ) -> tuple[Split, str, tuple[str, ...]]:
     """One split, a description of its columns, and sentences about its ids and rows that are left out."""
-    location = opened.locations[name]
-    pictures = pictures or Pictures(pa.repeat("", table.num_rows), None)
+    table, location = opened.tables[name], opened.locations[name]
+    pictures = own or Pictures(pa.repeat("", table.num_rows), None)
     try:
         read = spec.read(table, location)
-        kept, faulty, notes = _readable_rows(name, location, read, spec, options, left_out)
+        kept, faulty, notes = _readable_rows(name, location, read, spec, options, out)
         unread: frozenset[str] = frozenset()
         if len(kept) < table.num_rows:
-            every, _, _ = question_ids(table, options, location, np.arange(table.num_rows))
-            unread = frozenset(every.filter(pa.array(~np.isin(np.arange(table.num_rows), kept))).to_pylist())
+            numbers = np.arange(table.num_rows)
+            every = question_ids(table, options, location, numbers)[0]
+            unread = frozenset(every.filter(pa.array(~np.isin(numbers, kept))).to_pylist())
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             read = spec.read(table, location)
         ids, question_id, of_ids = question_ids(table, options, location, kept)
@@ -154,26 +151,19 @@ def _split(
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {reason(error)}") from error
     split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty, unread)
-    columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
-    named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}
-    others = (f"{what}={columns_in_words(names)}" for what, names in named.items() if names)
+    columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
+    columns["type"] = (question_type,)
+    named = ((what, [*filter(None, names)]) for what, names in columns.items())
+    others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
     return split, ", ".join([spec.read_as, *others]), (*of_ids, *notes)
 
 
 def _readable_rows(
-    name: str,
-    location: str,
-    read: RowCells,
-    spec: ColumnSpec,
-    options: BenchmarkOptions,
-    left_out: dict[str, str],
+    name: str, location: str, read: RowCells, spec: ColumnSpec, options: BenchmarkOptions, left_out: dict[str, str]
 ) -> tuple[NDArray[np.int64], tuple[FaultyRow, ...], tuple[str, ...]]:
     """The rows that are read, those that cannot be, and a sentence about these.
 
     Rows without choices (open questions among multiple-choice ones) are neither; ``left_out`` counts them.
-
-    Raises:
-        InputError: a row cannot be read and is not to be skipped, or most rows cannot be read.
     """
     total = len(read.labels)
     faulty = tuple(FaultyRow(name, row, *fault) for row, fault in sorted(read.faults.items()))
@@ -181,14 +171,11 @@ def _readable_rows(
     kept[[one.row for one in faulty]] = False
     open_questions = total - int(kept.sum()) - len(faulty)
     if faulty:
-        first = f"{location}, row {faulty[0].row}: {faulty[0].message}"
+        first = f"{location}, row {faulty[0].row}: {faulty[0].message}; {len(faulty)} of {total} rows cannot be read"
         if len(faulty) > MOST_FAULTY * (total - open_questions):
-            raise InputError(f"{first}; {len(faulty)} of {total} rows cannot be read like this; {OPTIONS}")
+            raise InputError(f"{first} like this; {OPTIONS}")
         if not options.skip_faulty:
-            raise UnreadableRows(
-                f"{first}; {len(faulty)} of {total} rows cannot be read: fix or remove them, or leave them out with "
-                "--skip-faulty; vqa-mc lint lists them"
-            )
+            raise UnreadableRows(f"{first}: fix them, or leave them out with --skip-faulty; vqa-mc lint lists them")
     if 0 < open_questions < total:
         left_out[f"{name} (rows without choices)"] = f"{open_questions} of {total} rows"
     elif open_questions:
@@ -196,3 +183,68 @@ def _readable_rows(
     note = f"{location}: {len(faulty)} of {total} rows cannot be read and are left out, such as row "
     notes = (f"{note}{faulty[0].row}: {faulty[0].message}",) if faulty else ()
     return np.flatnonzero(kept), faulty, notes
+
+
+NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
+"""Columns of multiple-choice rows that training reads."""
+SEVERAL = "rows have several images, but features and the models of vqa-mc train take one image per row"
+
+
+def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]]:
+    """The name of a config or file, and its splits with the columns that training reads."""
+    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    benchmark = _benchmark(opened, NEEDED)
+    tables = opened.tables if benchmark is None else {name: _table(split) for name, split in benchmark.splits.items()}
+    return opened.config or Path(dataset).stem, tables
+
+
+def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
+    """As `training_tables` with the column ``image_id``; rows with several images are an error."""
+    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    from datasets import Dataset, DatasetDict  # after an error about the file
+
+    benchmark = _benchmark(opened, {"image_id"})
+    name = opened.config or Path(dataset).stem
+    if benchmark is None:
+        if len(picture_columns(next(iter(opened.tables.values())).column_names)) > 1:
+            raise InputError(f"{dataset}, {name}: {SEVERAL}")
+        return name, DatasetDict(opened.splits)
+    from datasets.table import InMemoryTable
+
+    for split in benchmark.splits.values():
+        if split.images is not None and split.images.has_several:
+            raise InputError(f"{split.location}: {SEVERAL}")
+    return name, DatasetDict({split: Dataset(InMemoryTable(_table(rows))) for split, rows in benchmark.splits.items()})
+
+
+def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:
+    """The benchmark; None if the tables have the needed columns or open-ended rows, and are read as they are."""
+    columns = next(iter(opened.tables.values())).column_names
+    if opened.splits and (needed <= set(columns) or open_ended_source(columns, opened.config) is not None):
+        return None
+    try:
+        return read_opened(opened, BenchmarkOptions(opened.name, opened.config), silent)
+    except NoChoices:
+        if not opened.splits:  # a file
+            raise
+        return None
+
+
+def _table(split: Split) -> pa.Table:
+    """The rows in the columns of ``vqa-mc build``.
+
+    The image of a row without one is that of its unit, so that held-out rows share none with the others.
+    """
+    rows = split.rows
+    images = zip(rows["image_id"].to_pylist(), split.units, strict=True)
+    columns = {name: rows[name] for name in ("question_id", "question", "choices", "label", "question_type")}
+    columns["image_id"] = pa.array([image or unit for image, unit in images], pa.string())
+    kinds = rows["choice_kinds"].to_pylist()
+    if all(kinds):
+        names = {name: number for number, name in enumerate(CHOICE_KINDS)}
+        columns["choice_kinds"] = pa.array([[names[kind] for kind in of_row] for of_row in kinds])
+    if any(answers := rows["answers"].to_pylist()):
+        columns["answers"] = pa.array(answers, pa.list_(pa.string()))
+    if "set_id" in split.original.column_names:
+        columns["set_id"] = split.original["set_id"]
+    return pa.table(columns)

@@ -4,16 +4,14 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.allowed_images import NAME_FOLDER, AllowedImages, shortened
-from hf_vqa_mc.data.cells import as_text, is_list, is_text
-from hf_vqa_mc.data.dataset_images import ImageSource
+from hf_vqa_mc.data.cells import as_text, is_id, is_list, is_text
+from hf_vqa_mc.data.dataset_images import NAME_FOLDER, AllowedImages, ImageSource, shortened
 from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import LOOKED_AT, MOST_NAME, Images, image_cells, may_hold_images
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
@@ -24,28 +22,19 @@ from hf_vqa_mc.errors import InputError
 
 ENOUGH = 20
 """Rows from which one missing image that most rows name is not taken for their image."""
-_INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
-"""Columns whose values a cell may refer to; ``index`` is first, since question_id may be a different number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pictures:
     """The images of a split's rows."""
 
-    ids: pa.Array
-    """(rows,): text, equal for rows with the same images, "" without image"""
-    source: Images | None
-    """None if rows only name missing images"""
-    missing: str = ""
-    """why ``source`` is None, and what to do"""
-    columns: tuple[str, ...] = ()
-    """columns with images or their paths"""
-    id_column: str | None = None
-    """column of ``ids``"""
-    notes: tuple[str, ...] = ()
-    """sentences on images that are not allowed"""
-    cells: Images | None = None
-    """the images in columns, found or not"""
+    ids: pa.Array  # (rows,): text, equal for rows with the same images, "" without image
+    source: Images | None  # None if rows only name missing images
+    missing: str = ""  # why source is None, and what to do
+    columns: tuple[str, ...] = ()  # columns with images or their paths
+    id_column: str | None = None  # column of ids
+    notes: tuple[str, ...] = ()  # sentences on images that are not allowed
+    cells: Images | None = None  # the images in columns, found or not
 
     def take(self, rows: NDArray[np.int64]) -> "Pictures":
         """The images of some rows."""
@@ -61,30 +50,24 @@ def find_pictures(
     else the sha256 of its bytes; without columns of images it is the row's video (video, video_id ...). If a row has
     several images, no id column is used unless the user names it: the id of such a row is the sha256 of the paths, or
     of the sha256 of the bytes, of all its images in order.
-
-    Raises:
-        InputError: the column named by the user holds no images, or the folder has none of them.
     """
-    images = columns.images
     done, total = 0, sum(table.num_rows for table in opened.tables.values())
     found: dict[str, Pictures] = {}
     for name, table in opened.tables.items():
-        pictures = _pictures(table, columns, allowed, opened.locations[name])
-        if pictures is not None and table.num_rows:
+        if table.num_rows and (pictures := _pictures(table, columns, allowed, opened.locations[name])):
             found[name] = pictures
         done += table.num_rows
         progress(done, total)
     found = _with_short_names(found)
     sources = [pictures.source for pictures in found.values()]
-    if images is not None and not all(one is not None and all(one.found()) for one in sources):
-        return _in_folder(found, images)
+    if columns.images is not None and not all(one is not None and all(one.found()) for one in sources):
+        return _in_folder(found, columns.images)
     if found and not any(sources) and opened.first is not None:
         return _in_images_config(found, opened, allowed)
     return found
 
 
 def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
-    """The images of one split; None without images."""
     kinds = {name: table.schema.field(name).type for name in named(table.column_names, IMAGE_PATH)}
     paths = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)][:1]
     paths = [] if columns.image == "" else paths
@@ -97,8 +80,8 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
     }
     id_column = _id_column(table, columns)
     if not id_column and not cells:
-        kinds = {name: table.schema.field(name).type for name in named(table.column_names, VIDEO)}
-        id_column = next((name for name, kind in kinds.items() if is_text(kind) or pa.types.is_integer(kind)), None)
+        videos = named(table.column_names, VIDEO)
+        id_column = next((name for name in videos if is_id(table.schema.field(name).type)), None)
     if id_column is None and not cells:
         return None
     present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
@@ -114,7 +97,10 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
         ids = pa.array(own, pa.string())
     notes = dict.fromkeys(itertools.chain.from_iterable(one.refused() for one in cells.values()))
-    if cells and not source and not id_column and (frequent := _frequent(ids)):
+    counts = pc.value_counts(ids)
+    often = counts.filter(pc.greater(pc.multiply(counts.field("counts"), 2), len(ids)))  # ids of most rows
+    frequent = often[0]["values"].as_py() if len(often) and len(ids) >= ENOUGH else ""
+    if cells and not source and not id_column and frequent:
         ids = pc.if_else(pc.equal(ids, frequent), "", ids)
         notes[
             f"{location}: most rows name the image {shortened(frequent)}, which does not exist; it is not used as the "
@@ -126,20 +112,13 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
     return Pictures(ids, source, missing, used, id_column, tuple(notes), by)
 
 
-def _frequent(ids: pa.Array) -> str | None:
-    """The image id of most rows; None if there is none, or there are too few rows to tell."""
-    counts = pc.value_counts(ids)
-    first: dict[str, Any] = counts[pc.index(counts.field("counts"), pc.max(counts.field("counts"))).as_py()].as_py()
-    return first["values"] if len(ids) >= ENOUGH and 2 * first["counts"] > len(ids) else None
-
-
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
     """The columns of images: one, or image_1, image_2 and so on; raises InputError if ``--image`` is not one."""
     if columns.image == "":
         return []
     if columns.image is not None:
-        if not may_hold_images(table.schema.field(columns.image).type):
-            kind = table.schema.field(columns.image).type
+        kind = table.schema.field(columns.image).type
+        if not may_hold_images(kind):
             raise InputError(f"--image {columns.image}: holds {kind}, expected images, base64 text or paths")
         return [columns.image]
     held = {name for name in table.column_names if may_hold_images(table.schema.field(name).type)}
@@ -148,11 +127,10 @@ def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
 
 
 def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
-    """The column of image ids, or None."""
     given = columns.columns.get("image_id")
     for name in [given] if given else named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
-        if is_text(kind) or pa.types.is_integer(kind):
+        if is_id(kind):
             return name
         if given:
             raise InputError(f"--columns image_id={name}: holds {kind}, expected text or integers")
@@ -166,55 +144,47 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     lengths = (pc.utf8_length(table[name].cast(pa.large_string())) for name in names)
     if not any(pc.any(pc.greater(some, MOST_NAME)).as_py() for some in lengths):
         return {}  # no cell holds an image
-    for name in named(table.column_names, _INDEX_FIRST):
-        kind = table.schema.field(name).type
-        if is_text(kind) or pa.types.is_integer(kind):
+    for name in named(table.column_names, ("index", *(one for one in QUESTION_ID if one != "index"))):
+        if is_id(table.schema.field(name).type):
             return {text: row for row, text in enumerate(as_text(table[name]).to_pylist()) if text}
     return {}
 
 
 def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
     """Replace paths in ids by file names if these are unique."""
-    distinct = set(_all_ids(found))
-    paths = {image_id for image_id in distinct if "/" in image_id}
-    if not paths:
-        return found
-    short = {path: PurePosixPath(path).name for path in paths}
-    if len({*short.values(), *(distinct - paths)}) < len(distinct) or not all(short.values()):
+    distinct = _all_ids(found)
+    short = {one: PurePosixPath(one).name if "/" in one else one for one in distinct}
+    if len({*short.values()}) < len(distinct) or not all(short.values()):
         return found
     return {
-        name: replace(pictures, ids=pa.array([short.get(one, one) for one in pictures.ids.to_pylist()], pa.string()))
+        name: replace(pictures, ids=pa.array([one and short[one] for one in pictures.ids.to_pylist()], pa.string()))
         for name, pictures in found.items()
     }
 
 
 def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
-    """Images in a folder by id, and those of rows with several by name."""
     ids = _all_ids(found)
-    several = (one.cells for one in found.values() if one.cells is not None and one.cells.has_several)
-    names = [name for cells in several for name in cells.names()]
+    names = [name for one in found.values() if one.cells and one.cells.has_several for name in one.cells.names()]
     folder = find_by_id(images, list(dict.fromkeys([*ids, *names])))
     if not any(name in folder for name in (*ids, *names)) and not any(one.source for one in found.values()):
         some = f"such as {(names or ids)[0]!r}" if names or ids else "and the rows name none"
-        raise InputError(
-            f"--images {images}: holds no image of the benchmark, {some}; give the folder with its images"
-        )
+        raise InputError(f"--images {images}: holds no image of the benchmark, {some}; give their folder")
     return _stored_in(folder, str(images), found)
 
 
 def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> dict[str, Pictures]:
     """Images in the config ``<source>_images`` of the same folder, if there is one."""
+    folder = ""
     try:
         folder = images_folder(opened.first, opened.location)
-    except InputError:
-        return found
-    try:
         if opened.location is not None:
             allowed.check_config(folder)
         stored = StoredImages(folder)
     except FileNotFoundError:
         return found
     except InputError as error:
+        if not folder:  # no such config
+            return found
         return {name: one if one.source else replace(one, missing=str(error)) for name, one in found.items()}
     if opened.location is None and not all(one in stored for one in _all_ids(found)):
         return found  # the origin of rows in memory is not certain
@@ -222,7 +192,6 @@ def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: Allow
 
 
 def _all_ids(found: dict[str, Pictures]) -> list[str]:
-    """The distinct ids of images."""
     ids = dict.fromkeys(one for pictures in found.values() for one in pc.unique(pictures.ids).to_pylist())
     return list(filter(None, ids))
 
@@ -231,7 +200,7 @@ def _stored_in(source: ImageSource, where: str, found: dict[str, Pictures]) -> d
     """The images of a source by id; those in the rows' own files remain available."""
     stored = {}
     for name, one in found.items():
-        cells = one.source or (one.cells if one.cells is not None and one.cells.has_several else Images((), where))
+        cells = one.source or (one.cells if one.cells and one.cells.has_several else Images((), where))
         images = replace(cells, ids=one.ids.to_pylist(), stored=source, stored_in=where)
         stored[name] = replace(one, source=images, missing="")
     return stored

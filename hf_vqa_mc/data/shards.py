@@ -1,6 +1,10 @@
 """Rows to parquet files; equal rows give equal bytes."""
 
+import csv
+import gzip
+import io
 import json
+import lzma
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,19 +14,25 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hf_vqa_mc.data.cells import is_image
+from hf_vqa_mc.data.files import JsonFile, delimiter, file_form, json_file
+from hf_vqa_mc.data.nested import is_json
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.sources.table import ROWS, regrouped
 
 if TYPE_CHECKING:
     from datasets import Features
 
+
 SHARD_BYTES = 500_000_000
 """Approximate size of a file in bytes of Arrow data, as in ``push_to_hub``."""
 GROUP_BYTES = 30_000_000
 """Largest row group, approximately; the Hub's viewer reads groups of at most 300 MB."""
+Wrote = Callable[[int], None]
+"""Called with the number of rows of each row group written."""
 FOR_HUB: dict[str, Any] = {"use_content_defined_chunking": True, "write_page_index": True}
 """Options of parquet: a changed file shares most chunks with the old one, and the viewer reads single pages."""
-_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
 
 
 @dataclass
@@ -30,10 +40,8 @@ class WrittenSplit:
     """Sizes and checksums of a split."""
 
     rows: int = 0
-    num_bytes: int = 0
-    """size of the Arrow tables"""
-    files: dict[str, str] = field(default_factory=dict)
-    """file name to sha256"""
+    num_bytes: int = 0  # size of the Arrow tables
+    files: dict[str, str] = field(default_factory=dict)  # file name to sha256
     file_bytes: int = 0
 
 
@@ -55,19 +63,12 @@ def write_split(
     rows: Callable[[int, int], pa.Table],
     *,
     group_rows: int = ROWS,
-    wrote: Callable[[int], None] = lambda n: None,
+    wrote: Wrote = lambda n: None,
 ) -> WrittenSplit:
     """Write a split as files ``<split>-00000-of-0000N.parquet`` of about SHARD_BYTES.
 
-    Args:
-        folder: created if missing.
-        split: its name.
-        features: the columns; stored in each file.
-        n_rows: number of rows.
-        total_bytes: approximate size of the rows as Arrow data.
-        rows: function of start and stop to these rows; called in order.
-        group_rows: maximum number of rows in a row group, the unit that streaming readers fetch and shuffle.
-        wrote: called with the number of rows of each row group written.
+    ``total_bytes`` is the approximate size as Arrow data; ``rows(start, stop)`` gives rows and is called in order;
+    ``group_rows`` limits a row group, the unit that streaming readers fetch.
     """
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
     per_shard = max(1, math.ceil(n_rows / shards))
@@ -81,17 +82,9 @@ def write_split(
 
 
 def write_stream(
-    folder: Path,
-    split: str,
-    features: "Features",
-    tables: Iterable[pa.Table],
-    *,
-    wrote: Callable[[int], None] = lambda n: None,
+    folder: Path, split: str, features: "Features", tables: Iterable[pa.Table], *, wrote: Wrote = lambda n: None
 ) -> WrittenSplit:
-    """Write a split of unknown size as `write_split` does; no file if it has no rows.
-
-    The files do not depend on how the rows are divided into ``tables``.
-    """
+    """Write a split of unknown size as `write_split` does, however it is divided into tables; no file without rows."""
     groups = regrouped(tables)
 
     def shard(group: pa.Table) -> Iterator[pa.Table]:
@@ -107,7 +100,6 @@ def write_stream(
 def _write(
     folder: Path, split: str, features: "Features", shards: Iterable[Iterable[pa.Table]], wrote: Callable[[int], None]
 ) -> WrittenSplit:
-    """Write a file per shard with a row group per table."""
     schema = readable_by_all(features.arrow_schema)
     folder.mkdir(parents=True, exist_ok=True)
     written = WrittenSplit()
@@ -147,14 +139,11 @@ def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
 
 def _options(schema: pa.Schema) -> dict[str, Any]:
     """Zstandard for text; no compression and no dictionary for images, which are compressed already."""
-    images = [f.name for f in schema if f.type == _IMAGE]
+    images = [f.name for f in schema if is_image(f.type)]
     text = [leaf for f in schema if f.name not in images for leaf in _leaves(f.name, f.type)]
     files = [f"{name}.{leaf}" for name in images for leaf in ("bytes", "path")]
-    return {
-        "compression": dict.fromkeys(text, "ZSTD") | dict.fromkeys(files, "NONE"),
-        "use_dictionary": text,
-        **FOR_HUB,
-    }
+    compression = dict.fromkeys(text, "ZSTD") | dict.fromkeys(files, "NONE")
+    return {"compression": compression, "use_dictionary": text, **FOR_HUB}
 
 
 def _leaves(path: str, kind: pa.DataType) -> list[str]:
@@ -164,3 +153,65 @@ def _leaves(path: str, kind: pa.DataType) -> list[str]:
     if pa.types.is_struct(kind):
         return [leaf for field in kind for leaf in _leaves(f"{path}.{field.name}", field.type)]
     return [path]
+
+
+MARK = b"hf_vqa_mc"
+"""Key in the metadata of parquet files written by this package."""
+
+
+def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
+    """The rows in the format of the source, packed as the name of the output says."""
+    form, content = file_form(source), io.BytesIO()
+    if form == "parquet":
+        metadata = table.schema.metadata or {}
+        about = description(table) if b"huggingface" in metadata else {}
+        rows = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
+        table = table.replace_schema_metadata({**metadata, **about, MARK: b"benchmark"})
+        pq.write_table(table, content, compression="zstd", row_group_size=rows, **FOR_HUB)
+    elif form == "xlsx":
+        table.to_pandas().to_excel(content, index=False)
+    elif form in ("csv", "tsv"):
+        text = io.TextIOWrapper(content, "utf-8", newline="")
+        writer = csv.writer(text, delimiter=delimiter(source), lineterminator="\n")
+        writer.writerow(table.column_names)
+        for batch in table.to_batches(max_chunksize=10_000):
+            writer.writerows(zip(*map(_csv_cells, batch.columns), strict=True))
+        text.detach()
+    else:
+        stored = JsonFile([]) if form == "jsonl" else json_file(source)
+        content.write(stored.written(_records(table)).encode())
+    if output.name.lower().endswith(".gz"):
+        return gzip.compress(content.getvalue(), mtime=0)
+    return lzma.compress(content.getvalue()) if output.name.lower().endswith(".xz") else content.getvalue()
+
+
+def description(table: pa.Table) -> dict[bytes, bytes]:
+    """Metadata with the columns' types for ``datasets``, which preserves images and class labels."""
+    return dict(readable_by_all(features_of(table).arrow_schema).metadata)
+
+
+def features_of(table: pa.Table) -> "Features":
+    """The types of a table's columns for ``datasets``."""
+    from datasets import Features
+
+    return Features.from_arrow_schema(table.schema)
+
+
+def _csv_cells(column: pa.Array) -> list[Any]:
+    """Cells of a CSV column; lists and records, which occur only in new columns, as JSON text."""
+    values: list[Any] = column.to_pylist()
+    is_nested = pa.types.is_nested(column.type)
+    return [json.dumps(one, ensure_ascii=False) if is_nested and one is not None else one for one in values]
+
+
+def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
+    packed = [field.name for field in table.schema if is_json(field)]
+    for batch in table.to_batches(max_chunksize=10_000):
+        for record in batch.to_pylist():
+            for name in packed:
+                try:
+                    record[name] = json.loads(record[name])
+                except ValueError as error:  # new text, which is not JSON
+                    wrong = f"column {name!r} has values of different types, in which new choices cannot be written"
+                    raise InputError(f"{wrong}; convert it to text") from error
+            yield record

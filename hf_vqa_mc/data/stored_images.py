@@ -49,14 +49,9 @@ def address_parts(address: str) -> tuple[str, str]:
 
 
 class StoredImages:
-    """The parquet files of an images config, with an index in memory.
+    """The parquet files of an images config in a folder or at an fsspec address, with an index in memory.
 
-    Args:
-        folder: a folder, or an fsspec address of one such as ``hf://datasets/NAMESPACE/vqa_mc/cocoqa_images``.
-
-    Raises:
-        FileNotFoundError: there are no parquet files in it.
-        InputError: a file is a link that leads out of the dataset, is damaged, or holds more than it may.
+    Raises FileNotFoundError without files; InputError if one is damaged, too large, or a link out of the dataset.
     """
 
     def __init__(self, folder: str) -> None:
@@ -72,9 +67,8 @@ class StoredImages:
         try:
             for name in names if local else ():
                 check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
-            self._files = [
-                pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names
-            ]
+            opened = names if local else map(file_system.open, names)
+            self._files = [pq.ParquetFile(name, memory_map=local) for name in opened]
         except pa.ArrowException as error:
             raise InputError(f"{folder}: the images are damaged; download or build them again") from error
         for number, file in enumerate(self._files):
@@ -82,7 +76,9 @@ class StoredImages:
             for group in range(file.num_row_groups):
                 for row in range(file.metadata.row_group(group).num_rows):
                     self._positions[next(image_ids)] = number, group, row
-        self._group = lru_cache(KEPT_GROUPS)(self._read_group)
+        self._group = lru_cache(KEPT_GROUPS)(
+            lambda number, group: self._files[number].read_row_group(group, ["image.bytes"])
+        )
         self._lock = threading.Lock()
 
     def __contains__(self, image_id: str) -> bool:
@@ -90,23 +86,16 @@ class StoredImages:
         return image_id in self._positions
 
     def read(self, image_id: str) -> bytes:
-        """The bytes of the image's file.
-
-        Raises:
-            FileNotFoundError: there is no such image.
-        """
+        """The bytes of the image's file; raises FileNotFoundError if there is none."""
         if image_id not in self._positions:
             raise FileNotFoundError(f"no image with image_id {image_id!r}")
         number, group, row = self._positions[image_id]
         with self._lock:
-            images = self._group(number, group)
+            images = self._group(number, group)["image"]
         stored: bytes | None = images[row]["bytes"].as_py()
         if stored is None:
             raise FileNotFoundError(f"no content of the image with image_id {image_id!r}")
         return stored
-
-    def _read_group(self, number: int, group: int) -> pa.ChunkedArray:
-        return self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
 
 
 known_here: set[str] = set()
@@ -165,35 +154,28 @@ def with_images(ds: Rows, images: str | Path | None = None) -> Rows:
         return type(ds)({split: with_images(rows, images) for split, rows in ds.items()})
     if "image" in (ds.column_names or ()):
         return ds
+    from datasets import Dataset, Features, Image
+
+    rows: Any = ds  # mypy cannot narrow Rows
     folder = images_folder(ds, images)
     try:
         stored = stored_images(folder)
     except FileNotFoundError as error:
         raise InputError(f"with_images: {error}; build them with vqa-mc build ... --images DIR") from None
-    return _with_addresses(ds, folder, stored)
-
-
-def _with_addresses(ds: Any, folder: str, stored: StoredImages) -> Any:  # noqa: ANN401  mypy cannot narrow Rows
-    from datasets import Dataset, Features, Image
-
     known_here.add(folder)
-    features = None if ds.features is None else Features({**ds.features, "image": Image()})
-    if not isinstance(ds, Dataset):
-
-        def add(row: dict[str, Any]) -> dict[str, Any]:
-            return {"image": {"bytes": None, "path": image_address(folder, row["image_id"])}}
-
+    if not isinstance(rows, Dataset):
+        features = None if rows.features is None else Features({**rows.features, "image": Image()})
         # map(features=...) would not decode the column, and images would stay addresses
-        rows = ds.map(add)
+        rows = rows.map(lambda row: {"image": {"bytes": None, "path": image_address(folder, row["image_id"])}})
         return rows.cast(features) if features else rows.cast_column("image", Image())
-    image_ids = list(ds.with_format(None)["image_id"])
+    image_ids = list(rows.with_format(None)["image_id"])
     if missing := sorted({image_id for image_id in image_ids if image_id not in stored}):
         raise InputError(
             f"with_images: {len(missing)} of the images are not in {folder}: image_id {listed(missing, NAMED)}; build "
             "both from the same source"
         )
     addresses = [image_address(folder, image_id) for image_id in image_ids]
-    return ds.add_column("image", addresses).cast_column("image", Image())
+    return rows.add_column("image", addresses).cast_column("image", Image())
 
 
 def images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  any of Rows
@@ -220,15 +202,12 @@ def _images_config(config: str, where: str) -> str:
     names = [Path(path).name for path in (file_system.ls(root, detail=False) if file_system.isdir(root) else [])]
     found = sorted((name for name in names if name.endswith(IMAGES_SUFFIX)), key=len)
     fitting = [name for name in found if f"{config}_".startswith(name.removesuffix("images"))]
-    if not fitting and not config and len(found) == 1:
-        fitting = found
-    if not fitting:
+    if not fitting and (config or len(found) != 1):
+        of, has = config or "these rows", f" (it has {', '.join(found)})" if found else ""
         raise InputError(
-            f"with_images: {where} has no images for {config or 'these rows'}"
-            + (f" (it has {', '.join(found)})" if found else "")
-            + "; build them with vqa-mc build SOURCE --images DIR"
+            f"with_images: {where} has no images for {of}{has}; build them with vqa-mc build SOURCE --images DIR"
         )
-    return fitting[-1]
+    return (fitting or found)[-1]
 
 
 def origin(ds: Any) -> str | None:  # noqa: ANN401  any of Rows

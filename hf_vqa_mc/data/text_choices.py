@@ -1,34 +1,116 @@
 """Forms in which one text holds all choices of a row: lettered options, a packed list, or lines."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import ChoiceCells, as_lists, as_text, is_text, spelled_like, unpacked_list
-from hf_vqa_mc.data.choice_form import NewRows, OneColumn
-from hf_vqa_mc.data.option_text import OptionText
+from hf_vqa_mc.data.cells import ChoiceCells, as_lists, as_mask, as_text, is_text, spelled_like, unpacked_list
+from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows
+from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
+_HEADING = r"\b(?:answer[ \t]+)?(?:options|choices)[ \t]*:\s*"
+_START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.:]| ?\))(?:(?=\s)|(?<=\(A\))(?=\S))")
+"""The first option: on a line of its own, or after "Options:"."""
+_MARK = re.compile(r"[Aa1](?:[.:]| ?\))\s|\(A\)")  # What `_START` contains, found much faster.
 
-class TextForm(OneColumn):
+
+@dataclass(frozen=True)
+class OptionText:
+    """A text with one list of lettered or numbered options, such as ``Which? Options: A: red, B: blue``."""
+
+    before: str
+    first: str  # letter or number of the first option
+    marks: tuple[str, str]  # characters before and after a letter
+    between: str  # separator of options: a line break, a comma, or a blank
+    choices: tuple[str, ...]
+    after: str
+
+    @classmethod
+    def parse(cls, text: str) -> "OptionText | None":
+        """Parse a text; None without options, or with one only. Raises InputError if it can be split in several ways.
+
+        >>> OptionText.parse("Which? Options: A: red, B: blue").choices
+        ('red', 'blue')
+        """
+        if not _MARK.search(text):
+            return None
+        found = [one for start in _START.finditer(text) if (one := cls._from(text, start)) is not None]
+        found = [one for one in found if one.first != "1"] or found  # a numbered list may belong to the question
+        if len(found) > 1:
+            raise InputError(f"{shown(text)}; expected one list of options, found {len(found)}")
+        return found[0] if found else None
+
+    @classmethod
+    def _from(cls, text: str, start: re.Match[str]) -> "OptionText | None":
+        opening, first, closing = start.groups()
+        blank = "" if opening and first == "A" else r"(?=\s)"
+
+        def following(separator: str, index: int, position: int) -> re.Match[str] | None:
+            mark = f"{opening}{next_name(first, index)}{closing}"
+            return re.compile(rf"({separator}){re.escape(mark)}{blank}").search(text, position)
+
+        on_one_line = start[0].strip() != f"{opening}{first}{closing}" and opening  # after "Options:"
+        found = following(r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else ""), 1, start.end())
+        if found is None and not start.start(1):  # a text of options alone
+            found = following(" ", 1, start.end())
+        if found is None:
+            return None
+        between = found[1]
+        separator = r"\r?\n[ \t]*" if "\n" in between else between
+        choices, position = [], start.end()
+        while found:
+            choices.append(text[position : found.start()].strip())
+            position = found.end()
+            found = following(separator, len(choices) + 1, position) if first == "1" or len(choices) < 25 else None
+        lines = 1 + max(choice.count("\n") for choice in choices) if between.strip() else 1
+        last = "\n".join(text[position:].split("\n")[:lines]).rstrip()
+        other = r"\d{1,2}" if first == "1" else "[A-Z]" if first == "A" else "[a-z]"
+        again = re.compile(rf"{separator}{re.escape(opening)}{other}{re.escape(closing)}{blank}")
+        after = text[position + len(last) :]
+        for choice in (*choices, last.strip()):
+            if not choice or choice.count("\n") >= lines or again.search(choice) or (lines > 1 and after.strip()):
+                raise InputError(f"{shown(text)}; expected options that can be split in one way only")
+        return cls(text[: start.start(1)], first, (opening, closing), between, (*choices, last.strip()), after)
+
+    @property
+    def question(self) -> str:
+        """The text before the options, without the heading "Options:"."""
+        return re.sub(rf"(?i){_HEADING}$", "", self.before).strip()
+
+    def names(self, number: int) -> list[str]:
+        """The letters or numbers of a number of options."""
+        return [next_name(self.first, index) for index in range(number)]
+
+    def written(self, choices: Sequence[str]) -> str:
+        """The text with other options."""
+        opening, closing = self.marks
+        pairs = zip(self.names(len(choices)), choices, strict=True)
+        return self.before + self.between.join(f"{opening}{name}{closing} {text}" for name, text in pairs) + self.after
+
+
+class TextForm(ChoiceForm):
     """A text per row that holds all its choices."""
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> Self | None:
-        """The form of a column of such texts."""
+        """The form of a column in which most texts have it."""
         if not is_text(table.schema.field(column).type):
             return None
         cells = [cell for cell in as_text(table[column]).to_pylist() if cell and cell.strip()]
-        return cls(column) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
+        return cls((column,)) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
 
     @staticmethod
     @abstractmethod
     def fits(cell: str) -> bool:
-        """Whether a text has this form; most must."""
+        """Whether a text has this form."""
 
     @abstractmethod
     def parse(self, cell: str) -> Sequence[str | None]:
@@ -84,13 +166,11 @@ class OptionsInText(TextForm):
         """The options of all rows, and their letters; without questions, each text must have options."""
         cells, found = super().read(table), self._parsed(table)
         faults = dict(cells.faults)
-        if not any(one.question for _, one in found if one):
-            for row, (text, one) in enumerate(found):
-                if one is None and text.strip() and row not in faults:
-                    faults[row] = (
-                        f"{self.column} is {shown(text)}; expected lettered options such as 'A. red\\nB. blue', as in "
-                        "other rows"
-                    )
+        expected = "expected lettered options such as 'A. red\\nB. blue', as in other rows"
+        has_questions = any(one.question for _, one in found if one)
+        for row, (text, one) in enumerate(() if has_questions else found):
+            if one is None and text.strip():
+                faults.setdefault(row, f"{self.column} is {shown(text)}; {expected}")
         names = [name for _, one in found if one for name in one.names(len(one.choices))]
         return replace(cells, names=pa.array(names, pa.string()), faults=faults)
 
@@ -104,13 +184,13 @@ class OptionsInText(TextForm):
         return pc.utf8_trim_whitespace(pc.replace_substring(texts, "<image>\n", ""))
 
     def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
-        found: list[tuple[str, OptionText | None]] = []
-        for text in as_text(table[self.column]).to_pylist():
+        texts, found = [text or "" for text in as_text(table[self.column]).to_pylist()], list[OptionText | None]()
+        for text in texts:
             try:
-                found.append((text or "", OptionText.parse(text or "")))
+                found.append(OptionText.parse(text))
             except InputError:
-                found.append((text or "", None))
-        return found
+                found.append(None)
+        return list(zip(texts, found, strict=True))
 
 
 class PackedChoices(TextForm):
@@ -154,3 +234,64 @@ class Lines(TextForm):
     def replaced(self, cell: str, choices: Sequence[str]) -> str:
         """Lines."""
         return "\n".join(choices)
+
+
+_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})([.):\]]+\s*)(.*)$"
+_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z][.):\]]|\d{1,2}(?:[)\]]|\.\s))"
+"""Letters, and numbers that are neither decimals, nor times, nor ratios."""
+
+
+@dataclass(frozen=True)
+class Lettered(ChoiceForm):
+    """Choices that start with their letters, such as ``["A. red", "B. blue"]``; the letters are not read."""
+
+    name: ClassVar[str] = "lettered"
+
+    form: ChoiceForm
+
+    @classmethod
+    def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
+        """The form, without letters if most rows have them."""
+        some = form.read(table.slice(0, 1000))
+        lettered = cls._rows(some)
+        return cls(form.columns, form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
+
+    @property
+    def description(self) -> str:
+        """Short description of the columns."""
+        return f"{self.form.description} (with letters)"
+
+    def widened(self, columns: tuple[str, ...]) -> "Lettered":
+        """The form of more columns."""
+        return Lettered(columns, self.form.widened(columns))
+
+    @staticmethod
+    def _rows(cells: ChoiceCells) -> NDArray[np.bool_]:
+        """(rows,): whether the choices of each start with A, B and so on."""
+        indices = range(int(cells.lengths.max(initial=0)))
+        positions = pa.array(np.arange(len(cells.rows)) - cells.starts[cells.rows])
+        found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
+        names = pc.replace_substring_regex(pc.utf8_lower(found), r"\W", "")
+        rows = np.zeros(len(cells.lengths), bool)
+        for expected in ([chr(ord("a") + min(at, 26)) for at in indices], [str(at + 1) for at in indices]):
+            fits = as_mask(pc.equal(names, pa.array(expected, pa.string()).take(positions))) | ~cells.filled
+            rows |= np.bincount(cells.rows[~fits], minlength=len(rows)) == 0
+        return np.asarray(rows & (cells.counts > 1))
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows, without the letters of rows that have them in order."""
+        cells = self.form.read(table)
+        stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
+        return replace(cells, texts=pc.if_else(pa.array(self._rows(cells)[cells.rows]), stripped, cells.texts))
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The columns with new choices in some rows, with letters where the row had them."""
+        cells = self.form.read(table)
+        lettered, new = self._rows(cells), {}
+        for row, (texts, label) in rows.items():
+            found = re.match(_LETTER, cells.texts[int(cells.starts[row])].as_py() or "") if lettered[row] else None
+            if found:
+                before, letter, after, _ = found.groups()
+                texts = [f"{before}{next_name(letter, at)}{after}{text}" for at, text in enumerate(texts)]
+            new[row] = texts, label
+        return self.form.write(table, new)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from hf_vqa_mc.data.cells import as_text
-from hf_vqa_mc.data.file_writer import file_content
 from hf_vqa_mc.data.files import file_form, read_file
+from hf_vqa_mc.data.shards import file_content
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import write_bytes
 
@@ -44,11 +44,7 @@ class Rejected:
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
-    """Read a table of verdicts: a Parquet, jsonl, json, csv or tsv file with `COLUMNS`; ``judge`` is optional.
-
-    Raises:
-        InputError: the file cannot be read, a column is missing, or a verdict is not one of VERDICTS.
-    """
+    """Read a table of verdicts: a Parquet, jsonl, json, csv or tsv file with `COLUMNS`; ``judge`` is optional."""
     if not path.is_file():
         raise InputError(f"{path} does not exist; expected a table of verdicts with {', '.join(COLUMNS)}")
     table = read_file(path)
@@ -62,19 +58,14 @@ def read_verdicts(path: Path) -> list[Verdict]:
         if one.verdict not in VERDICTS:
             raise InputError(f"{path}, row {row}: verdict is {shown(one.verdict)}; expected {', '.join(VERDICTS)}")
         if not one.question_id or bool(one.choice) is (one.verdict == BAD_QUESTION):
-            raise InputError(
-                f"{path}, row {row}: expected a question_id, and a choice unless the verdict is {BAD_QUESTION}; found "
-                f"{shown(one.question_id)} and {shown(one.choice)}"
-            )
+            found_here = f"{shown(one.question_id)} and {shown(one.choice)}"
+            expected = f"expected a question_id, and a choice unless the verdict is {BAD_QUESTION}"
+            raise InputError(f"{path}, row {row}: {expected}; found {found_here}")
     return found
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict], overwrite: bool = True) -> None:
-    """Write verdicts as a table that `read_verdicts` reads.
-
-    Raises:
-        InputError: the name does not end in one of WRITTEN, or the file exists.
-    """
+    """Write verdicts as a table that `read_verdicts` reads."""
     if file_form(path) not in WRITTEN:
         raise InputError(f"{path}: verdicts are written as .{', .'.join(WRITTEN)}; use one of these endings")
     rows = list(verdicts)

@@ -62,20 +62,7 @@ def made_with(
 
 
 def build_folder(settings: BuildSettings, output: Path | str, progress: Progress) -> Inventory:
-    """Build a source's variants and open-ended configs into a dataset folder.
-
-    Args:
-        settings: the options of a build.
-        output: the folder, or the URL of one in an object store.
-        progress: called with (step, done, total).
-
-    Returns:
-        The folder's content, as in its ``statistics.json``.
-
-    Raises:
-        InputError: a file or setting cannot be used; nothing was written.
-        OSError: the output cannot be written (disk full, no permission); it is unchanged.
-    """
+    """Build a source's configs into a folder, or at a URL; returns its content as in ``statistics.json``."""
     opened = open_source(SOURCES.find(settings.source), settings.data_dir)
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
@@ -85,17 +72,19 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     if configs is None and source.open_ended:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
         with_choices = not configs or source.has_triplets(opened.files)
+    if settings.embed_images and configs:
+        raise InputError(
+            f"--embed-images: {configs[0].name} holds no images; use --variants iou_qou, or remove --embed-images and "
+            "add images with hf_vqa_mc.with_images"
+        )
     readings = [Reading(config, opened.files) for config in configs or ()]
-    _check_embedding(readings, settings)
     on_cluster = settings.executor == "ray"
     with ExitStack() as stack:
         if on_cluster:
             stack.enter_context(cluster.connected(settings.address))
         elif settings.workers:
             cluster.use_threads(settings.workers)
-        work: Storage | None = None
-        plan: Plan | None = None
-        made: VariantInputs | None = None
+        work, plan, made = None, None, None
         pictured = [distinct_images(reading.config, opened.files) for reading in readings if settings.images]
         if with_choices and settings.largest_part:
             work = stack.enter_context(work_folder(opened, named, settings, location))
@@ -105,10 +94,8 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
             made = gather(opened, named, settings, progress)
             pictured.append(made.triplets.select(["image_id", "image_file"]))
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
-        entries: dict[str, dict[str, Any]] = {}
-        files: list[tuple[str, str]] = []
-        if work and plan:
-            entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
+        parts = work and plan and build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
+        entries, files = parts or ({}, [])
         search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
         variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
         write = partial(
@@ -133,14 +120,6 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         if is_url(location):
             return write_remote(Storage(location), source.name, write, copy_parts, settings.overwrite)
         return write(Path(location), copy_parts=lambda tree: copy_parts(Storage(str(tree))))
-
-
-def _check_embedding(readings: Sequence[Reading], settings: BuildSettings) -> None:
-    if settings.embed_images and readings:
-        raise InputError(
-            f"--embed-images: {readings[0].config.name} holds no images; use --variants iou_qou, or remove "
-            "--embed-images and add images with hf_vqa_mc.with_images"
-        )
 
 
 def _made_with(
@@ -172,24 +151,20 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     """Variants and open-ended configs by name; None and None for all that the source can have."""
     if names is None:
         return None, None
-    configs = {config.name: config for config in source.open_ended}
-    words = {config.word: config for config in configs.values()}
+    words = {config.word: config for config in source.open_ended}
+    known: dict[str, str | OpenEnded] = {**{name: name for name in VARIANTS}, **words}
     if not names:
-        raise InputError(f"--variants is empty; known: {', '.join(sorted({*VARIANTS, *words}))}")
-    variants: list[str] = []
-    chosen: list[OpenEnded] = []
+        raise InputError(f"--variants is empty; known: {', '.join(sorted(known))}")
+    found: list[str | OpenEnded] = []
     for name in names:
         short = name.removeprefix(f"{source.name}_")
-        config = configs.get(name) or words.get(short)
-        if config is None and short not in VARIANTS:
-            raise unknown_name("variant", name, {*VARIANTS, *words})
-        if config in chosen or (config is None and short in variants):
+        one = next((config for config in source.open_ended if config.name == name), known.get(short))
+        if one is None:
+            raise unknown_name("variant", name, set(known))
+        if one in found:
             raise InputError(f"variant {name!r} is listed twice")
-        if config:
-            chosen.append(config)
-        else:
-            variants.append(short)
-    return variants, chosen
+        found.append(one)
+    return [one for one in found if isinstance(one, str)], [one for one in found if not isinstance(one, str)]
 
 
 def _check_output(location: str, source: Source, settings: BuildSettings) -> None:

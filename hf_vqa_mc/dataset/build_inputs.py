@@ -1,8 +1,10 @@
 """The inputs of a build: triplets, in memory or divided into parts, variants, word vectors."""
 
 import contextlib
+import hashlib
 import json
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.input_state import fingerprint, input_contents, vectors_state
+from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
 from hf_vqa_mc.dataset.parts import PLAN, PRIORS, STATE, VECTORS, Plan, divide, put_vectors, read_part
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
@@ -24,6 +26,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import locked
 from hf_vqa_mc.io.cluster import Storage, check_url, contains, is_url
 from hf_vqa_mc.io.interruption import resumable
+from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import subset
 from hf_vqa_mc.schema import SPLITS
@@ -31,6 +34,42 @@ from hf_vqa_mc.sources.source import OpenedSource, Source
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import code_state
+
+
+def fingerprint(parts: Any) -> str:  # noqa: ANN401  any JSON
+    """A short hash of JSON, 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def input_state(source: Source, data_dir: Path | None, contents: bool = False) -> list[Any]:
+    """Names, sizes and times of change of a source's files except images, or the files that would be downloaded.
+
+    The change time of the inode is included, since the modification time can be set back. With ``contents``, checksums
+    replace sizes and times: copying or touching files changes nothing.
+    """
+    if data_dir is None and source.default_folder is not None:
+        data_dir = source.default_folder()
+    if data_dir is None:
+        return [[remote.url, remote.sha256, remote.size] for remote in source.downloads]
+    found = []
+    for parent, folders, names in os.walk(data_dir, followlinks=True):
+        folders.sort()
+        for path in (Path(parent, name) for name in sorted(names)):
+            if path.suffix.lower() not in IMAGE_SUFFIXES and path.is_file():
+                state = path.stat()
+                about = [sha256_of(path)] if contents else [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+                found.append([str(path.relative_to(data_dir)), *about])
+    return found
+
+
+def vectors_state(name: str) -> list[str]:
+    """A vector file's name and checksum, and checksums of files with the name as prefix, as with .kv."""
+    path = Path(name).expanduser()
+    if not path.is_file():
+        return [name]  # files of gensim-data never change; "corpus" depends on the input alone
+    files = sorted(other for other in path.parent.iterdir() if other.name.startswith(path.name) and other.is_file())
+    return [path.name, *map(sha256_of, files)]
+
 
 LOG = logging.getLogger(__name__)
 _OWN = re.compile(
@@ -44,22 +83,16 @@ class VariantInputs:
     """The arguments of ``variants.build_variants``."""
 
     triplets: pa.Table
-    names: tuple[str, ...]
-    """variants to build"""
+    names: tuple[str, ...]  # variants to build
     vectors: WordVectors | None
     settings: Settings
-    orig_made: Mapping[str, Any] | None = None
-    """statistics of generated ``orig`` decoys"""
+    orig_made: Mapping[str, Any] | None = None  # statistics of generated orig decoys
 
 
 def gather(
     opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
 ) -> VariantInputs:
-    """Read the inputs of multiple-choice variants; None for all variants that the source can have.
-
-    Raises:
-        InputError: a file cannot be used, the source cannot have a variant, or required word vectors are not named.
-    """
+    """Read the inputs of multiple-choice variants; None for all variants that the source can have."""
     source, method = opened.source, subset(settings, Settings)
     vectors = named_vectors(source, variants, settings, progress)
     progress("reading questions", 0, 1)
@@ -84,9 +117,8 @@ def _built(source: Source, wanted: Sequence[str] | None, possible: Sequence[str]
     supported = [name for name in possible if f"{source.name}_{name}" not in taken]
     for name in wanted or ():
         if name not in supported:
-            raise InputError(
-                f"{source.name} does not support the variant {name!r} (supported: {', '.join(supported)})"
-            )
+            known = ", ".join(supported)
+            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {known})")
     return wanted or [name for name in supported if not VARIANTS[name].closed]
 
 
@@ -123,14 +155,11 @@ def work_folder(
     """The folder of what a build finished: a new one, or that of the same build before an interruption.
 
     It is removed at the end, and after an error in the input before any part was built.
-
-    Raises:
-        InputError: it holds another build or other files, another build uses it, or it cannot be written.
     """
     work = work_location(settings, location)
     hashed = {
         "version of this package": code_state(),
-        "input files": input_contents(opened.source, settings.data_dir),
+        "input files": input_state(opened.source, settings.data_dir, contents=True),
         "word vectors": vectors_state(settings.word_vectors) if settings.word_vectors else None,
     }
     more = {"source": opened.source.name, "largest_part": settings.largest_part, "variants": variants}
@@ -193,9 +222,7 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
     data_dir = settings.data_dir and str(settings.data_dir.expanduser())
     for option, folder in (("--output", location), ("--work", given)):
         if data_dir and contains(data_dir, folder):
-            raise InputError(
-                f"{option} {folder}: it is in --data-dir, whose files are the input; give one outside of it"
-            )
+            raise InputError(f"{option} {folder}: it is in --data-dir, whose files are the input; give another")
     if contains(given, location):
         raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
     return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
@@ -205,10 +232,8 @@ def check_unfinished(source: Source, location: str) -> None:
     """Raise InputError if the default work folder of an output holds an unfinished build of the source."""
     work = Storage(f"{location.rstrip('/')}.work")
     if work.exists(STATE) and (_state_of(work) or {}).get("source") == source.name:
-        raise InputError(
-            f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one; repeat "
-            "that build, or remove the folder"
-        )
+        unfinished = f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one"
+        raise InputError(f"{unfinished}; repeat that build, or remove the folder")
 
 
 def _state_of(work: Storage) -> dict[str, Any] | None:
@@ -224,11 +249,7 @@ def _state_of(work: Storage) -> dict[str, Any] | None:
 def divided(
     opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, work: Storage, progress: Progress
 ) -> Plan:
-    """Divide the triplets into ``work``; what the same build did before an interruption is kept.
-
-    Raises:
-        InputError: as `gather`, or a variant forms closed answer sets; nothing is left in ``work``.
-    """
+    """Divide the triplets into ``work``; what the same build did before an interruption is kept."""
     source, method = opened.source, subset(settings, Settings)
     closed = [name for name in variants or () if VARIANTS[name].closed]
     if closed:
@@ -240,13 +261,15 @@ def divided(
     n_parts = -(-stream.rows // (settings.largest_part or stream.rows))
     counts, words = divide(stream, n_parts, work, progress)
     filled = [part for part in range(n_parts) if counts[part]]
-    possible = list(VARIANTS)
-    for part in filled:
-        own = variants_of(read_part(work, part))
-        possible = [name for name in possible if name in own]
-    built = _built(source, variants, possible)
+    of_parts = [variants_of(read_part(work, part)) for part in filled]
+    built = _built(source, variants, [name for name in VARIANTS if all(name in own for own in of_parts)])
     if isinstance(vectors, str):
-        vectors = load_word_vectors(vectors, partial(_sentences_of_parts, work, filled), method.seed, progress)
+        vectors = load_word_vectors(
+            vectors,
+            lambda: chain.from_iterable(sentences(read_part(work, one)) for one in filled),
+            method.seed,
+            progress,
+        )
     if vectors is not None:
         put_vectors(work, vectors, words)
     splits = [split for split in SPLITS if any(found[split] for found in counts)]
@@ -254,10 +277,6 @@ def divided(
     plan = Plan(list(built), asdict(method), rows, splits, vectors is not None)
     work.write_json(PLAN, asdict(plan))
     return plan
-
-
-def _sentences_of_parts(work: Storage, parts: Sequence[int]) -> Iterator[list[str]]:
-    return chain.from_iterable(sentences(read_part(work, part)) for part in parts)
 
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:

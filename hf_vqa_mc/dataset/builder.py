@@ -15,9 +15,8 @@ from datasets.utils.tqdm import tqdm
 
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.build import about_source, check_source
-from hf_vqa_mc.dataset.build_inputs import gather
-from hf_vqa_mc.dataset.features import multiple_choice_features
-from hf_vqa_mc.dataset.input_state import fingerprint, input_state, vectors_state
+from hf_vqa_mc.dataset.build_inputs import fingerprint, gather, input_state, vectors_state
+from hf_vqa_mc.dataset.card import multiple_choice_features
 from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.variants import build_variants, needs_published
@@ -75,22 +74,18 @@ VqaMcConfig = make_dataclass(
 
 
 def _configs() -> dict[str, _Config]:
-    """All configs of all sources by name."""
     variants = [
         VqaMcConfig(
-            name=f"{source.name}_{name}",
-            source=source.name,
-            variant=name,
-            description=f"{source.title}, variant {name}",
+            name=f"{one.name}_{name}", source=one.name, variant=name, description=f"{one.title}, variant {name}"
         )
-        for source in SOURCES.values()
+        for one in SOURCES.values()
         for name, variant in VARIANTS.items()
-        if source.has_orig_decoys or not needs_published(variant)
+        if one.has_orig_decoys or not needs_published(variant)
     ]
     open_ended = [
-        VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)
-        for source in SOURCES.values()
-        for config in source.open_ended
+        VqaMcConfig(name=config.name, source=one.name, variant=config.word, description=config.description)
+        for one in SOURCES.values()
+        for config in one.open_ended
     ]
     return {config.name: config for config in (*variants, *open_ended)}
 
@@ -144,14 +139,13 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         )
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  two classes
-        splits: Iterable[str]
+        splits: Iterable[str] = self._rows
         if self._open_ended:
             with self._explained():
                 self._files = self._opened(dl_manager).files
                 splits = Reading(self._open_ended, self._files).splits
-        else:
-            self._rows = self._rows or self._build(dl_manager)
-            splits = self._rows
+        elif not self._rows:
+            splits = self._rows = self._build(dl_manager)
         return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
 
     def _build(self, dl_manager: Any) -> Mapping[str, pa.Table]:  # noqa: ANN401
@@ -162,8 +156,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 check_source(self.config.declaration, settings)
                 made = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
             (variant,) = build_variants(made.triplets, made.names, made.vectors, made.settings, progress)
-        splits: Mapping[str, pa.Table] = variant.splits
-        return splits
+        return dict(variant.splits)
 
     @property
     def _open_ended(self) -> OpenEnded | None:

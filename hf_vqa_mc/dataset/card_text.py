@@ -2,18 +2,11 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.data.inventory import (
-    IMAGES,
-    PREFERRED,
-    Inventory,
-    about_sources,
-    canary_of,
-    configs_of,
-    is_open,
-)
+from hf_vqa_mc.data.inventory import IMAGES, PREFERRED, Inventory, about_sources, canary_of, configs_of, is_open
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_table import LeftOut
 from hf_vqa_mc.schema import SPLITS
@@ -78,8 +71,7 @@ def citations(inventory: Inventory) -> list[str]:
 
 def hashes_text(inventory: Inventory) -> str:
     """The section of the card with row hashes and canary string."""
-    text: str = environment(Path(__file__).parent).get_template("hashes.md.jinja").render(**_hashes(inventory))
-    return text
+    return str(environment(Path(__file__).parent).get_template("hashes.md.jinja").render(**_hashes(inventory)))
 
 
 def _hashes(inventory: Inventory) -> dict[str, Any]:
@@ -130,10 +122,8 @@ def example_text(example: dict[str, Any]) -> "Markup":
     """A question with its choices and their kinds, as a quotation in Markdown."""
     from markupsafe import Markup
 
-    lines = [
-        f"> **{plain(example['question'])}** (image {plain(example['image_id'])}, {plain(example['split'])})",
-        ">",
-    ]
+    image, split = plain(example["image_id"]), plain(example["split"])
+    lines = [f"> **{plain(example['question'])}** (image {image}, {split})", ">"]
     for position, choice in enumerate(example["choices"]):
         kind = list(CHOICE_KINDS)[example["choice_kinds"][position]]
         kind = "**target**" if position == example["label"] else kind
@@ -144,10 +134,8 @@ def example_text(example: dict[str, Any]) -> "Markup":
 
 def example_json(row: str) -> str:
     """A row of an open-ended config, stored as JSON, with a field per line."""
-    fields = [
-        f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(row).items()
-    ]
-    return "{\n" + ",\n".join(fields) + "\n}"
+    fields = ((json.dumps(name), json.dumps(value, ensure_ascii=False)) for name, value in json.loads(row).items())
+    return "{\n" + ",\n".join(f" {name}: {value}" for name, value in fields) + "\n}"
 
 
 def percent(share: float) -> str:
@@ -168,10 +156,9 @@ def choices_text(statistics: dict[str, Any]) -> str:
 
 def choice_counts(statistics: dict[str, Any]) -> dict[int, int]:
     """Rows of all splits by their number of choices, ascending."""
-    sizes: dict[int, int] = {}
+    sizes = Counter[int]()
     for split in statistics["choices_per_row"].values():
-        for size, rows in split.items():
-            sizes[int(size)] = sizes.get(int(size), 0) + rows
+        sizes.update({int(size): rows for size, rows in split.items()})
     return dict(sorted(sizes.items()))
 
 
@@ -188,7 +175,6 @@ def lacks_images(name: str, source: dict[str, Any]) -> bool:
 
 
 def _config_with_images(inventory: Inventory) -> str | None:
-    """A config of a source that has an images config: the default one if possible."""
     for name, source in inventory["sources"].items():
         if f"{name}_{IMAGES}" in source["configs"]:
             own = {one: config for one, config in source["configs"].items() if config["variant"] != IMAGES}
@@ -257,6 +243,4 @@ def numeric_columns(table: dict[str, Any]) -> list[bool]:
 
 
 def _cell(value: str | int | float) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

@@ -18,15 +18,21 @@ from hf_vqa_mc.data.inventory import (
     Inventory,
     configs_of,
     read_inventory,
+    row_hashes,
     with_source,
     write_inventory,
 )
-from hf_vqa_mc.data.row_hashes import row_hashes
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
-from hf_vqa_mc.dataset.card import CARD, card
-from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
-from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
+from hf_vqa_mc.dataset.card import (
+    CARD,
+    CROISSANT,
+    card,
+    croissant,
+    embedded_features,
+    image_features,
+    multiple_choice_features,
+)
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
 from hf_vqa_mc.io.outputs import Entry, FolderKind, sha256_of
@@ -39,12 +45,7 @@ if TYPE_CHECKING:
 
 
 def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
-    """The files of a folder that comes from the Hub, where the manifest is left out; None if it has no ``key``.
-
-    Args:
-        folder: any.
-        key: ``sources`` for built folders, ``configs`` for remedied ones.
-    """
+    """The files of a folder from the Hub, which has no manifest; None without ``key`` in its inventory."""
     inventory = read_inventory(folder)
     if inventory is None or not inventory.get(key):
         return None
@@ -73,31 +74,13 @@ def write_folder(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Inventory:
-    """Write a source's configs into the dataset folder atomically.
+    """Write a source's configs, called ``<source>_<variant>``, into the dataset folder atomically; return its content.
 
     In an existing folder the source's configs are replaced; its images and other sources' configs are kept. Equal rows
-    give equal bytes.
-
-    Args:
-        output: the dataset folder, such as ``vqa_mc``.
-        source: name of the source; configs are called ``<source>_<variant>``.
-        variants: the rows, each variant written before the next is requested.
-        about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
-        made_with: settings and versions for the card.
-        part_configs: variant to its config's entry in the inventory, for rows that are written already.
-        copy_parts: puts the files of ``part_configs`` into the new folder.
-        open_ended: the open-ended configs, read while they are written.
-        images: the image files; adds the config ``<source>_images``.
-        embed_images: add the column ``image`` to every row instead.
-        overwrite: replace changed files, and keep files that no command wrote, instead of raising InputError.
-        progress: called with (step, done, total).
-
-    Returns:
-        The folder's content, as in its ``statistics.json``.
-
-    Raises:
-        InputError: the output was not written by vqa-mc build, or an open-ended config cannot be read.
-        OSError: it cannot be written (disk full, no permission); the output is unchanged.
+    give equal bytes. Each variant is written before the next is requested. ``part_configs`` are entries of the
+    inventory by variant, whose files ``copy_parts`` puts into the new folder. ``images`` add the config
+    ``<source>_images``, or with ``embed_images`` the column ``image``. With ``overwrite``, changed files are replaced
+    and files that no command wrote are kept; otherwise they raise InputError.
     """
 
     def fill(tree: Path) -> dict[str, Any]:
@@ -140,9 +123,8 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
             before = read_inventory(old) if old else None
             inventory.update(with_source(before, source, entry))
             if before and old:
-                earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
-                kept = inventory["sources"][source]["configs"].keys()
-                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *(earlier - kept)})
+                removed = set(configs_of(before)) - set(configs_of(inventory))
+                carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *removed})
             write_inventory(new.tree, inventory)
             (new.tree / CARD).write_text(card(inventory), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
@@ -160,9 +142,8 @@ def write_variant(
     wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
     splits: dict[str, WrittenSplit] = {}
     for split, table in variant.splits.items():
-        size = table.nbytes
-        if embedded:
-            size += sum(embedded.sizes[image_id] for image_id in table["image_id"].to_pylist())
+        images = table["image_id"].to_pylist() if embedded else []
+        size = table.nbytes + sum(embedded.sizes[image_id] for image_id in images if embedded)
         rows = partial(_slice, table, embedded)
         splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
     config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
@@ -172,15 +153,10 @@ def write_variant(
 
 def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress) -> dict[str, Any]:
     """Write the images as one split, so that an image with questions in several splits is stored once."""
+    sizes = len(images.paths), sum(images.sizes.values())
+    wrote = _counter(progress, f"writing {name}", len(images.paths))
     written = write_split(
-        tree / name,
-        IMAGES,
-        image_features(),
-        len(images.paths),
-        sum(images.sizes.values()),
-        images.rows,
-        group_rows=ROWS_PER_GROUP,
-        wrote=_counter(progress, f"writing {name}", len(images.paths)),
+        tree / name, IMAGES, image_features(), *sizes, images.rows, group_rows=ROWS_PER_GROUP, wrote=wrote
     )
     return {"variant": IMAGES, **measures(name, {IMAGES: written})}
 
@@ -191,14 +167,7 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
 
     config = reading.config
     features = Features.from_arrow_schema(config.schema)
-    step, done = f"writing {config.name}", 0
-    expected = sum(config.expected_counts.values())
-
-    def wrote(rows: int) -> None:
-        nonlocal done
-        done += rows
-        progress(step, done, max(expected, done + 1))  # the total is not known in advance
-
+    wrote = _counter(progress, f"writing {config.name}", sum(config.expected_counts.values()), is_known=False)
     written: dict[str, WrittenSplit] = {}
     example: dict[str, Any] = {}
     for split in reading.splits:
@@ -209,13 +178,14 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
             if not example or first.get("answer"):  # the last split with answers
                 example = {"split": split, "row": json.dumps(first, ensure_ascii=False)}
     statistics = reading.statistics()
-    progress(step, done, done)
+    rows_written = sum(one.rows for one in written.values())
+    progress(f"writing {config.name}", rows_written, rows_written)
     return {
         "variant": config.word,
         "embedded_images": False,
         "open_ended": {
             "description": config.description,
-            "columns": [list(column) for column in config.columns.items()],
+            "columns": list(map(list, config.columns.items())),
             "features": json.dumps(features.to_dict()),
             "before": config.before,
         },
@@ -230,13 +200,13 @@ def _slice(table: pa.Table, embedded: ImageFiles | None, start: int, stop: int) 
     return part.append_column("image", embedded.stored(part["image_id"].to_pylist())) if embedded else part
 
 
-def _counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
+def _counter(progress: Progress, step: str, total: int, is_known: bool = True) -> Callable[[int], None]:
     done = 0
 
     def wrote(rows: int) -> None:
         nonlocal done
         done += rows
-        progress(step, done, total)
+        progress(step, done, total if is_known else max(total, done + 1))
 
     return wrote
 

@@ -33,15 +33,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory
-from hf_vqa_mc.dataset.card import CARD
-from hf_vqa_mc.dataset.croissant import CROISSANT
+from hf_vqa_mc.dataset.card import CARD, CROISSANT
 from hf_vqa_mc.dataset.folder import write_variant
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
-from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants
+from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.decoys.word_bags import QuestionGroups
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io import cluster
@@ -70,12 +69,9 @@ class Plan:
     """What all parts are built with."""
 
     variants: list[str]
-    settings: dict[str, Any]
-    """of `Settings`"""
-    rows: list[int]
-    """triplets of each part; parts without triplets are not built"""
-    splits: list[str]
-    """splits of the dataset, in order"""
+    settings: dict[str, Any]  # of `Settings`
+    rows: list[int]  # triplets of each part; parts without triplets are not built
+    splits: list[str]  # splits of the dataset, in order
     has_vectors: bool = False
 
     @property
@@ -97,11 +93,7 @@ def folder_of(part: int) -> str:
 def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> tuple[list[Counter[str]], set[str]]:
     """Write the triplets into the folders of ``n_parts`` parts; all triplets of an image are in the same part.
 
-    Returns:
-        The number of triplets of each part by split, and the words of all questions.
-
-    Raises:
-        InputError: a question_id occurs twice, or a part lacks a training split that others have.
+    Returns the number of triplets of each part by split, and the words of all questions.
     """
     counts: list[Counter[str]] = [Counter() for _ in range(n_parts)]
     words: set[str] = set()
@@ -197,22 +189,17 @@ def build_part(location: str, part: int) -> None:
             for name in entries[variant.name]["files"]:
                 work.write(f"{folder_of(part)}/{name}", Path(folder, name).read_bytes())
                 Path(folder, name).unlink()
-            work.write(f"{folder_of(part)}/{variant.name}/{PRIORS}", parquet(_occurrences(variant, plan.counted)))
+            tables = [table for name, table in variant.splits.items() if plan.counted in (None, name)]
+            rows = pa.concat_tables([table.select(["choices", "label"]) for table in tables]).combine_chunks()
+            keys, first = _flat_keys(rows)
+            is_target = np.zeros(len(keys), np.int64)
+            is_target[first[:-1] + rows["label"].to_numpy()] = 1
+            counts = pa.table({"text": keys, "as_target": is_target, "as_decoy": 1 - is_target})
+            work.write(f"{folder_of(part)}/{variant.name}/{PRIORS}", parquet(_summed_occurrences(counts)))
     work.write_json(f"{folder_of(part)}/{BUILT}", entries)
 
 
-def _occurrences(variant: BuiltVariant, split: str | None) -> pa.Table:
-    """How often each comparable text is a target and a decoy in a split, or in all rows."""
-    tables = [table for name, table in variant.splits.items() if split in (None, name)]
-    rows = pa.concat_tables([table.select(["choices", "label"]) for table in tables]).combine_chunks()
-    keys, first = _flat_keys(rows)
-    is_target = np.zeros(len(keys), np.int64)
-    is_target[first[:-1] + rows["label"].to_numpy()] = 1
-    return _summed_occurrences(pa.table({"text": keys, "as_target": is_target, "as_decoy": 1 - is_target}))
-
-
 def _flat_keys(rows: pa.Table) -> tuple[pa.Array, NDArray[np.int64]]:
-    """The comparable texts of all choices, and the start of each row's."""
     choices = rows["choices"].combine_chunks()
     encoded = choices.flatten().dictionary_encode()
     keys = comparable_texts(encoded.dictionary)[0].take(encoded.indices)
@@ -220,6 +207,7 @@ def _flat_keys(rows: pa.Table) -> tuple[pa.Array, NDArray[np.int64]]:
 
 
 def _summed_occurrences(table: pa.Table) -> pa.Table:
+    """How often each comparable text is a target and a decoy."""
     found = table.group_by("text").aggregate([("as_target", "sum"), ("as_decoy", "sum")])
     return found.rename_columns(["text", "as_target", "as_decoy"]).sort_by("text")
 
@@ -234,8 +222,8 @@ def measure_part(location: str, part: int) -> dict[str, dict[str, list[float]]]:
         found[name] = {}
         for split in [split for split in entry["splits"] if split != "train"]:
             files = [file for file in entry["files"] if PurePosixPath(file).name.startswith(f"{split}-")]
-            contents = [io.BytesIO(work.read(f"{folder_of(part)}/{file}")) for file in files]
-            rows = pa.concat_tables([pq.read_table(content, columns=["choices", "label"]) for content in contents])
+            contents = (io.BytesIO(work.read(f"{folder_of(part)}/{file}")) for file in files)
+            rows = pa.concat_tables(pq.read_table(content, columns=["choices", "label"]) for content in contents)
             found[name][split] = _measured(rows.combine_chunks(), known)
     return found
 
@@ -262,8 +250,7 @@ def _measured(rows: pa.Table, known: pa.Table) -> list[float]:
 
 def images_of_parts(work: Storage, plan: Plan) -> list[pa.Table]:
     """The distinct images of each part, with the columns image_id and image_file."""
-    names = ["image_id", "image_file"]
-    tables = (read_part(work, part) for part in plan.parts)
+    names, tables = ["image_id", "image_file"], (read_part(work, part) for part in plan.parts)
     return [table.group_by(names, use_threads=False).aggregate([]).select(names) for table in tables]
 
 
@@ -272,12 +259,7 @@ def build_parts(
 ) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
     """Build all parts of a plan and put their figures together; ``source`` begins the names of configs.
 
-    Returns:
-        The entry of each variant in the inventory, with the names of files in the dataset folder; and the name of each
-        file in ``work`` and in the dataset folder.
-
-    Raises:
-        InputError: a part cannot be built; names it.
+    Returns the entry of each variant in the inventory, and the name of each file in ``work`` and in the dataset.
     """
     memory = BASE_BYTES + BYTES_PER_TRIPLET * max(plan.rows)
 
@@ -323,9 +305,7 @@ def build_parts(
         parts = {folder_of(part): entry[name] for part, entry in zip(plan.parts, built, strict=True)}
         named = _new_names(parts, f"{source}_{name}")
         renamed += named
-        checksums = {
-            f"{folder}/{file}": sha256 for folder, one in parts.items() for file, sha256 in one["files"].items()
-        }
+        checksums = {f"{part}/{file}": sha256 for part, one in parts.items() for file, sha256 in one["files"].items()}
         last = [split for split in SPLITS if split in statistics["rows"]][-1]
         entries[name] = {
             **{key: next(iter(parts.values()))[key] for key in ("variant", "embedded_images", *hashed)},
@@ -341,11 +321,10 @@ def build_parts(
 def _new_names(parts: Mapping[str, Mapping[str, Any]], config: str) -> list[tuple[str, str]]:
     """The names of a config's files in the parts, and in the dataset folder: numbered through all parts."""
     files = [(folder, PurePosixPath(file)) for folder, entry in parts.items() for file in sorted(entry["files"])]
-    named = []
+    named = list[tuple[str, str]]()
     for split in SPLITS:
-        own = [(folder, file) for folder, file in files if file.name.startswith(f"{split}-")]
-        for number, (folder, file) in enumerate(own):
-            named.append((f"{folder}/{file}", f"{config}/{split}-{number:05d}-of-{len(own):05d}.parquet"))
+        own = [f"{folder}/{file}" for folder, file in files if file.name.startswith(f"{split}-")]
+        named += [(file, f"{config}/{split}-{at:05d}-of-{len(own):05d}.parquet") for at, file in enumerate(own)]
     return named
 
 
@@ -370,8 +349,7 @@ def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, 
     """Accuracy of eq. 2 and of random guesses on each split, from the sums of `measure_part`."""
     found = {}
     for split in SPLITS:
-        sums = [one[split] for one in measured if split in one]
-        if sums:
+        if sums := [one[split] for one in measured if split in one]:
             picked, guessed, rows = (sum(column) for column in zip(*sums, strict=True))
             found[split] = {"accuracy": picked / rows, "chance": guessed / rows}
     return found
@@ -402,12 +380,9 @@ def check_remote(output: Storage, source: str, overwrite: bool) -> None:
             "give each source a location of its own"
         )
     if CARD in names and not overwrite:
-        raise InputError(
-            f"{output.path()}: holds a dataset already; choose another location, or --overwrite to replace {source} "
-            "there"
-        )
+        raise InputError(f"{output.path()}: holds a dataset already; choose another location, or --overwrite")
     try:  # before hours of work
-        for storage in (output, _staging(output)):
+        for storage in (output, Storage(f"{output.path()}.partial")):
             storage.write(PROBE, b"")
             storage.remove(PROBE)
     except OSError as error:
@@ -415,22 +390,18 @@ def check_remote(output: Storage, source: str, overwrite: bool) -> None:
 
 
 def write_remote(
-    output: Storage,
-    source: str,
-    write: Callable[[Path], Inventory],
-    copy_parts: Callable[[Storage], None],
-    overwrite: bool,
+    output: Storage, source: str, write: Callable[[Path], Inventory], copy: Callable[[Storage], None], overwrite: bool
 ) -> Inventory:
-    """Write a dataset folder on this machine and upload it; ``copy_parts`` copies parts.
+    """Write a dataset folder on this machine and upload it; ``copy`` copies parts.
 
     It is uploaded next to the output, then copied there by the store, the card last: a failed upload changes nothing.
     """
-    staging = _staging(output)
+    staging = Storage(f"{output.path()}.partial")
     with TemporaryDirectory(prefix="vqa-mc-") as temporary:
         folder = Path(temporary, PurePath(output.location).name)
         inventory = write(folder)
         staging.remove()
-        copy_parts(staging)
+        copy(staging)
         for name in sorted(set(files_in(folder)) - {MANIFEST}):
             staging.write(name, (folder / name).read_bytes())
     check_remote(output, source, overwrite)
@@ -440,10 +411,6 @@ def write_remote(
         staging.copy(name, output, name)
     staging.remove()
     return inventory
-
-
-def _staging(output: Storage) -> Storage:
-    return Storage(f"{output.path()}.partial")
 
 
 class ClusterSearch(SimilarQuestions):

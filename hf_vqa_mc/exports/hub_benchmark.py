@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from hf_vqa_mc.data.inventory import canary, row_hashes
 from hf_vqa_mc.data.questions import Questions, check_lettered, question_table
-from hf_vqa_mc.data.row_hashes import canary, row_hashes
 from hf_vqa_mc.data.shards import write_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder

@@ -4,9 +4,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
-from hf_vqa_mc.dataset.card import CARD
+from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
 from hf_vqa_mc.dataset.card_text import title
-from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.outputs import sha256_of

@@ -95,7 +95,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.data.training_rows import rows_with_images
+    from hf_vqa_mc.data.reading import rows_with_images
 
     config, rows = rows_with_images(settings.dataset, settings.config)
     if settings.executor != "local":
@@ -121,7 +121,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
 
 def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
-    from hf_vqa_mc.data.training_rows import rows_with_images
+    from hf_vqa_mc.data.reading import rows_with_images
 
     config, rows = rows_with_images(settings.dataset, settings.config)
     _extracted(settings, config, rows, silent, share)

@@ -69,7 +69,7 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
         InputError: the checkpoint, dataset, features or word vectors cannot be used, or do not fit each other.
         ConnectionError: the Hub cannot be reached.
     """
-    from hf_vqa_mc.data.training_rows import training_tables
+    from hf_vqa_mc.data.reading import training_tables
     from hf_vqa_mc.model_listing import checkpoint_folder
 
     checkpoint_folder(settings.checkpoint)

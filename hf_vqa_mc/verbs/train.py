@@ -32,7 +32,7 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; earlier checkpoints are kept.
     """
-    from hf_vqa_mc.data.training_rows import training_tables
+    from hf_vqa_mc.data.reading import training_tables
 
     try:
         config, rows = training_tables(settings.dataset, settings.config)

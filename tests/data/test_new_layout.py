@@ -12,7 +12,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.data.cells import ChoiceCells, as_lists, is_text
-from hf_vqa_mc.data.choice_form import OneColumn
+from hf_vqa_mc.data.choice_form import ChoiceForm
 from hf_vqa_mc.data.choices import CHOICE_FORMS
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
@@ -21,7 +21,7 @@ CHOICE = re.compile(r"(\*?)[A-Z]\. (.+)")
 
 
 @dataclass(frozen=True)
-class StarredChoices(OneColumn):
+class StarredChoices(ChoiceForm):
     """One column such as "A. red | B. blue | *C. green": the correct choice has a star."""
 
     name: ClassVar[str] = "starred"
@@ -31,7 +31,7 @@ class StarredChoices(OneColumn):
         fits = is_text(table.schema.field(column).type) and all(
             " | " in text and "*" in text for text in table[column].to_pylist()
         )
-        return cls(column) if fits else None
+        return cls((column,)) if fits else None
 
     def read(self, table):
         rows, targets, faults = [], [], {}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.data.option_text import OptionText
+from hf_vqa_mc.data.text_choices import OptionText
 from hf_vqa_mc.errors import InputError
 
 plain = st.text("abxyz019 ?!'-", min_size=1, max_size=12).map(str.strip).filter(bool)

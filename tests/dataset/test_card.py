@@ -13,8 +13,8 @@ from hypothesis import given
 
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.card import card as whole_card
+from hf_vqa_mc.dataset.card import multiple_choice_features
 from hf_vqa_mc.dataset.card_text import card_text, example_text
-from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
 

@@ -10,7 +10,7 @@ import pytest
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.inventory import read_inventory
-from hf_vqa_mc.dataset.croissant import croissant
+from hf_vqa_mc.dataset.card import croissant
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.writing import write_benchmark
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of

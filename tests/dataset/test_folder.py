@@ -12,7 +12,7 @@ from datasets import load_dataset
 
 from hf_vqa_mc.data import shards
 from hf_vqa_mc.data.inventory import read_inventory
-from hf_vqa_mc.dataset.features import multiple_choice_features
+from hf_vqa_mc.dataset.card import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
 from tests.dataset.fixtures import ABOUT, MADE_WITH, ROWS, made_variants, tree_bytes
 

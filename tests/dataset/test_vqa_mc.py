@@ -10,7 +10,7 @@ from datasets import load_dataset
 import hf_vqa_mc
 from hf_vqa_mc.data.stored_images import with_images
 from hf_vqa_mc.dataset.builder import VqaMcConfig
-from hf_vqa_mc.dataset.features import multiple_choice_features
+from hf_vqa_mc.dataset.card import multiple_choice_features
 from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError

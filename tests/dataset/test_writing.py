@@ -12,7 +12,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Va
 
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.image_files import find_images
-from hf_vqa_mc.dataset import folder_writer
+from hf_vqa_mc.dataset import writing
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
@@ -205,7 +205,7 @@ def test_a_killed_write_keeps_the_old_folder(hub_like, tmp_path):
     write_benchmark(benchmark, rewritten(benchmark), output)
     before = {path: path.read_bytes() for path in output.rglob("*.*")}
     with pytest.raises(RuntimeError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folder_writer, "_folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
+        patch.setattr(writing, "_folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
         write_benchmark(benchmark, {"train": benchmark.train.original}, output)
     assert {path: path.read_bytes() for path in output.rglob("*.*")} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["remedied", "theirs"]

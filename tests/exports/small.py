@@ -79,7 +79,7 @@ def benchmark(
     for name, column in (columns or {}).items():
         original = original.append_column(name, pa.array(column))
     split = Split("test", "small.parquet, test", table, original, source, placed)
-    spec = ColumnSpec("question", ListOfChoices("choices"), (("label", by_index(0)),))
+    spec = ColumnSpec("question", ListOfChoices(("choices",)), (("label", by_index(0)),))
     return Benchmark(dataset, config, "test", {"test": split}, spec, {})
 
 

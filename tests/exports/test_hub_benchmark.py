@@ -9,7 +9,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from hf_vqa_mc.data.row_hashes import row_hashes
+from hf_vqa_mc.data.inventory import row_hashes
 from hf_vqa_mc.errors import InputError
 from tests.exports import small
 

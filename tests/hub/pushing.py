@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.data.inventory import read_inventory
-from hf_vqa_mc.dataset.croissant import croissant
+from hf_vqa_mc.dataset.card import croissant
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, tree_bytes, triplets_of
 from tests.hub.repositories import Hub
 

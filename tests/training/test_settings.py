@@ -20,7 +20,7 @@ GIVEN = {"dataset": "vqa_mc", "config": "toy_qou", "output": Path("run")}
 def started(monkeypatch):
     """The settings of the runs that a command line starts; nothing is trained."""
     settings = []
-    monkeypatch.setattr("hf_vqa_mc.data.training_rows.training_tables", lambda dataset, config: (config, None))
+    monkeypatch.setattr("hf_vqa_mc.data.reading.training_tables", lambda dataset, config: (config, None))
     monkeypatch.setattr("hf_vqa_mc.training.loop.train", lambda given, *_: settings.append(given) or 1 / 0)
     return settings
 
