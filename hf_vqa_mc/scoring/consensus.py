@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from hf_vqa_mc.scoring.inputs import QUESTIONS
 from hf_vqa_mc.scoring.official import vqa_files
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
-from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
@@ -45,13 +45,9 @@ FORMS = {
 }
 
 
-class VqaAccuracy(TypedDict):
+class VqaAccuracy(Accuracy):
     """Fractions in [0, 1]; None if a required column is missing."""
 
-    accuracy: float
-    stderr: float | None
-    interval: list[float]
-    """95% interval of the accuracy, clustered like stderr"""
     per_question_type: dict[str, float] | None
     per_answer_type: dict[str, float] | None
     per_question: list[float] | None
@@ -109,9 +105,7 @@ def vqa_accuracy(
                 raise columns.wrong(row, "predictions", f"one of its choices {texts}")
     scores = consensus(columns, protocol)
     return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, columns.groups("image_ids")),
-        "interval": mean_interval(scores, columns.groups("image_ids")),
+        **accuracy(scores, columns.groups("image_ids")),
         "per_question_type": mean_by(scores, columns.groups("question_types")),
         "per_answer_type": mean_by(scores, columns.groups("answer_types")),
         "per_question": scores.tolist() if per_question else None,
@@ -141,22 +135,18 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
 
 def _answer_texts(columns: Questions) -> list[str]:
     """The answers of all questions one after another, without the other fields of records."""
-    questions = columns.lists("references", "answers", of_text=False)
+    lists = columns.lists("references", "answers", of_text=False)
     try:
-        if isinstance(questions[0][0], dict):
-            answers = [record["answer"] for records in questions for record in records]
-        else:
-            answers = list(chain.from_iterable(questions))
+        found = ([one["answer"] for one in of] if isinstance(of[0], dict) else of for of in lists)
+        texts = list(chain.from_iterable(found))
     except (KeyError, TypeError):  # a record without answer, or text among records
-        answers = []
-    if set(map(type, answers)) != {str}:
-        answers = []
-        for row, listed in enumerate(questions):
-            of_one = [one.get("answer") for one in listed] if all(isinstance(one, dict) for one in listed) else listed
-            if not all(isinstance(text, str) for text in of_one):
+        texts = [None]
+    if not set(map(type, texts)) <= {str}:
+        for row, answers in enumerate(lists):
+            kept = [one.get("answer") for one in answers] if all(isinstance(one, dict) for one in answers) else answers
+            if not all(isinstance(text, str) for text in kept):
                 raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
-            answers += of_one
-    return answers
+    return texts
 
 
 def _numbered(

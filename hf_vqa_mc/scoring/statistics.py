@@ -1,7 +1,7 @@
 """Means of scores, their standard errors and intervals."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,10 +88,8 @@ def mean_interval(
     >>> round(low, 3), high
     (0.661, 1.0)
     """
-    if clusters is None:
-        clusters = np.arange(len(scores))
-    elif not isinstance(clusters, np.ndarray):
-        clusters = numbered(clusters)[1]
+    if not isinstance(clusters, np.ndarray):
+        clusters = np.arange(len(scores)) if clusters is None else numbered(clusters)[1]
     return [*proportion_interval(float(scores.mean()), *effective_rows(scores, clusters))]
 
 
@@ -116,6 +114,25 @@ def proportion_interval(share: float, rows: float, freedom: float) -> tuple[floa
     low = min(middle - half, float(special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0)
     high = max(middle + half, float(special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0)
     return min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)  # not beyond it by rounding
+
+
+class Accuracy(TypedDict):
+    """A mean of scores in [0, 1]; standard error and interval are clustered, see `standard_error`."""
+
+    accuracy: float
+    stderr: float | None
+    """standard error of the accuracy"""
+    interval: list[float]
+    """95% interval of the accuracy"""
+
+
+def accuracy(scores: NDArray[np.float64], clusters: Sequence[str] | None) -> Accuracy:
+    """The mean score with its standard error and interval."""
+    return {
+        "accuracy": float(scores.mean()),
+        "stderr": standard_error(scores, clusters),
+        "interval": mean_interval(scores, clusters),
+    }
 
 
 def mean_of_each(
