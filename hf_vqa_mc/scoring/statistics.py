@@ -1,10 +1,12 @@
 """Means of scores, their standard errors and intervals."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Name = TypeVar("Name", str, int)
 
 CONFIDENCE = 0.95
 """Level of the two-sided intervals."""
@@ -147,7 +149,7 @@ def mean_of_each(
     }
 
 
-def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[str, float] | None:
+def mean_by(scores: NDArray[np.float64], groups: Sequence[Name] | None) -> dict[Name, float] | None:
     """The mean score of each group, groups in the order of their names; None without groups.
 
     >>> mean_by(np.array([1.0, 0.0, 1.0]), ["what", "what", "how"])
@@ -160,7 +162,7 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[s
     return dict(zip(names, means.tolist(), strict=True))
 
 
-def numbered(values: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+def numbered(values: Sequence[Name]) -> tuple[list[Name], NDArray[np.int64]]:
     """The distinct values, sorted, and the index of each value among them.
 
     >>> numbered(["b", "a", "b"])

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import mean_interval, numbered, standard_error
+from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
 from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
@@ -28,15 +28,9 @@ TAIL_BELOW = 1000
 """An answer seen fewer times than this is in TDIUC-Tail."""
 
 
-class TdiucMpt(TypedDict):
+class TdiucMpt(Accuracy):
     """Fractions in [0, 1], but means of types may exceed 1 by EPSILON percent; None if a column is missing."""
 
-    accuracy: float
-    """accuracy over all questions"""
-    stderr: float | None
-    """standard error of the accuracy"""
-    interval: list[float]
-    """95% interval of the accuracy, clustered like stderr"""
     arithmetic_mpt: float
     harmonic_mpt: float
     arithmetic_nmpt: float
@@ -103,9 +97,7 @@ def tdiuc_mpt(
     normalized = _normalized(scores, types, golds)
     (arithmetic_mpt, harmonic_mpt), (arithmetic_nmpt, harmonic_nmpt) = map(_means, (per_type, normalized))
     return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, columns.groups("image_ids")),
-        "interval": mean_interval(scores, columns.groups("image_ids")),
+        **accuracy(scores, columns.groups("image_ids")),
         "arithmetic_mpt": arithmetic_mpt,
         "harmonic_mpt": harmonic_mpt,
         "arithmetic_nmpt": arithmetic_nmpt,
