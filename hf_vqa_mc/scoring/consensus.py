@@ -4,7 +4,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -167,7 +166,7 @@ def _equal_records(
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
         records = columns["references"][row]
-        if isinstance(records[0], dict) and not _have_distinct_ids(records):
+        if isinstance(records[0], dict) and len({one.get("answer_id") for one in records}) < len(records):
             indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
             rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
@@ -177,28 +176,21 @@ def _equal_records(
     return twins
 
 
-def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
-    """Whether a question's records have distinct answer_ids, so that no two are equal."""
-    try:
-        return len(set(map(itemgetter("answer_id"), records))) == len(records)
-    except (KeyError, TypeError):
-        return False
-
-
 def _run(matched: Matched) -> Mapping[str, Any]:
-    result = SCHEME.call(matched)
-    _warn_of_case(matched, result["per_question"])
-    return {**result, "chance": _chance(matched)}
+    result, choices, answers = SCHEME.call(matched), matched.annotations.choices, matched.annotations.answers or []
+    if choices is None:
+        _warn_of_case(matched, answers, result["per_question"])
+        return {**result, "chance": None}
+    sizes = np.array([len(texts) for texts in choices])
+    scores = choice_consensus(choices, answers, matched.protocol)  # the mean over a question's choices, then questions
+    return {**result, "chance": float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)}
 
 
-def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
-    """Warn of predictions that would score higher in lower case, if the questions have no choices."""
+def _warn_of_case(matched: Matched, answers: Sequence[Any], scores: Sequence[float]) -> None:
+    """Warn of predictions that would score higher in lower case."""
     rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
-    if matched.annotations.choices is not None or not rows:
-        return
-    answers, texts = matched.annotations.answers or [], matched.texts
-    lowered = [str(texts[row]).lower() for row in rows]
-    better = _scores(lowered, [answers[row] for row in rows], matched.protocol)
+    lowered = [str(matched.texts[row]).lower() for row in rows]
+    better = _scores(lowered, [answers[row] for row in rows], matched.protocol) if rows else ()
     count = sum(score > scores[row] for row, score in zip(rows, better, strict=True))
     if count:
         text = (
@@ -206,15 +198,6 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
             "all annotators agree, this protocol is case-sensitive; see the card of vqa_accuracy"
         )
         warnings.warn(LetterCase(text), stacklevel=2)
-
-
-def _chance(matched: Matched) -> float | None:
-    """The consensus accuracy of random guessing: the mean over a question's choices, then over questions."""
-    if matched.annotations.choices is None:
-        return None
-    sizes = np.array([len(texts) for texts in matched.annotations.choices])
-    scores = choice_consensus(matched.annotations.choices, matched.annotations.answers or [], matched.protocol)
-    return float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)
 
 
 def choice_consensus(

@@ -147,15 +147,13 @@ def choose_schemes(
 
     Raises InputError if a scheme does not fit the dataset, or no chosen scheme uses an input or option.
     """
-    given = {*inputs, *annotations.inputs}
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
     missing = {
-        scheme.name: [one for one in scheme.inputs if one.required and one.name not in given]
+        scheme.name: [one for one in scheme.inputs if one.required and one.name not in {*inputs, *annotations.inputs}]
         for scheme in SCHEMES.values()
     }
-    for name in metrics:
-        if name not in SCHEMES:
-            raise unknown_name("metric", name, [one.name for one in SCHEMES.values() if one.kinds])
+    for name in set(metrics) - SCHEMES.keys():
+        raise unknown_name("metric", name, [one.name for one in SCHEMES.values() if one.kinds])
     chosen = [SCHEMES[name] for name in dict.fromkeys(metrics)] or [
         one for one in fitting if not one.misfit(annotations) and one.is_default(annotations) and not missing[one.name]
     ]
@@ -178,15 +176,15 @@ def choose_schemes(
 def _check_options(
     annotations: Annotations, chosen: Sequence[Scheme], inputs: Mapping[str, Path], protocol: str
 ) -> None:
-    kind = annotations.kind
-    names = ", ".join(one.name for one in chosen)
+    kind, names = annotations.kind, ", ".join(one.name for one in chosen)
     taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
     for name, path in inputs.items():
         if name not in taken:
             raise InputError(f"{_declared()[name].flag} is not used by {names} on {kind.description}; remove it")
-        complement = taken.get(taken[name].complement)
-        if complement is not None and complement.name not in inputs:
-            raise InputError(f"{taken[name].flag}={path}: {taken[name].what} also needs {complement.flag}=FILE")
+        complement = taken[name].complement
+        if complement and complement not in inputs:
+            needed = f"{taken[name].what} also needs {taken[complement].flag}=FILE"
+            raise InputError(f"{taken[name].flag}={path}: {needed}")
     if protocol not in FORMS:
         raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):

@@ -95,13 +95,15 @@ def tdiuc_mpt(
     counts = np.bincount(types)
     per_type = np.bincount(types, scores) / counts
     normalized = _normalized(scores, types, golds)
-    (arithmetic_mpt, harmonic_mpt), (arithmetic_nmpt, harmonic_nmpt) = map(_means, (per_type, normalized))
+    percents = {"mpt": 100 * per_type + EPSILON, "nmpt": 100 * normalized + EPSILON}
+    arithmetic = {name: float(of.mean()) / 100 for name, of in percents.items()}
+    harmonic = {name: float(len(of) / (1 / of).sum()) / 100 for name, of in percents.items()}
     return {
         **accuracy(scores, columns.groups("image_ids")),
-        "arithmetic_mpt": arithmetic_mpt,
-        "harmonic_mpt": harmonic_mpt,
-        "arithmetic_nmpt": arithmetic_nmpt,
-        "harmonic_nmpt": harmonic_nmpt,
+        "arithmetic_mpt": arithmetic["mpt"],
+        "harmonic_mpt": harmonic["mpt"],
+        "arithmetic_nmpt": arithmetic["nmpt"],
+        "harmonic_nmpt": harmonic["nmpt"],
         "per_type": dict(zip(names, per_type.tolist(), strict=True)),
         "per_type_normalized": dict(zip(names, normalized.tolist(), strict=True)),
         "n_per_type": dict(zip(names, counts.tolist(), strict=True)),
@@ -176,22 +178,14 @@ def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Se
     return means
 
 
-def _means(accuracies: NDArray[np.float64]) -> tuple[float, float]:
-    """The arithmetic and the harmonic mean, through percentages that are EPSILON larger."""
-    percentages = 100 * accuracies + EPSILON
-    return float(percentages.mean()) / 100, float(len(percentages) / (1 / percentages).sum()) / 100
-
-
 def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> float | None:
     """Accuracy on the real questions that are absurd for other images; None if there are none."""
     if "absurd_questions" not in columns:
         return None
     flags, types = columns["absurd_questions"], columns["question_types"]
     for row, (flag, kind) in enumerate(zip(flags, types, strict=True)):
-        if not isinstance(flag, bool | np.bool_):
-            raise columns.wrong(row, "absurd_questions", "True or False")
-        if flag and kind == ABSURD:
-            raise columns.wrong(row, "absurd_questions", "False: only real questions can be absurd for other images")
+        if not isinstance(flag, bool | np.bool_) or (flag and kind == ABSURD):
+            raise columns.wrong(row, "absurd_questions", "True or False; only real questions can be absurd for others")
     chosen = scores[np.array(flags, np.bool_)]
     return float(chosen.mean()) if len(chosen) else None
 
