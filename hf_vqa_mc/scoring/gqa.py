@@ -107,6 +107,12 @@ def gqa_score(
     if consistency is not False:
         consistent, missing = consistency_score(columns, scores.tolist(), records, answers, bool(consistency))
     validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, ignore_case)
+    grounding = None
+    if attentions is not None and scene_graphs is not None:
+        grounding = float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
+    elif attentions is not None or scene_graphs is not None:
+        given, lacking = ("attentions", "scene_graphs") if scene_graphs is None else ("scene_graphs", "attentions")
+        raise InputError(f"{given} without {lacking}: grounding needs both")
     return {
         **accuracy(scores, columns.groups("imageId")),
         "binary": halves.get("binary"),
@@ -121,7 +127,7 @@ def gqa_score(
         "validity": validity,
         "plausibility": plausibility,
         "distribution": _chi_square(columns, golds, predicted) / 100,
-        "grounding": _grounding(columns, attentions, scene_graphs),
+        "grounding": grounding,
         "per_question": dict(zip(columns["question_ids"], scores.tolist(), strict=True)) if per_question else None,
     }
 
@@ -235,17 +241,6 @@ def _chi_square(columns: Questions, golds: Sequence[str], predicted: Sequence[st
     for (group, gold), count in Counter(zip(groups, golds, strict=True)).items():
         distances[group] += (observed[group, gold] - count) ** 2 / count
     return sum(distances[group] * size for group, size in sizes.items()) / sizes.total()
-
-
-def _grounding(
-    columns: Questions, attentions: ById | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
-) -> float | None:
-    if attentions is None and scene_graphs is None:
-        return None
-    if attentions is None or scene_graphs is None:
-        given, missing = ("scene_graphs", "attentions") if attentions is None else ("attentions", "scene_graphs")
-        raise InputError(f"{given} without {missing}: grounding needs both")
-    return float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:

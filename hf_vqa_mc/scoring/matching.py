@@ -232,19 +232,11 @@ def _is_among(answer: Answer, texts: Collection[str], any_case: bool) -> bool:
 def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool) -> list[Answer | None]:
     """The answers in the order of the annotations; None only for GQA's unbalanced questions."""
     location, answers, names, needed = predictions.location, predictions.answers, annotations.names, annotations.scored
-    missing = [name for name in needed if name not in answers]
     others = sorted(answers.keys() - set(names))
-    if missing:
-        hint = f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
-        by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
-        same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
-        if missing[0].partition(" (row ")[0] in others:
-            hint = "that id is in several rows: make the ids unique, or name other ones (--columns question_id=COLUMN)"
-        if same is not None:
-            hint = f"found one for {same!r}: ids were converted to numbers, keep them as text"
+    if missing := [name for name in needed if name not in answers]:
         raise InputError(
             f"{location}: {len(missing):,} of {len(needed):,} questions of {annotations.location} have no prediction: "
-            f"{_few(missing)}; {hint}"
+            f"{_few(missing)}; {_reason(missing[0], others)}"
         )
     unknown = [name for name in others if name not in annotations.unread]
     if unknown and not annotations.kind.ignores_others:
@@ -263,6 +255,16 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         text = f"{location}: predictions for {rows}: {_few(others)}; they are ignored"
         warnings.warn(PredictionsIgnored(text), stacklevel=4)
     return [answers.get(name) for name in names]
+
+
+def _reason(missing: str, others: Sequence[str]) -> str:
+    """The probable reason why a question has no prediction, by the other ids that have one."""
+    by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
+    if same := by_number.get(missing.removesuffix(".0").lstrip("0")):
+        return f"found one for {same!r}: ids were converted to numbers, keep them as text"
+    if missing.partition(" (row ")[0] in others:
+        return "that id is in several rows: make the ids unique, or name other ones (--columns question_id=COLUMN)"
+    return f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
 
 
 def _few(names: Sequence[str]) -> str:

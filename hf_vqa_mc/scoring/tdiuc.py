@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.records import check_texts
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
@@ -158,9 +159,7 @@ def _known_golds(
         return golds
     unordered = isinstance(answer_vocabulary, Set | Mapping)
     listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
-    for answer in listed:
-        if not isinstance(answer, str):
-            raise InputError(f"answer_vocabulary: {shown(answer)}, expected text")
+    check_texts(listed, lambda number: f"answer_vocabulary, answer {number}")
     known = frozenset(map(str.lower, listed) if ignore_case else listed)
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
