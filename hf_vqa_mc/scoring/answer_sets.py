@@ -198,15 +198,12 @@ def _figures(units: Mapping[str, _Units], chosen: NDArray[np.bool_]) -> dict[str
 
 def _per_question(units: Mapping[str, _Units], sets: ClosedSets, count: int) -> dict[str, list[float | None]]:
     """The score of each row's unit by measure; None for rows without one, no list where no row has one."""
-    found = {}
+    columns: dict[str, list[float | None]] = {}
     for name, of_measure in units.items():
-        if not len(of_measure.scores):
-            continue
-        column: NDArray[np.object_] = np.full(count, None, object)
-        inside = of_measure.of_row >= 0
-        column[sets.rows[inside]] = of_measure.scores[of_measure.of_row[inside]]
-        found[name] = column.tolist()
-    return found
+        for row, unit in zip(sets.rows.tolist(), of_measure.of_row.tolist(), strict=True):
+            if unit >= 0:
+                columns.setdefault(name, [None] * count)[row] = float(of_measure.scores[unit])
+    return columns
 
 
 def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
@@ -247,31 +244,20 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
-    kinds = result["per_kind"]
-    lines = _lines(result, "" if len(kinds) > 1 else next(iter(kinds)))
-    if result["rows_without_set"]:
-        without = Line("rows in no set, not scored", questions=f"{result['rows_without_set']:,}")
-        lines.append(without._replace(group=lines[0].group))
-    for kind, figures in kinds.items() if len(kinds) > 1 else ():
-        lines += _lines(figures, f"{kind}: {counted(figures['sets'], 'set')}")
-    return Table(
-        lines, "chance", {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
-    )
-
-
-def _lines(figures: Mapping[str, Any], group: str) -> list[Line]:
-    return [
-        line(
-            one.label,
-            figures[one.name],
-            figures["interval"][one.name],
-            other=figures["chance"][one.name],
-            questions=figures["rows"] if one.name == "row_accuracy" else None,
-            group=group,
-        )
-        for one in MEASURES
-        if figures[one.name] is not None
-    ]
+    kinds: Mapping[str, Any] = result["per_kind"]
+    groups = {"": result} if len(kinds) > 1 else {next(iter(kinds)): result}
+    if len(kinds) > 1:
+        groups |= {f"{kind}: {counted(of['sets'], 'set')}": of for kind, of in kinds.items()}
+    lines = []
+    for group, of in groups.items():
+        for one in (one for one in MEASURES if of[one.name] is not None):
+            rows = of["rows"] if one.name == "row_accuracy" else None
+            interval, chance = of["interval"][one.name], of["chance"][one.name]
+            lines.append(line(one.label, of[one.name], interval, other=chance, questions=rows, group=group))
+        if without := of.get("rows_without_set"):
+            lines.append(Line("rows in no set, not scored", questions=f"{without:,}", group=group))
+    missing = {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
+    return Table(lines, "chance", missing)
 
 
 SCHEME = Scheme(

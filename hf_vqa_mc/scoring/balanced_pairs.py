@@ -1,6 +1,6 @@
 """Balanced pairs of VQA v2: one question about two similar images that have different answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -90,15 +90,11 @@ def vqa_pair_accuracy(
     right = (consensus(columns, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
     texts = [tidied(text) for text in columns.texts("predictions")]
     same = np.array([texts[one] == texts[other] for one, other in members])
-    types = columns.groups("answer_types")
-    numbers = None if types is None else [kind == NUMBER for kind in types]
-    counting = None
-    if "questions" in columns:
-        counting = [text.lower().startswith(COUNTING) for text in columns.texts("questions")]
+    types, asked = columns.groups("answer_types"), columns.texts("questions") if "questions" in columns else None
     return {
         "all": float(right.mean()),
-        "number": _mean_where(right, members, numbers),
-        "count": _mean_where(right, members, counting),
+        "number": _mean_where(right, members, types, lambda kind: kind == NUMBER),
+        "count": _mean_where(right, members, asked, lambda text: text.lower().startswith(COUNTING)),
         "both_right": float(right.mean()),
         "identical": float(same.mean()),
         "different": float((~same).mean()),
@@ -120,12 +116,12 @@ def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  #
     return one, other
 
 
-def _mean_where(right: NDArray[np.float64], members: NDArray[np.int64], passing: list[bool] | None) -> float | None:
+def _mean_where(
+    right: NDArray[np.float64], members: NDArray[np.int64], column: list[str] | None, passes: Callable[[str], bool]
+) -> float | None:
     """The mean over the pairs whose questions both pass; None if there are none."""
-    if passing is None:
-        return None
-    chosen = right[np.array(passing)[members].all(axis=1)]
-    return float(chosen.mean()) if len(chosen) else None
+    chosen = right[np.array([*map(passes, column)])[members].all(axis=1)] if column else ()
+    return float(np.mean(chosen)) if len(chosen) else None
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:
@@ -140,11 +136,11 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         line("same prediction for both", result["identical"]),
         line("different predictions", result["different"]),
     ]
-    missing = {}
-    if matched.annotations.answer_types is None:
-        missing["pairs of answer type number"] = "answer_type in the annotations"
-    if matched.annotations.questions is None:
-        missing['pairs of "how many" questions'] = QUESTIONS.flag
+    needs = {
+        "pairs of answer type number": ("answer_type in the annotations", matched.annotations.answer_types),
+        'pairs of "how many" questions': (QUESTIONS.flag, matched.annotations.questions),
+    }
+    missing = {what: needed for what, (needed, column) in needs.items() if column is None}
     return Table([one for one in lines if one.score], missing=missing)
 
 

@@ -4,8 +4,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
-from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from hf_vqa_mc.scoring.inputs import QUESTIONS
 from hf_vqa_mc.scoring.official import vqa_files
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
-from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
@@ -45,13 +44,9 @@ FORMS = {
 }
 
 
-class VqaAccuracy(TypedDict):
+class VqaAccuracy(Accuracy):
     """Fractions in [0, 1]; None if a required column is missing."""
 
-    accuracy: float
-    stderr: float | None
-    interval: list[float]
-    """95% interval of the accuracy, clustered like stderr"""
     per_question_type: dict[str, float] | None
     per_answer_type: dict[str, float] | None
     per_question: list[float] | None
@@ -109,9 +104,7 @@ def vqa_accuracy(
                 raise columns.wrong(row, "predictions", f"one of its choices {texts}")
     scores = consensus(columns, protocol)
     return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, columns.groups("image_ids")),
-        "interval": mean_interval(scores, columns.groups("image_ids")),
+        **accuracy(scores, columns.groups("image_ids")),
         "per_question_type": mean_by(scores, columns.groups("question_types")),
         "per_answer_type": mean_by(scores, columns.groups("answer_types")),
         "per_question": scores.tolist() if per_question else None,
@@ -141,22 +134,18 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
 
 def _answer_texts(columns: Questions) -> list[str]:
     """The answers of all questions one after another, without the other fields of records."""
-    questions = columns.lists("references", "answers", of_text=False)
+    lists = columns.lists("references", "answers", of_text=False)
     try:
-        if isinstance(questions[0][0], dict):
-            answers = [record["answer"] for records in questions for record in records]
-        else:
-            answers = list(chain.from_iterable(questions))
+        found = ([one["answer"] for one in of] if isinstance(of[0], dict) else of for of in lists)
+        texts = list(chain.from_iterable(found))
     except (KeyError, TypeError):  # a record without answer, or text among records
-        answers = []
-    if set(map(type, answers)) != {str}:
-        answers = []
-        for row, listed in enumerate(questions):
-            of_one = [one.get("answer") for one in listed] if all(isinstance(one, dict) for one in listed) else listed
-            if not all(isinstance(text, str) for text in of_one):
+        texts = [None]
+    if not set(map(type, texts)) <= {str}:
+        for row, answers in enumerate(lists):
+            kept = [one.get("answer") for one in answers] if all(isinstance(one, dict) for one in answers) else answers
+            if not all(isinstance(text, str) for text in kept):
                 raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
-            answers += of_one
-    return answers
+    return texts
 
 
 def _numbered(
@@ -177,7 +166,7 @@ def _equal_records(
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
         records = columns["references"][row]
-        if isinstance(records[0], dict) and not _have_distinct_ids(records):
+        if isinstance(records[0], dict) and len({one.get("answer_id") for one in records}) < len(records):
             indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
             rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
@@ -187,28 +176,21 @@ def _equal_records(
     return twins
 
 
-def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
-    """Whether a question's records have distinct answer_ids, so that no two are equal."""
-    try:
-        return len(set(map(itemgetter("answer_id"), records))) == len(records)
-    except (KeyError, TypeError):
-        return False
-
-
 def _run(matched: Matched) -> Mapping[str, Any]:
-    result = SCHEME.call(matched)
-    _warn_of_case(matched, result["per_question"])
-    return {**result, "chance": _chance(matched)}
+    result, choices, answers = SCHEME.call(matched), matched.annotations.choices, matched.annotations.answers or []
+    if choices is None:
+        _warn_of_case(matched, answers, result["per_question"])
+        return {**result, "chance": None}
+    sizes = np.array([len(texts) for texts in choices])
+    scores = choice_consensus(choices, answers, matched.protocol)  # the mean over a question's choices, then questions
+    return {**result, "chance": float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)}
 
 
-def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
-    """Warn of predictions that would score higher in lower case, if the questions have no choices."""
+def _warn_of_case(matched: Matched, answers: Sequence[Any], scores: Sequence[float]) -> None:
+    """Warn of predictions that would score higher in lower case."""
     rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
-    if matched.annotations.choices is not None or not rows:
-        return
-    answers, texts = matched.annotations.answers or [], matched.texts
-    lowered = [str(texts[row]).lower() for row in rows]
-    better = _scores(lowered, [answers[row] for row in rows], matched.protocol)
+    lowered = [str(matched.texts[row]).lower() for row in rows]
+    better = _scores(lowered, [answers[row] for row in rows], matched.protocol) if rows else ()
     count = sum(score > scores[row] for row, score in zip(rows, better, strict=True))
     if count:
         text = (
@@ -216,15 +198,6 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
             "all annotators agree, this protocol is case-sensitive; see the card of vqa_accuracy"
         )
         warnings.warn(LetterCase(text), stacklevel=2)
-
-
-def _chance(matched: Matched) -> float | None:
-    """The consensus accuracy of random guessing: the mean over a question's choices, then over questions."""
-    if matched.annotations.choices is None:
-        return None
-    sizes = np.array([len(texts) for texts in matched.annotations.choices])
-    scores = choice_consensus(matched.annotations.choices, matched.annotations.answers or [], matched.protocol)
-    return float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)
 
 
 def choice_consensus(

@@ -61,55 +61,49 @@ def counterexample_recall(
     columns = Questions(
         {"predictions": predictions, "references": references}, question_ids, distances=distances, image_ids=image_ids
     )
-    scores = [_numbers(columns, row, "predictions") for row in range(columns.count)]
+    scores = _numbers(columns, "predictions")
     sizes = np.array([len(of_row) for of_row in scores])
-    picked = [_picked(columns, row, int(sizes[row]), names) for row in range(columns.count)]
-    ranks = _ranks(scores, picked)
+    for row, (index, size) in enumerate(zip(columns["references"], sizes.tolist(), strict=True)):
+        if not is_whole(index) or not 0 <= index < size:
+            raise columns.wrong(row, "references", f"an index of its {size} candidates, from 0")
+        if (most := max(names.values())) > size:
+            raise InputError(
+                f"{columns.where(row)}: predictions has {size} candidates, too few for k = {most}; set ks"
+            )
+    ranks = _ranks(scores, columns["references"])
     hits = {name: (ranks < k).astype(np.float64) for name, k in names.items()}
+    distance = None
+    if "distances" in columns:
+        listed = _numbers(columns, "distances")
+        for row in (row for row, of_row in enumerate(listed) if len(of_row) != sizes[row]):
+            raise columns.wrong(row, "distances", f"one per candidate, {sizes[row]} in all")
+        nearest = _ranks([[-one for one in of_row] for of_row in listed], columns["references"])
+        distance = {name: float((nearest < k).mean()) for name, k in names.items()}
     return {
         **mean_of_each(hits, columns.groups("image_ids"), per_question),
         "random": {name: float((k / sizes).mean()) for name, k in names.items()},
-        "distance": _distance(columns, sizes, picked, names),
+        "distance": distance,
     }
 
 
-def _numbers(columns: Questions, row: int, field: str) -> list[float]:
-    found = columns[field][row]
-    if not isinstance(found, list | tuple) or not found or not all(_is_finite(value) for value in found):
-        raise columns.wrong(row, field, "a list of finite numbers, one per candidate")
-    return [value.item() if isinstance(value, np.generic) else value for value in found]
+def _numbers(columns: Questions, field: str) -> list[list[float]]:
+    """A column of lists of finite numbers."""
 
+    def is_finite(value: object) -> bool:
+        return is_whole(value) or (isinstance(value, float | np.floating) and math.isfinite(value))
 
-def _is_finite(value: object) -> bool:
-    return is_whole(value) or (isinstance(value, float | np.floating) and math.isfinite(value))
-
-
-def _picked(columns: Questions, row: int, size: int, ks: dict[str, int]) -> int:
-    index = columns["references"][row]
-    if not is_whole(index) or not 0 <= index < size:
-        raise columns.wrong(row, "references", f"an index of its {size} candidates, from 0")
-    most = max(ks.values())
-    if most > size:
-        raise InputError(f"{columns.where(row)}: predictions has {size} candidates, too few for k = {most}; set ks")
-    return int(index)
+    columns.check(
+        field,
+        lambda values: isinstance(values, list | tuple) and values and all(map(is_finite, values)),
+        "a list of finite numbers, one per candidate",
+    )
+    return [[one.item() if isinstance(one, np.generic) else one for one in values] for values in columns[field]]
 
 
 def _ranks(scores: Sequence[Sequence[float]], picked: Sequence[int]) -> NDArray[np.int64]:
     """Number of candidates ranked before the picked one: int64 (questions,)."""
     rows = zip(scores, picked, strict=True)
     return np.array([sum(one > row[at] for one in row) + list(row[:at]).count(row[at]) for row, at in rows], np.int64)
-
-
-def _distance(
-    columns: Questions, sizes: NDArray[np.int64], picked: Sequence[int], ks: dict[str, int]
-) -> dict[str, float] | None:
-    if "distances" not in columns:
-        return None
-    distances = [_numbers(columns, row, "distances") for row in range(columns.count)]
-    for row in (row for row, of_row in enumerate(distances) if len(of_row) != sizes[row]):
-        raise columns.wrong(row, "distances", f"one per candidate, {sizes[row]} in all")
-    ranks = _ranks([[-distance for distance in of_row] for of_row in distances], picked)
-    return {name: float((ranks < k).mean()) for name, k in ks.items()}
 
 
 SCHEME = Scheme(

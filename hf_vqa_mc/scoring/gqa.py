@@ -1,12 +1,11 @@
 """GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from operator import add, contains, itemgetter
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from operator import contains, itemgetter
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
@@ -15,7 +14,7 @@ from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import IN_JSON, Line, Table, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
@@ -26,14 +25,9 @@ COMMON_ANSWERS = ("color", "material", "shape")
 """valid and plausible answers to questions whose detailed type contains "Common"; the choices file is ignored"""
 
 
-class GqaScore(TypedDict):
+class GqaScore(Accuracy):
     """Fractions in [0, 1] except distribution and grounding; None if an input is missing or no question applies."""
 
-    accuracy: float
-    stderr: float | None
-    """standard error of the accuracy, clustered by image"""
-    interval: list[float]
-    """95% interval of the accuracy, clustered like stderr"""
     binary: float | None
     open: float | None
     """accuracy of the questions of structural type query; ``binary`` is that of all others"""
@@ -99,37 +93,47 @@ def gqa_score(
     answers = by_question_id("predictions", predictions, "prediction")
     if not isinstance(consistency, bool | None):
         raise InputError(f"consistency is {consistency!r}, expected True, False or None")
+    if ignore_case:
+        answers = {name: _lower(answer) for name, answer in answers.items()}
+        for name, record in records.items():
+            if isinstance(record, RECORD):
+                records[name] = {**record, "answer": _lower(record.get("answer"))}
     columns = _balanced(records, answers)
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
-    form = str.lower if ignore_case else None
-    if form is not None:
-        golds, predicted = list(map(form, golds)), list(map(form, predicted))
     scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
     types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
     halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
     consistent, missing = None, 0
     if consistency is not False:
-        consistent, missing = consistency_score(columns, scores.tolist(), records, answers, bool(consistency), form)
-    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, form)
+        consistent, missing = consistency_score(columns, scores.tolist(), records, answers, bool(consistency))
+    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, ignore_case)
+    grounding = None
+    if attentions is not None and scene_graphs is not None:
+        grounding = float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
+    elif attentions is not None or scene_graphs is not None:
+        given, lacking = ("attentions", "scene_graphs") if scene_graphs is None else ("scene_graphs", "attentions")
+        raise InputError(f"{given} without {lacking}: grounding needs both")
     return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, columns.groups("imageId")),
-        "interval": mean_interval(scores, columns.groups("imageId")),
+        **accuracy(scores, columns.groups("imageId")),
         "binary": halves.get("binary"),
         "open": halves.get("open"),
         "per_structural_type": mean_by(scores, types["structural"]) or {},
         "per_semantic_type": mean_by(scores, types["semantic"]) or {},
         "per_detailed_type": mean_by(scores, types["detailed"]) or {},
-        "per_steps": _mean_by_number(scores, _steps(columns)),
-        "per_length": _mean_by_number(scores, [len(text.split()) for text in columns.texts("question")]),
+        "per_steps": mean_by(scores, _steps(columns)) or {},
+        "per_length": mean_by(scores, [len(text.split()) for text in columns.texts("question")]) or {},
         "consistency": consistent,
         "entailed_missing": missing,
         "validity": validity,
         "plausibility": plausibility,
         "distribution": _chi_square(columns, golds, predicted) / 100,
-        "grounding": _grounding(columns, attentions, scene_graphs),
+        "grounding": grounding,
         "per_question": dict(zip(columns["question_ids"], scores.tolist(), strict=True)) if per_question else None,
     }
+
+
+def _lower(text: Any) -> Any:  # noqa: ANN401  any value
+    return text.lower() if isinstance(text, str) else text
 
 
 def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questions:
@@ -146,19 +150,16 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
             rows.append(record)
     if records and not ids:
         raise InputError(f"none of the {len(records):,} references is balanced: nothing to score")
-    try:
-        predicted = [answers[question_id] for question_id in ids]
-    except KeyError:
-        lacking = [question_id for question_id in ids if question_id not in answers]
+    if lacking := [question_id for question_id in ids if question_id not in answers]:
         raise InputError(
             f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions have none"
-        ) from None
+        )
     fields = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in fields["imageId"]):
         del fields["imageId"]
-    columns = Questions({"predictions": predicted}, ids, **fields)
-    for row in (row for row, answer in enumerate(columns["answer"]) if answer is None):
-        raise columns.wrong(row, "answer", "text; GQA's test, challenge and submission files have no answers")
+    columns = Questions({"predictions": [answers[name] for name in ids]}, ids, **fields)
+    no_answers = "text; GQA's test, challenge and submission files have no answers"
+    columns.check("answer", lambda answer: answer is not None, no_answers)
     return columns
 
 
@@ -170,9 +171,11 @@ def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], ex
             return found
     except (KeyError, TypeError, IndexError):
         pass
-    for row, record in enumerate(columns[field]):
-        if not isinstance(record, RECORD) or not isinstance(record.get(name, ...), kinds):
-            raise columns.wrong(row, field, f"a record whose {name} is {expected}")
+    columns.check(
+        field,
+        lambda record: isinstance(record, RECORD) and isinstance(record.get(name, ...), kinds),
+        f"a record whose {name} is {expected}",
+    )
     return [record[name] for record in columns[field]]
 
 
@@ -199,74 +202,45 @@ def _plausible(
     columns: Questions,
     detailed: Sequence[str],
     choices: Mapping[Any, Any] | None,
-    form: Callable[[str], str] | None,
+    ignore_case: bool,
 ) -> tuple[float, float]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
         return 0.0, 0.0
-    known = by_question_id("choices", choices)
-    try:
-        records = [known[question_id] for question_id in columns["question_ids"]]
-    except KeyError as error:
+    known, ids = by_question_id("choices", choices), columns["question_ids"]
+    for question_id in (one for one in ids if one not in known):
         raise InputError(
-            f"question {error.args[0]!r} is not in choices; expected valid and plausible answers for every question"
-        ) from None
-    is_common = ["Common" in type_name for type_name in detailed]
+            f"question {question_id!r} is not in choices; expected valid and plausible answers for every question"
+        )
     shares = []
     for name in ("valid", "plausible"):
-        lists: list[Any] = [record.get(name) if isinstance(record, RECORD) else None for record in records]
-        if not all(map(_are_texts, lists)):
-            row = next(row for row, listed in enumerate(lists) if not _are_texts(listed))
-            where = f"question {columns['question_ids'][row]!r}"
-            raise InputError(f"{where}: {name} in choices is {shown(lists[row])}, expected a list of text")
-        accepted = [COMMON_ANSWERS if common else listed for common, listed in zip(is_common, lists, strict=True)]
-        if form is not None:
-            accepted = [list(map(form, listed)) for listed in accepted]
+        found = [record.get(name) if isinstance(record, RECORD) else None for record in map(known.get, ids)]
+        lists = Questions({f"{name} in choices": found}, ids)
+        lists.check(
+            f"{name} in choices",
+            lambda listed: isinstance(listed, list | tuple) and set(map(type, listed)) <= {str},
+            "a list of text",
+        )
+        accepted: list[Any] = [
+            COMMON_ANSWERS if "Common" in kind else listed for kind, listed in zip(detailed, found, strict=True)
+        ]
+        if ignore_case:
+            accepted = [list(map(str.lower, listed)) for listed in accepted]
         shares.append(sum(map(contains, accepted, predicted)) / columns.count)
     return shares[0], shares[1]
-
-
-def _are_texts(listed: object) -> bool:
-    """Whether a value is a list of text; ``join`` checks the items three times as fast as a loop."""
-    try:
-        return isinstance(listed, list | tuple) and isinstance("".join(listed), str)
-    except TypeError:
-        return False
 
 
 def _chi_square(columns: Questions, golds: Sequence[str], predicted: Sequence[str]) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
     groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
-    answers = {answer: number for number, answer in enumerate({*golds, *predicted})}
     sizes = Counter(group for group in groups if group is not None)
     if not sizes:
         raise InputError("no balanced question has a global group: there are no distributions of answers to compare")
-    cell_of = {group: number * len(answers) for number, group in enumerate(sizes)}
-    cells = [cell_of.get(group, -len(answers)) for group in groups]  # negative without a group
-    expected = Counter(map(add, cells, map(answers.__getitem__, golds)))
-    observed = Counter(map(add, cells, map(answers.__getitem__, predicted)))
-    distances: dict[int, float] = defaultdict(float)
-    for cell, count in expected.items():
-        if cell >= 0:
-            distances[cell // len(answers)] += (observed[cell] - count) ** 2 / count
-    weighted = sum(distances[number] * size for number, size in enumerate(sizes.values()))
-    return weighted / sizes.total()
-
-
-def _grounding(
-    columns: Questions, attentions: ById | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
-) -> float | None:
-    if attentions is None and scene_graphs is None:
-        return None
-    if attentions is None or scene_graphs is None:
-        given, missing = ("scene_graphs", "attentions") if attentions is None else ("attentions", "scene_graphs")
-        raise InputError(f"{given} without {missing}: grounding needs both")
-    return float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
-
-
-def _mean_by_number(scores: NDArray[np.float64], numbers: Sequence[int]) -> dict[int, float]:
-    totals, counts = np.bincount(numbers, scores), np.bincount(numbers)
-    return {int(number): float(totals[number] / counts[number]) for number in np.flatnonzero(counts)}
+    observed = Counter(zip(groups, predicted, strict=True))
+    distances: dict[str, float] = defaultdict(float)
+    for (group, gold), count in Counter(zip(groups, golds, strict=True)).items():
+        distances[group] += (observed[group, gold] - count) ** 2 / count
+    return sum(distances[group] * size for group, size in sizes.items()) / sizes.total()
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:

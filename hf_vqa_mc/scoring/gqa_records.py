@@ -1,6 +1,7 @@
 """Values of GQA's files by question id, and the consistency of answers to questions that entail others."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
@@ -26,20 +27,31 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
     >>> by_question_id("predictions", [{"questionId": 201, "prediction": "yes"}], "prediction")
     {'201': 'yes'}
     """
-    if isinstance(given, Mapping):
-        if set(map(type, given)) <= {str}:
-            return dict(given)
-        pairs = ((_id(f"{name}: a key", key), value) for key, value in given.items())
-    elif isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         raise InputError(f"{name} is {type(given).__name__}, expected a list of records or a mapping by question id")
-    else:
-        pairs = (_pair(name, row, record, field) for row, record in enumerate(given))
+    if isinstance(given, Mapping) and set(map(type, given)) <= {str}:
+        return dict(given)
+    is_mapping = isinstance(given, Mapping)
     found: dict[str, Any] = {}
-    for question_id, value in pairs:
+    for row, value in enumerate(given.items() if isinstance(given, Mapping) else given):
+        where, key, content = (f"{name}: a key", *value) if is_mapping else _record(f"{name}, row {row}", value)
+        question_id = text_id(key)
+        if question_id is None:
+            raise InputError(f"{where} is {shown(key)}, expected text or a whole number")
         if once and question_id in found:
             raise InputError(f"question {question_id!r} occurs more than once in {name}")
-        found[question_id] = value
+        if field is not None and not is_mapping and field not in content:
+            raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
+        found[question_id] = content if field is None or is_mapping else content[field]
     return found
+
+
+def _record(where: str, record: Any) -> tuple[str, Any, Any]:  # noqa: ANN401  whatever users give
+    """Location and value of a record's id, and the record."""
+    for name in ID_FIELDS if isinstance(record, RECORD) else ():
+        if name in record:
+            return f"{where}: {name}", record[name], record
+    raise InputError(f"{where}, is {shown(record)}, expected a record with {' or '.join(ID_FIELDS)}")
 
 
 def text_id(value: object) -> str | None:
@@ -51,84 +63,41 @@ def text_id(value: object) -> str | None:
     return str(value) if is_whole(value) else None
 
 
-def _pair(name: str, row: int, record: object, field: str | None) -> tuple[str, Any]:
-    if not isinstance(record, RECORD):
-        raise InputError(f"{name}, row {row}, is {shown(record)}, expected a record with {' or '.join(ID_FIELDS)}")
-    id_field = "question_id" if "question_id" in record else "questionId"
-    if id_field not in record:
-        raise InputError(f"{name}, row {row}, has no {' or '.join(ID_FIELDS)}")
-    question_id = record[id_field]
-    if not isinstance(question_id, str):
-        question_id = _id(f"{name}, row {row}: {id_field}", question_id)
-    if field is None:
-        return question_id, record
-    if field not in record:
-        raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
-    return question_id, record[field]
-
-
-def _id(where: str, value: object) -> str:
-    found = text_id(value)
-    if found is None:
-        raise InputError(f"{where} is {shown(value)}, expected text or a whole number")
-    return found
-
-
 def consistency_score(
-    columns: Questions,
-    right: Sequence[float],
-    records: Mapping[str, Any],
-    answers: Mapping[str, Any],
-    demanded: bool,
-    form: Callable[[str], str] | None = None,
+    columns: Questions, right: Sequence[float], records: Mapping[str, Any], answers: Mapping[str, Any], demanded: bool
 ) -> tuple[float | None, int]:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
     Entailed questions need not be balanced, and one that is listed twice counts twice. ``right`` is 1 for correct
-    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. Answers are compared in
-    a ``form``. An entailed question that cannot be scored, since it has no record, no prediction or no text in them,
-    is an error if ``demanded``; otherwise it is counted.
+    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. An entailed question
+    that cannot be scored, since it has no record, no prediction or no text in them, is an error if ``demanded``;
+    otherwise it is counted.
 
     Returns:
         A fraction, None if some cannot be scored or no question counts; and the number of those that cannot be scored.
     """
     known = dict(zip(columns["question_ids"], right, strict=True))
-    known |= _others(known, records, answers, form)
+    for name in (name for name in records if name not in known and name in answers):
+        gold, predicted = records[name].get("answer"), answers[name]
+        if isinstance(gold, str) and isinstance(predicted, str):
+            known[name] = float(gold == predicted)
     means: list[float] = []
     missing: set[str] = set()
     for row, (question_id, listed) in enumerate(zip(columns["question_ids"], columns["entailed"], strict=True)):
-        if not isinstance(listed, list | tuple):
-            raise columns.wrong(row, "entailed", ENTAILED)
-        try:
-            found = [known[other] for other in listed if other != question_id]
-        except (KeyError, TypeError):  # an id that is not text, or a question that cannot be scored
-            ids = [text_id(value) for value in listed]
+        ids: Sequence[Any] = listed if isinstance(listed, list | tuple) else [None]
+        if not set(map(type, ids)) <= {str}:
+            ids = list(map(text_id, ids))
             if None in ids:
-                raise columns.wrong(row, "entailed", ENTAILED) from None
-            others = [other for other in ids if other is not None and other != question_id]
-            lacking = [other for other in others if other not in known]
-            if lacking and demanded:
-                raise _unscorable(lacking[0], columns.where(row), records, answers) from None
+                raise columns.wrong(row, "entailed", ENTAILED)
+        found = [known.get(other, math.nan) for other in ids if other != question_id]
+        if math.nan in found:
+            lacking = [other for other in ids if other != question_id and other not in known]
+            if demanded:
+                raise _unscorable(lacking[0], columns.where(row), records, answers)
             missing.update(lacking)
-            if lacking:
-                continue
-            found = [known[other] for other in others]
-        if found and right[row]:
+        elif found and right[row]:
             means.append(sum(found) / len(found))
     return sum(means) / len(means) if means and not missing else None, len(missing)
-
-
-def _others(
-    known: Collection[str], records: Mapping[str, Any], answers: Mapping[str, Any], form: Callable[[str], str] | None
-) -> dict[str, float]:
-    """1 for each question whose answer is correct, 0 for others, of those that are not known yet and can be scored."""
-    found = {}
-    for question_id in records:
-        if question_id not in known and question_id in answers:
-            gold, predicted = records[question_id].get("answer"), answers[question_id]
-            if isinstance(gold, str) and isinstance(predicted, str):
-                found[question_id] = float(gold == predicted if form is None else form(gold) == form(predicted))
-    return found
 
 
 def _unscorable(question_id: str, by: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> InputError:

@@ -1,7 +1,6 @@
 """Input files of schemes other than predictions and annotations."""
 
 import csv
-import io
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
-from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.packed import opened, text_lines
 from hf_vqa_mc.io.records import check_texts, read_records
 
 if TYPE_CHECKING:
@@ -78,12 +77,12 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
         answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
         check_texts(answers, lambda number: f"{path}, record {number}")
         return answers
-    with unpacked(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as lines:
+    with opened(path) as (stream, location):
         try:
-            rows = [row for row in csv.reader(lines, strict=True) if row]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: not CSV in UTF-8 ({error}); expected answer,index or a JSON list") from None
-    if rows and rows[0][0] == "answer" and not (rows[0][1:] and rows[0][1].isdigit()):
+            rows = [row for row in csv.reader(text_lines(stream, location), strict=True) if row]
+        except csv.Error as error:
+            raise InputError(f"{path}: not CSV ({error}); expected answer,index or a JSON list") from None
+    if rows and rows[0] == ["answer", "index"]:
         rows = rows[1:]
     for number, row in enumerate(rows, 1):
         if len(row) != 2 or not row[1].strip().isdigit():

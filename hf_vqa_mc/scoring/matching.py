@@ -147,15 +147,13 @@ def choose_schemes(
 
     Raises InputError if a scheme does not fit the dataset, or no chosen scheme uses an input or option.
     """
-    given = {*inputs, *annotations.inputs}
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
     missing = {
-        scheme.name: [one for one in scheme.inputs if one.required and one.name not in given]
+        scheme.name: [one for one in scheme.inputs if one.required and one.name not in {*inputs, *annotations.inputs}]
         for scheme in SCHEMES.values()
     }
-    for name in metrics:
-        if name not in SCHEMES:
-            raise unknown_name("metric", name, [one.name for one in SCHEMES.values() if one.kinds])
+    for name in set(metrics) - SCHEMES.keys():
+        raise unknown_name("metric", name, [one.name for one in SCHEMES.values() if one.kinds])
     chosen = [SCHEMES[name] for name in dict.fromkeys(metrics)] or [
         one for one in fitting if not one.misfit(annotations) and one.is_default(annotations) and not missing[one.name]
     ]
@@ -178,15 +176,15 @@ def choose_schemes(
 def _check_options(
     annotations: Annotations, chosen: Sequence[Scheme], inputs: Mapping[str, Path], protocol: str
 ) -> None:
-    kind = annotations.kind
-    names = ", ".join(one.name for one in chosen)
+    kind, names = annotations.kind, ", ".join(one.name for one in chosen)
     taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
     for name, path in inputs.items():
         if name not in taken:
             raise InputError(f"{_declared()[name].flag} is not used by {names} on {kind.description}; remove it")
-        complement = taken.get(taken[name].complement)
-        if complement is not None and complement.name not in inputs:
-            raise InputError(f"{taken[name].flag}={path}: {taken[name].what} also needs {complement.flag}=FILE")
+        complement = taken[name].complement
+        if complement and complement not in inputs:
+            needed = f"{taken[name].what} also needs {taken[complement].flag}=FILE"
+            raise InputError(f"{taken[name].flag}={path}: {needed}")
     if protocol not in FORMS:
         raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):
@@ -234,19 +232,11 @@ def _is_among(answer: Answer, texts: Collection[str], any_case: bool) -> bool:
 def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool) -> list[Answer | None]:
     """The answers in the order of the annotations; None only for GQA's unbalanced questions."""
     location, answers, names, needed = predictions.location, predictions.answers, annotations.names, annotations.scored
-    missing = [name for name in needed if name not in answers]
     others = sorted(answers.keys() - set(names))
-    if missing:
-        hint = f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
-        by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
-        same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
-        if missing[0].partition(" (row ")[0] in others:
-            hint = "that id is in several rows: make the ids unique, or name other ones (--columns question_id=COLUMN)"
-        if same is not None:
-            hint = f"found one for {same!r}: ids were converted to numbers, keep them as text"
+    if missing := [name for name in needed if name not in answers]:
         raise InputError(
             f"{location}: {len(missing):,} of {len(needed):,} questions of {annotations.location} have no prediction: "
-            f"{_few(missing)}; {hint}"
+            f"{_few(missing)}; {_reason(missing[0], others)}"
         )
     unknown = [name for name in others if name not in annotations.unread]
     if unknown and not annotations.kind.ignores_others:
@@ -265,6 +255,16 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         text = f"{location}: predictions for {rows}: {_few(others)}; they are ignored"
         warnings.warn(PredictionsIgnored(text), stacklevel=4)
     return [answers.get(name) for name in names]
+
+
+def _reason(missing: str, others: Sequence[str]) -> str:
+    """The probable reason why a question has no prediction, by the other ids that have one."""
+    by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
+    if same := by_number.get(missing.removesuffix(".0").lstrip("0")):
+        return f"found one for {same!r}: ids were converted to numbers, keep them as text"
+    if missing.partition(" (row ")[0] in others:
+        return "that id is in several rows: make the ids unique, or name other ones (--columns question_id=COLUMN)"
+    return f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
 
 
 def _few(names: Sequence[str]) -> str:

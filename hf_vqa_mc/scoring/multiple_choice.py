@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,13 @@ from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
-from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import Table, by_type, line
 
 
-class McAccuracy(TypedDict):
+class McAccuracy(Accuracy):
     """Fractions in [0, 1]; None if a required column is missing."""
 
-    accuracy: float
-    stderr: float | None
-    interval: list[float]
-    """95% interval of the accuracy, clustered like stderr"""
     chance: float | None
     """accuracy of picking a choice at random"""
     per_question_type: dict[str, float] | None
@@ -76,11 +72,9 @@ def mc_accuracy(
     )
     sizes, targets, picked = picks(columns)
     scores = (picked == targets).astype(np.float64)
-    chosen, offered = _kinds(columns, picked, sizes)
+    chosen, offered = _kinds(columns, picked)
     return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, columns.groups("image_ids")),
-        "interval": mean_interval(scores, columns.groups("image_ids")),
+        **accuracy(scores, columns.groups("image_ids")),
         "chance": None if sizes is None else float((1.0 / sizes).mean()),
         "per_question_type": mean_by(scores, columns.groups("question_types")),
         "chosen_kinds": chosen,
@@ -98,30 +92,28 @@ def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int6
     """
     sizes = _sizes(columns)
     targets = _indices(columns, "references", sizes)
-    if not set(map(type, columns["predictions"])) <= {int}:
-        picked = [_picked(columns, row, targets[row], sizes) for row in range(columns.count)]
-        return sizes, targets, np.array(picked)
-    return sizes, targets, _indices(columns, "predictions", sizes)
+    if set(map(type, columns["predictions"])) <= {int}:
+        return sizes, targets, _indices(columns, "predictions", sizes)
+    return sizes, targets, np.array([_picked(columns, row, int(target), sizes) for row, target in enumerate(targets)])
 
 
 def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     """Number of choices of each question, int64 (questions,); None if unknown."""
-    counted: dict[str, NDArray[np.int64]] = {}
-    for name, what in (("choices", "text"), ("choice_kinds", "kinds")):
-        if name in columns:
-            lists = columns.lists(name, what, of_text=name == "choices")
-            counted[name] = np.fromiter(map(len, lists), np.int64, columns.count)
-    if len(counted) == 2:
-        for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
-            raise columns.wrong(int(row), "choice_kinds", f"one per choice, {counted['choices'][row]} in all")
-    return next(iter(counted.values()), None)
+    texts, kinds = (
+        np.array([*map(len, columns.lists(name, what, of_text=name == "choices"))]) if name in columns else None
+        for name, what in (("choices", "text"), ("choice_kinds", "kinds"))
+    )
+    if texts is not None and kinds is not None:
+        for row in np.flatnonzero(texts != kinds)[:1].tolist():
+            raise columns.wrong(row, "choice_kinds", f"one per choice, {texts[row]} in all")
+    return kinds if texts is None else texts
 
 
 def _indices(columns: Questions, field: str, sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """A column of indices of choices, int64 (questions,)."""
     column = columns[field]
-    if set(map(type, column)) <= {int} and min(column) >= 0 and max(column) <= np.iinfo(np.int64).max:
-        indices = np.array(column, np.int64)
+    if set(map(type, column)) <= {int} and min(column) >= 0:
+        indices = np.array(column)
         if sizes is None or (indices < sizes).all():
             return indices
     return np.array([_index(columns, row, field, sizes) for row in range(columns.count)])
@@ -135,26 +127,23 @@ def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | 
     return int(value)
 
 
-def _picked(columns: Questions, row: int, target: np.int64, sizes: NDArray[np.int64] | None) -> int:
+def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
     """The index of the picked choice; the target if it differs from the prediction in letter case only."""
     prediction = columns["predictions"][row]
     if not isinstance(prediction, str):
         return _index(columns, row, "predictions", sizes)
     if "choices" not in columns:
         raise InputError(f"{columns.where(row)}: predictions is text, which requires choices")
-    texts = [text.lower() for text in columns["choices"][row]]
-    wanted = prediction.lower()
-    if not wanted and wanted not in texts:
-        return -1
-    if wanted not in texts:
+    texts, wanted = [text.lower() for text in columns["choices"][row]], prediction.lower()
+    if wanted in texts:
+        return target if texts[target] == wanted else texts.index(wanted)
+    if wanted:
         raise columns.wrong(row, "predictions", f"one of its choices {columns['choices'][row]}")
-    return int(target) if texts[target] == wanted else texts.index(wanted)
+    return -1
 
 
-def _kinds(
-    columns: Questions, picked: NDArray[np.int64], sizes: NDArray[np.int64] | None
-) -> tuple[dict[str, float] | None, dict[str, float] | None]:
-    if "choice_kinds" not in columns or sizes is None:
+def _kinds(columns: Questions, picked: NDArray[np.int64]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
+    if "choice_kinds" not in columns:
         return None, None
     known = list(CHOICE_KINDS)
     chosen: Counter[str] = Counter()
@@ -164,7 +153,7 @@ def _kinds(
         if not all(isinstance(name, str) for name in names):
             raise columns.wrong(row, "choice_kinds", f"names or indices of {', '.join(known)}")
         for name in names:
-            offered.setdefault(name, []).append(1 / sizes[row])
+            offered.setdefault(name, []).append(1 / len(names))
         if picked[row] >= 0:
             chosen[names[picked[row]]] += 1
     order = sorted(offered, key=lambda name: (known.index(name) if name in known else len(known), name))
@@ -201,7 +190,7 @@ def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None
     return sum(min(of_one) for of_one in groups.values()) / len(groups)
 
 
-def _with_circular(matched: Matched) -> Mapping[str, Any]:
+def _run(matched: Matched) -> Mapping[str, Any]:
     result = SCHEME.call(matched)
     circular = circular_accuracy(result["per_question"], matched)
     return result if circular is None else {**result, "circular_accuracy": circular}
@@ -234,7 +223,7 @@ SCHEME = Scheme(
     is_default=lambda annotations: annotations.answers is None,
     takes_indices=True,
     one_prediction=True,
-    run=_with_circular,
+    run=_run,
     show=lambda result, matched: mc_accuracy_table(
         result, len(matched.annotations), matched.annotations.question_types
     ),

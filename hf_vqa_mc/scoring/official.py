@@ -68,24 +68,20 @@ def vqa_files(matched: Matched, result: Mapping[str, Any] | None) -> dict[str, A
 
 def _evaluation(annotations: Annotations, ids: list[str | int], scores: list[float]) -> dict[str, Any]:
     percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
-    means: dict[str, dict[str, float]] = {}
-    files: dict[str, Any] = {"evalQA": percents}
-    for kind, field, types in (
-        ("QuesType", "perQuestionType", annotations.question_types),
-        ("AnsType", "perAnswerType", annotations.answer_types),
+    accuracy: dict[str, Any] = {"overall": round(100 * sum(scores) / len(scores), DIGITS)}
+    files: dict[str, Any] = {"accuracy": accuracy, "evalQA": percents}
+    for file, field, types in (
+        ("evalQuesType", "perQuestionType", annotations.question_types),
+        ("evalAnsType", "perAnswerType", annotations.answer_types),
     ):
         rows: dict[str, list[int]] = {}
         for row, name in enumerate(types or []):
             rows.setdefault(name, []).append(row)
-        files[f"eval{kind}"] = {
-            name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()
+        accuracy[field] = {
+            name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()
         }
-        means[field] = {name: _percent([scores[row] for row in of]) for name, of in rows.items()}
-    return {"accuracy": {"overall": _percent(scores), **means}, **files}
-
-
-def _percent(scores: list[float]) -> float:
-    return round(100 * sum(scores) / len(scores), DIGITS)
+        files[file] = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
+    return files
 
 
 def _ids(matched: Matched) -> list[str | int]:

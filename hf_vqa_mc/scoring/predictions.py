@@ -60,7 +60,7 @@ _EXPECTED = {
 }
 
 _Rows = tuple[str, Iterator[Records]]
-"""The format (mapping: rows are of an object id -> answer; else a key of `_READERS`), and the rows in batches."""
+"""The format, a key of `_READERS` or "records", and the rows in batches."""
 _Convert = Callable[[Records], Records]
 
 
@@ -177,11 +177,13 @@ def _answers(records: Records, column: str, types: frozenset[type], from_csv: bo
 
 def _with_whole_ids(records: Records, column: str) -> Records:
     """The records, with ids that are whole numbers as such where they are floating point, as in data frames."""
-    is_float = [type(row) is dict and type(row.get(column)) is float for row in records.rows]
-    if not any(is_float):
+    ids = [row.get(column) if isinstance(row, dict) else None for row in records.rows]
+    if float not in set(map(type, ids)):
         return records
-    rows = zip(records.rows, is_float, strict=True)
-    return Records([{**row, column: _whole(row[column])} if one else row for row, one in rows], records.location)
+    pairs = zip(records.rows, ids, strict=True)
+    return Records(
+        [{**row, column: _whole(one)} if type(one) is float else row for row, one in pairs], records.location
+    )
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401  any value
@@ -195,13 +197,12 @@ def _checked_mapping(records: Records) -> Records:
         name, value = pair["question_id"], pair["answer"]
         if not isinstance(value, dict | list):
             continue
-        remedy = "if that is the list of predictions, make it the whole file"
         if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
             remedy = 'this is a table by columns: write it by rows (pandas: orient="records")'
         elif name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
             remedy = _SWAPPED
-        elif isinstance(value, dict):
-            remedy = "give only the answer"
+        else:
+            remedy = "give only the answer, or make the list of predictions the whole file"
         raise InputError(
             f"{records.location(row)}: expected an object question id -> answer, found {shown(value)}; {remedy}"
         )
@@ -210,8 +211,9 @@ def _checked_mapping(records: Records) -> Records:
 
 def _records_by_id(batch: Records) -> Records:
     """The records of an object id -> record with an answer."""
-    batch.inner("answer")
-    return Records([{**pair["answer"], _KEY: pair["question_id"]} for pair in batch.rows], batch.location)
+    answers = batch.inner("answer").rows
+    rows = [{**answer, _KEY: pair["question_id"]} for answer, pair in zip(answers, batch.rows, strict=True)]
+    return Records(rows, batch.location)
 
 
 def _samples(records: Records, id_column: str | None) -> Records:
@@ -281,7 +283,7 @@ def _text(cell: Any) -> str:  # noqa: ANN401  a cell of a table
 def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
     if isinstance(source, Mapping):
         pairs = ((str(_whole(_plain(name))), _plain(value)) for name, value in source.items())
-        return "mapping", _mapped(_batches(pairs), "predictions")
+        return "mapping", _numbered(_mapped(pairs), "predictions,")
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         source = source.to_dict("records")
     for method in ("to_list", "to_pylist"):  # datasets, pyarrow
@@ -305,10 +307,20 @@ def _rows_of_file(path: Path) -> _Rows:
         found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
         raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv, tsv, parquet or xlsx file")
     form = _format(path)
-    if form == "mapping":
-        return form, _mapped(object_items(path), str(path))
     what, read = _READERS[form]
-    return form, _numbered(read(path), f"{path}, {what}")
+    return form, _numbered(read(path), f"{path},{what}")
+
+
+def _mapped(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The pairs of an object id -> answer as rows."""
+    return ((repr(name), {"question_id": name, "answer": value}) for name, value in pairs)
+
+
+def _numbered(rows: Iterable[tuple[int | str, Any]], location: str) -> Iterator[Records]:
+    """Rows with their numbers or names, in batches."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, _BATCH)):
+        yield Records([row for _, row in batch], lambda row, batch=batch: f"{location} {batch[row][0]}")  # type: ignore[misc]
 
 
 def _format(path: Path) -> str:
@@ -340,25 +352,6 @@ def _format(path: Path) -> str:
     except ValueError:
         is_lines = False
     return "jsonl" if is_lines else "mapping"
-
-
-def _batches(rows: Iterable[tuple[Any, Any]]) -> Iterator[list[tuple[Any, Any]]]:
-    iterator = iter(rows)
-    while batch := list(islice(iterator, _BATCH)):
-        yield batch
-
-
-def _numbered(rows: Iterable[tuple[int, Any]], location: str) -> Iterator[Records]:
-    """Rows with their numbers, in batches."""
-    for batch in _batches(rows):
-        yield Records([row for _, row in batch], lambda row, batch=batch: f"{location} {batch[row][0]}")  # type: ignore[misc]
-
-
-def _mapped(batches: Iterable[Sequence[tuple[str, Any]]], location: str) -> Iterator[Records]:
-    """The pairs of an object id -> answer as rows."""
-    for batch in batches:
-        rows = [{"question_id": name, "answer": value} for name, value in batch]
-        yield Records(rows, lambda row, batch=batch: f"{location}, {batch[row][0]!r}")  # type: ignore[misc]
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -403,12 +396,13 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
 
 
-_READERS: dict[str, tuple[str, Callable[[Path], Iterable[tuple[int, Any]]]]] = {
-    "csv": ("line", _csv_rows),
-    "tsv": ("line", _csv_rows),
-    "xlsx": ("row", lambda path: enumerate(read_xlsx(path).to_dict("records"), 2)),
-    "parquet": ("row", _parquet_rows),
-    "jsonl": ("line", json_lines),
-    "json": ("record", lambda path: enumerate(chain.from_iterable(list_items(path)))),
+_READERS: dict[str, tuple[str, Callable[[Path], Iterable[tuple[int | str, Any]]]]] = {
+    "csv": (" line", _csv_rows),
+    "tsv": (" line", _csv_rows),
+    "xlsx": (" row", lambda path: enumerate(read_xlsx(path).to_dict("records"), 2)),
+    "parquet": (" row", _parquet_rows),
+    "jsonl": (" line", json_lines),
+    "json": (" record", lambda path: enumerate(chain.from_iterable(list_items(path)))),
+    "mapping": ("", lambda path: _mapped(chain.from_iterable(object_items(path)))),
 }
 """By format: what the numbers of its rows count, and the reader."""

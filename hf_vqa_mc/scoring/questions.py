@@ -1,7 +1,7 @@
 """Columns of questions and answers, one row per question, validated once so that schemes only count."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -50,23 +50,25 @@ class Questions:
         """The error for an invalid value."""
         return InputError(f"{self.where(row)}: {field} is {shown(self._columns[field][row])}, expected {expected}")
 
+    def check(self, name: str, is_valid: Callable[[Any], object], expected: str) -> None:
+        """Raise InputError unless all values of a column are valid; ``expected`` describes valid ones."""
+        for row, value in enumerate(self._columns[name]):
+            if not is_valid(value):
+                raise self.wrong(row, name, expected)
+
     def texts(self, name: str) -> list[str]:
         """A column of text; raises InputError if a value is not text."""
         column = self._columns[name]
         if not set(map(type, column)) <= {str}:
-            for row in (row for row, value in enumerate(column) if not isinstance(value, str)):
-                raise self.wrong(row, name, "text")
+            self.check(name, lambda value: isinstance(value, str), "text")
         return column
 
     def lists(self, name: str, what: str, of_text: bool = True) -> list[list[Any]]:
         """A column of lists, of text unless it may be anything; raises InputError if one is empty or no such list."""
-        column = self._columns[name]
-        expected = f"a list of {what}, at least one"
-        for row in (row for row, values in enumerate(column) if not isinstance(values, list | tuple) or not values):
-            raise self.wrong(row, name, expected)
+        column, expected = self._columns[name], f"a list of {what}, at least one"
+        self.check(name, lambda values: isinstance(values, list | tuple) and values, expected)
         if of_text and not set(map(type, chain.from_iterable(column))) <= {str}:
-            for row in (row for row, values in enumerate(column) if not all(isinstance(one, str) for one in values)):
-                raise self.wrong(row, name, expected)
+            self.check(name, lambda values: all(isinstance(one, str) for one in values), expected)
         return column
 
     def groups(self, name: str) -> list[str] | None:
@@ -74,14 +76,11 @@ class Questions:
 
         Raises InputError if a value is neither.
         """
-        if name not in self:
-            return None
-        column = self._columns[name]
-        if set(map(type, column)) <= {str}:
+        column = self._columns.get(name)
+        if column is None or set(map(type, column)) <= {str}:
             return column
-        for row in (row for row, value in enumerate(column) if not isinstance(value, str) and not is_whole(value)):
-            raise self.wrong(row, name, "a name or a whole number")
-        return [str(value) for value in column]
+        self.check(name, lambda value: isinstance(value, str) or is_whole(value), "a name or a whole number")
+        return list(map(str, column))
 
 
 def check_lengths(columns: Mapping[str, list[Any]]) -> None:

@@ -224,21 +224,21 @@ class Scheme:
     def table(self, result: Result, matched: Matched) -> Table:
         """The result as a table."""
         title = self.title.format(**{**result, "gold": matched.annotations.kind.gold})
-        protocol = f", protocol {matched.protocol}" if matched.protocol != DEFAULT_PROTOCOL else ""
-        notes = protocol if self.has_protocols else ""
+        is_other = self.has_protocols and matched.protocol != DEFAULT_PROTOCOL
+        protocol = f", protocol {matched.protocol}" if is_other else ""
         shown = (self.show or _all_scores)(result, matched)
-        return shown._replace(title=f"{self.name}: {title}{notes}")
+        return shown._replace(title=f"{self.name}: {title}{protocol}")
 
     def misfit(self, annotations: Annotations) -> str:
         """Why annotations of a supported kind cannot be scored, "" if they can."""
         if annotations.column(self.references) is not None:
             return ""
-        what, location = annotations.kind.description, annotations.location
-        if self.references == "answers":
-            return f"{self.name} needs the answers of several annotators; the {what} of {location} have one each"
-        if self.references == "gold":
-            return f"{self.name} needs one correct answer per question; {location} has no multiple_choice_answer"
-        return f"{self.name} needs choices; the {what} of {location} have none"
+        needed = {
+            "answers": "the answers of several annotators; the {} of {} have one each",
+            "gold": "one correct answer per question; the {} of {} have no multiple_choice_answer",
+            "labels": "choices; the {} of {} have none",
+        }[self.references]
+        return f"{self.name} needs {needed.format(annotations.kind.description, annotations.location)}"
 
 
 def _all_scores(result: Result, matched: Matched) -> Table:

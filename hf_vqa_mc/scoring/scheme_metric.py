@@ -7,8 +7,9 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import evaluate
@@ -20,8 +21,6 @@ from hf_vqa_mc.scoring.metric_folders import metric_folder
 from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
 
-Columns = dict[str, list[Any]]
-
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 _DEEPEST = 20
 """Levels of nested values that are checked together."""
@@ -31,12 +30,12 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     """A scheme as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
 
     scheme: ClassVar[Scheme]
-    _batches: list[tuple[list[Any], Columns]] | None = None
-    """predictions and other columns of each batch"""
+    _rows: Mapping[str, list[Any]] = MappingProxyType({})
+    """the columns of the rows added so far"""
 
     def __len__(self) -> int:
         """Number of rows added so far."""
-        return sum(max(len(answered), len(known["references"])) for answered, known in self._batches or ())
+        return max(map(len, self._rows.values()), default=0)
 
     def _info(self) -> evaluate.MetricInfo:
         """Description, arguments and features of the metric."""
@@ -64,20 +63,25 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401
         """Add questions: predictions, references and any optional columns; they are not copied."""
-        for name in columns:
-            if name not in self.scheme.columns:
-                raise InputError(
-                    f"{self.name} takes no column {name}; it takes {', '.join(self.scheme.columns) or 'none'}"
-                )
+        for name in columns.keys() - set(self.scheme.columns):
+            raise InputError(
+                f"{self.name} takes no column {name}; it takes {', '.join(self.scheme.columns) or 'none'}"
+            )
         if self.scheme.joined_by_id:
             predictions, references = ([] if rows is None else rows for rows in (predictions, references))
-        answered = as_list("predictions", predictions)
-        given = {"references": references, **{name: one for name, one in columns.items() if one is not None}}
-        known = {name: as_list(name, column) for name, column in given.items()}
-        check_lengths(known if self.scheme.joined_by_id else {**known, "predictions": answered})
-        batch = _plain_values("predictions", answered), {name: _plain_values(name, one) for name, one in known.items()}
-        self._batches = [] if self._batches is None else self._batches
-        self._batches.append(batch)
+        given = {name: column for name, column in columns.items() if column is not None}
+        given = {"predictions": predictions, "references": references, **given}
+        batch = {name: _plain_values(name, as_list(name, column)) for name, column in given.items()}
+        if not self.scheme.joined_by_id:
+            check_lengths(batch)
+        if not any(batch.values()):
+            return
+        for name in sorted(batch.keys() ^ self._rows.keys()) if self._rows else ():
+            row = len(self) if name in self._rows else 0
+            raise InputError(f"row {row}: {name} is missing; expected it in all rows or in none")
+        self._rows = self._rows or {name: [] for name in batch}
+        for name, column in batch.items():
+            self._rows[name] += column
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:  # noqa: ANN401
         """Score all rows added so far and these, then discard them.
@@ -87,43 +91,24 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         """
         if self.num_process > 1:
             raise InputError(f"{self.name} is computed in one process: gather the rows of all processes before")
-        known = [name for name in self._parameters() if name not in ("predictions", "references")]
-        for name in options:
-            if name not in known:
-                raise InputError(
-                    f"{self.name} takes no {name}; it takes {', '.join(known)} (evaluate.combine passes its "
-                    "arguments to all metrics: compute metrics with other arguments separately)"
-                )
+        parameters = inspect.signature(self.scheme.function).parameters
+        for name in options.keys() - parameters.keys():
+            raise InputError(
+                f"{self.name} takes no {name}; it takes {', '.join([*parameters][2:])} (evaluate.combine passes its "
+                "arguments to all metrics: compute metrics with other arguments separately)"
+            )
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
-        elif not self._batches:
+        if not self._rows:
             raise InputError("no questions to score: give predictions and references here or to add_batch")
-        batches, self._batches = self._batches or [], None
-        columns = _joined(batches)
-        for name in columns.keys() & options.keys():
+        rows, self._rows = self._rows, MappingProxyType({})
+        for name in rows.keys() & options.keys():
             raise InputError(f"{name} was given with the rows and again to compute(); expected one of the two")
-        for name, parameter in self._parameters().items():
-            if parameter.default is parameter.empty and name not in {**columns, **options}:
+        for name, parameter in parameters.items():
+            if parameter.default is parameter.empty and name not in {**rows, **options}:
                 raise InputError(f"{self.name} needs {name}")
-        return dict(self.scheme.function(**columns, **options))
-
-    def _parameters(self) -> Mapping[str, inspect.Parameter]:
-        return inspect.signature(self.scheme.function).parameters
-
-
-def _joined(batches: Sequence[tuple[list[Any], Columns]]) -> Columns:
-    """The columns of all batches."""
-    filled = [known for _, known in batches if known["references"]]
-    names = {"references", *(name for known in filled for name in known)}
-    row = 0
-    for known in filled:
-        if missing := sorted(names - known.keys()):
-            raise InputError(f"row {row}: {missing[0]} is missing; expected it in all rows or in none")
-        row += len(known["references"])
-    answered = list(chain.from_iterable(predictions for predictions, _ in batches))
-    columns = {name: list(chain.from_iterable(known[name] for known in filled)) for name in sorted(names)}
-    return {"predictions": answered, **columns}
+        return dict(self.scheme.function(**rows, **options))
 
 
 def _plain_values(name: str, column: list[Any]) -> list[Any]:

@@ -1,10 +1,12 @@
 """Means of scores, their standard errors and intervals."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Name = TypeVar("Name", str, int)
 
 CONFIDENCE = 0.95
 """Level of the two-sided intervals."""
@@ -88,10 +90,8 @@ def mean_interval(
     >>> round(low, 3), high
     (0.661, 1.0)
     """
-    if clusters is None:
-        clusters = np.arange(len(scores))
-    elif not isinstance(clusters, np.ndarray):
-        clusters = numbered(clusters)[1]
+    if not isinstance(clusters, np.ndarray):
+        clusters = np.arange(len(scores)) if clusters is None else numbered(clusters)[1]
     return [*proportion_interval(float(scores.mean()), *effective_rows(scores, clusters))]
 
 
@@ -118,6 +118,25 @@ def proportion_interval(share: float, rows: float, freedom: float) -> tuple[floa
     return min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)  # not beyond it by rounding
 
 
+class Accuracy(TypedDict):
+    """A mean of scores in [0, 1]; standard error and interval are clustered, see `standard_error`."""
+
+    accuracy: float
+    stderr: float | None
+    """standard error of the accuracy"""
+    interval: list[float]
+    """95% interval of the accuracy"""
+
+
+def accuracy(scores: NDArray[np.float64], clusters: Sequence[str] | None) -> Accuracy:
+    """The mean score with its standard error and interval."""
+    return {
+        "accuracy": float(scores.mean()),
+        "stderr": standard_error(scores, clusters),
+        "interval": mean_interval(scores, clusters),
+    }
+
+
 def mean_of_each(
     measures: Mapping[str, NDArray[np.float64]], clusters: Sequence[str] | None, per_question: bool
 ) -> dict[str, Any]:
@@ -130,7 +149,7 @@ def mean_of_each(
     }
 
 
-def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[str, float] | None:
+def mean_by(scores: NDArray[np.float64], groups: Sequence[Name] | None) -> dict[Name, float] | None:
     """The mean score of each group, groups in the order of their names; None without groups.
 
     >>> mean_by(np.array([1.0, 0.0, 1.0]), ["what", "what", "how"])
@@ -143,7 +162,7 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[s
     return dict(zip(names, means.tolist(), strict=True))
 
 
-def numbered(values: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+def numbered(values: Sequence[Name]) -> tuple[list[Name], NDArray[np.int64]]:
     """The distinct values, sorted, and the index of each value among them.
 
     >>> numbered(["b", "a", "b"])

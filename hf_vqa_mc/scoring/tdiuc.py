@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.records import check_texts
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
-from hf_vqa_mc.scoring.statistics import mean_interval, numbered, standard_error
+from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
 from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
@@ -28,15 +29,9 @@ TAIL_BELOW = 1000
 """An answer seen fewer times than this is in TDIUC-Tail."""
 
 
-class TdiucMpt(TypedDict):
+class TdiucMpt(Accuracy):
     """Fractions in [0, 1], but means of types may exceed 1 by EPSILON percent; None if a column is missing."""
 
-    accuracy: float
-    """accuracy over all questions"""
-    stderr: float | None
-    """standard error of the accuracy"""
-    interval: list[float]
-    """95% interval of the accuracy, clustered like stderr"""
     arithmetic_mpt: float
     harmonic_mpt: float
     arithmetic_nmpt: float
@@ -101,15 +96,15 @@ def tdiuc_mpt(
     counts = np.bincount(types)
     per_type = np.bincount(types, scores) / counts
     normalized = _normalized(scores, types, golds)
-    (arithmetic_mpt, harmonic_mpt), (arithmetic_nmpt, harmonic_nmpt) = map(_means, (per_type, normalized))
+    percents = {"mpt": 100 * per_type + EPSILON, "nmpt": 100 * normalized + EPSILON}
+    arithmetic = {name: float(of.mean()) / 100 for name, of in percents.items()}
+    harmonic = {name: float(len(of) / (1 / of).sum()) / 100 for name, of in percents.items()}
     return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, columns.groups("image_ids")),
-        "interval": mean_interval(scores, columns.groups("image_ids")),
-        "arithmetic_mpt": arithmetic_mpt,
-        "harmonic_mpt": harmonic_mpt,
-        "arithmetic_nmpt": arithmetic_nmpt,
-        "harmonic_nmpt": harmonic_nmpt,
+        **accuracy(scores, columns.groups("image_ids")),
+        "arithmetic_mpt": arithmetic["mpt"],
+        "harmonic_mpt": harmonic["mpt"],
+        "arithmetic_nmpt": arithmetic["nmpt"],
+        "harmonic_nmpt": harmonic["nmpt"],
         "per_type": dict(zip(names, per_type.tolist(), strict=True)),
         "per_type_normalized": dict(zip(names, normalized.tolist(), strict=True)),
         "n_per_type": dict(zip(names, counts.tolist(), strict=True)),
@@ -164,9 +159,7 @@ def _known_golds(
         return golds
     unordered = isinstance(answer_vocabulary, Set | Mapping)
     listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
-    for answer in listed:
-        if not isinstance(answer, str):
-            raise InputError(f"answer_vocabulary: {shown(answer)}, expected text")
+    check_texts(listed, lambda number: f"answer_vocabulary, answer {number}")
     known = frozenset(map(str.lower, listed) if ignore_case else listed)
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
@@ -184,22 +177,14 @@ def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Se
     return means
 
 
-def _means(accuracies: NDArray[np.float64]) -> tuple[float, float]:
-    """The arithmetic and the harmonic mean, through percentages that are EPSILON larger."""
-    percentages = 100 * accuracies + EPSILON
-    return float(percentages.mean()) / 100, float(len(percentages) / (1 / percentages).sum()) / 100
-
-
 def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> float | None:
     """Accuracy on the real questions that are absurd for other images; None if there are none."""
     if "absurd_questions" not in columns:
         return None
     flags, types = columns["absurd_questions"], columns["question_types"]
     for row, (flag, kind) in enumerate(zip(flags, types, strict=True)):
-        if not isinstance(flag, bool | np.bool_):
-            raise columns.wrong(row, "absurd_questions", "True or False")
-        if flag and kind == ABSURD:
-            raise columns.wrong(row, "absurd_questions", "False: only real questions can be absurd for other images")
+        if not isinstance(flag, bool | np.bool_) or (flag and kind == ABSURD):
+            raise columns.wrong(row, "absurd_questions", "True or False; only real questions can be absurd for others")
     chosen = scores[np.array(flags, np.bool_)]
     return float(chosen.mean()) if len(chosen) else None
 

@@ -1,7 +1,8 @@
 """Review of ambiguous questions: people mark every choice that is correct, without being shown the label."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, UNSURE, WRONG, Verdic
 from hf_vqa_mc.studies.forms import BAD, MARK
 from hf_vqa_mc.studies.items import read_choices
 from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import agreement, by_item, counts, share, vote_bars
+from hf_vqa_mc.studies.measures import by_item, share, summary, vote_bars
 
 VERDICTS = "verdicts.parquet"
 
@@ -23,7 +24,7 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
         for index, verdict in enumerate(_verdicts(one)):
             if verdict != UNSURE:
                 ratings.setdefault((one.item.question_id, index), []).append(verdict)
-    row = {"condition": "full", **counts(answered), **agreement(list(ratings.values()))}
+    row = summary("full", answered, list(ratings.values()))
     if usable:
         row |= share(usable, lambda one: one.item.known["label"] in one.value["correct"], "label_correct")
     shares = {
@@ -32,22 +33,19 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     }
 
     def write(folder: Path) -> None:
-        write_verdicts(folder / VERDICTS, [verdict for one in answered for verdict in _exported(one)])
+        write_verdicts(folder / VERDICTS, list(chain.from_iterable(map(_exported, answered))))
 
     usage = [f"vqa-mc remedy DATASET --word-vectors corpus --reject FOLDER/{VERDICTS} --output OUTPUT"]
     return Outcome({"conditions": [row], **shares}, [{**row, **shares}], items, write, _bars, usage)
 
 
 def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
-    return [
-        *vote_bars({**row, "votes": row["correct_votes"]}),
-        *(
-            (f"unsure: {text}", votes, False)
-            for text, votes in zip(row["choices"], row["unsure_votes"], strict=True)
-            if votes
-        ),
-        *([("bad question", row["bad_votes"], False)] if row["bad_votes"] else []),
+    unsure = zip(row["choices"], row["unsure_votes"], strict=True)
+    doubts = [
+        *((f"unsure: {text}", votes, False) for text, votes in unsure),
+        ("bad question", row["bad_votes"], False),
     ]
+    return [*vote_bars({**row, "votes": row["correct_votes"]}), *(bar for bar in doubts if bar[1])]
 
 
 def _verdicts(one: Answered) -> list[str]:
@@ -58,13 +56,9 @@ def _verdicts(one: Answered) -> list[str]:
     ]
 
 
-def _exported(one: Answered) -> Iterator[Verdict]:
-    judge = f"annotator {one.annotator}"
-    if one.value == BAD:
-        yield Verdict(one.item.question_id, "", BAD_QUESTION, judge)
-        return
-    for choice, verdict in zip(one.item.choices, _verdicts(one), strict=True):
-        yield Verdict(one.item.question_id, choice, verdict, judge)
+def _exported(one: Answered) -> list[Verdict]:
+    pairs = [("", BAD_QUESTION)] if one.value == BAD else zip(one.item.choices, _verdicts(one), strict=True)
+    return [Verdict(one.item.question_id, choice, verdict, f"annotator {one.annotator}") for choice, verdict in pairs]
 
 
 def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:

@@ -11,12 +11,12 @@ from hf_vqa_mc.studies.forms import CHOOSE
 from hf_vqa_mc.studies.items import read_choices, read_questions
 from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import (
-    agreement,
     by_condition,
     by_item,
-    counts,
     most_frequent,
     share,
+    summary,
+    values,
     vote_bars,
     votes,
     with_predictions,
@@ -36,15 +36,9 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     table, items, predictions = [], list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
-        table.append(
-            {
-                "condition": condition,
-                **counts(found),
-                **share(found, lambda one: one.value == one.item.known["label"], "accuracy"),
-                "chance": sum(1 / len(one.item.choices) for one in found) / len(found),
-                **agreement([[one.value for one in of_question] for of_question in questions.values()]),
-            }
-        )
+        measured = share(found, lambda one: one.value == one.item.known["label"], "accuracy")
+        measured["chance"] = sum(1 / len(one.item.choices) for one in found) / len(found)
+        table.append(summary(condition, found, values(questions), measured))
         for of_question in questions.values():
             item = of_question[0].item
             row = {"condition": condition, **votes(of_question, item.choices)}
@@ -52,7 +46,6 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
             items.append(row | {"label": item.choices[label], "votes_for_label": row["votes"][label]})
         predictions[condition] = [_prediction(of_question) for of_question in questions.values()]
     items.sort(key=lambda row: (row["votes_for_label"] / row["answers"], row["condition"], row["question_id"]))
-
     return with_predictions(table, items, vote_bars, predictions)
 
 
@@ -99,8 +92,7 @@ def _required(answered: Sequence[Answered]) -> Outcome:
         questions = by_item(found)
         options = KINDS[condition].options
         chosen = Counter(one.value for one in found)
-        row: dict[str, Any] = {"condition": condition, **counts(found)}
-        row |= agreement([[one.value for one in of_question] for of_question in questions.values()])
+        row = summary(condition, found, values(questions))
         row |= {f"share_{name}": chosen[index] / len(found) for index, name in enumerate(options)}
         if condition == COMMONSENSE:
             yes = [sum(one.value == YES for one in of_question) for of_question in questions.values()]

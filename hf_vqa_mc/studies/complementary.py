@@ -23,9 +23,9 @@ from hf_vqa_mc.sources.vqa_files import ANSWERS, V2
 from hf_vqa_mc.studies.forms import CHOOSE_IMAGE, NONE, WRITE_WITH_CONFIDENCE
 from hf_vqa_mc.studies.items import Material, with_images
 from hf_vqa_mc.studies.kind import ANSWER, IMAGE, QUESTION, Answered, Condition, Item, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import agreement, by_item, counts, most_frequent
+from hf_vqa_mc.studies.measures import by_item, most_frequent, summary, values
 from hf_vqa_mc.studies.options import StudyOptions
-from hf_vqa_mc.studies.writing import rows_first, texts_of
+from hf_vqa_mc.studies.writing import BRIEF, rows_first, texts_of
 
 PICKS = "picks.jsonl"
 NUMBERS = frozenset("0123456789")
@@ -75,10 +75,7 @@ def _picked(answered: Sequence[Answered]) -> Outcome:
         )
     items.sort(key=lambda row: (row["picked"] != NONE, row["question_id"]))
     possible = [row["picked"] for row in items if row["picked"] != NONE]
-    row = {
-        "condition": "full",
-        **counts(answered),
-        **agreement([[one.value for one in answers] for answers in questions.values()]),
+    row = summary("full", answered, values(questions)) | {
         "share_not_possible": 1 - len(possible) / len(items),
         "share_nearest": sum(not pick for pick in possible) / len(items),
     }
@@ -144,23 +141,18 @@ def _pairs(answered: Sequence[Answered]) -> Outcome:
         for name, answers in questions.items()
     ]
     items.sort(key=lambda row: (row["answer"] != row["original_answer"], row["question_id"]))
-    row = {
-        "condition": "full",
-        **counts(answered),
-        **agreement([texts_of(answers) for answers in questions.values()]),
+    row = summary("full", answered, list(map(texts_of, questions.values()))) | {
         "pairs": len(complete),
         "share_same_answer": sum(row["answer"] == row["original_answer"] for row in items) / len(items),
     }
-
-    def write(folder: Path) -> None:
-        if complete:
-            _write_vqa2(folder, complete)
-
+    write = partial(_write_vqa2, complete=complete)
     return Outcome({"conditions": [row]}, [row], items, write, usage=["vqa-mc build vqa2 --data-dir FOLDER"])
 
 
 def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:
-    """Write questions, annotations and pairs of the questions with ten answers."""
+    """Write questions, annotations and pairs of the questions with ten answers, if there are any."""
+    if not complete:
+        return
     subsets = {split: subset for subset, split in V2.subsets.items()}
     first = next(iter(complete.values()))[0].item
     subset = subsets.get(first.known["split"], "val2014")
@@ -234,14 +226,7 @@ PICKED_ANSWERS = StudyKind(
     "ten people write the answer for the picked image; the results are files in VQA2's layout",
     "Goyal et al. 2017, Sect. 3",
     WRITE_WITH_CONFIDENCE,
-    (
-        Condition(
-            "full",
-            "Answer with a word or a brief phrase, not a sentence; state facts, not opinions.",
-            frozenset((IMAGE, QUESTION)),
-            annotators=ANSWERS,
-        ),
-    ),
+    (Condition("full", BRIEF, frozenset((IMAGE, QUESTION)), annotators=ANSWERS),),
     results=_pairs,
     reads=read_picks,
     needs="candidates",

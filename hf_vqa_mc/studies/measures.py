@@ -80,10 +80,21 @@ def share(answered: Sequence[Answered], holds: Callable[[Answered], float], name
     return {name: float(scores.mean()), "low": low, "high": high}
 
 
-def agreement(ratings: Ratings) -> dict[str, Any]:
-    """Krippendorff's alpha, and Fleiss' kappa with its number of units, see `scoring.agreement`."""
+def summary(
+    condition: str, answered: Sequence[Answered], ratings: Ratings, measured: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A condition's row of the main table: counts, what was measured, and the agreement of ratings.
+
+    Krippendorff's alpha, and Fleiss' kappa with its number of units, see `scoring.agreement`.
+    """
     kappa, units = fleiss_kappa(ratings)
-    return {"alpha": krippendorff_alpha(ratings), "kappa": kappa, "kappa_units": units}
+    agreement = {"alpha": krippendorff_alpha(ratings), "kappa": kappa, "kappa_units": units}
+    return {"condition": condition, **counts(answered), **(measured or {}), **agreement}
+
+
+def values(questions: Mapping[str, Sequence[Answered]]) -> list[list[Any]]:
+    """The values of the answers to each question."""
+    return [[one.value for one in answers] for answers in questions.values()]
 
 
 def counts(answered: Sequence[Answered]) -> dict[str, Any]:

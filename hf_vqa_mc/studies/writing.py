@@ -11,15 +11,7 @@ from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.studies.forms import CONFIDENCES, WRITE, WRITE_WITH_CONFIDENCE
 from hf_vqa_mc.studies.items import read_questions
 from hf_vqa_mc.studies.kind import CAPTION, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import (
-    agreement,
-    by_condition,
-    by_item,
-    counts,
-    most_frequent,
-    share,
-    with_predictions,
-)
+from hf_vqa_mc.studies.measures import by_condition, by_item, most_frequent, share, summary, with_predictions
 
 CONSENSUS = 3
 """Known answers of a question from which on an answer is scored by their consensus, else by equality."""
@@ -48,17 +40,16 @@ def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
         rows = [_question(of_question, condition) for of_question in questions.values()]
         one_each = [rows_first(of_question) for of_question in questions.values()]
         scored = [replace(one, annotator=number) for number, one in enumerate(one_each)] if majority else found
-        row = {"condition": condition, **counts(found)}
+        measured = {}
         if all(one.item.known.get("answers") for one in scored):
-            row |= share(scored, lambda one: score(one.value["text"], one.item.known["answers"]), "accuracy")
-        row |= agreement([texts_of(of_question) for of_question in questions.values()])
-        table.append(row | _confidence(found, rows))
+            measured = share(scored, lambda one: score(one.value["text"], one.item.known["answers"]), "accuracy")
+        ratings = list(map(texts_of, questions.values()))
+        table.append(summary(condition, found, ratings, measured) | _confidence(found, rows))
         items += rows
         predictions[condition] = [
             {"question_id": one.item.question_id, "answer": one.value["text"]} for one in one_each
         ]
     items.sort(key=lambda row: (row["same"] / row["answers"], row["condition"], row["question_id"]))
-
     return with_predictions(table, items, _bars, predictions)
 
 
@@ -102,7 +93,7 @@ def _confidence(answered: Sequence[Answered], rows: Sequence[Mapping[str, Any]])
     }
 
 
-_BRIEF = "Answer with a word or a brief phrase, not a sentence; state facts, not opinions."
+BRIEF = "Answer with a word or a brief phrase, not a sentence; state facts, not opinions."
 ANSWERS = StudyKind(
     "answers",
     "Answer questions",
@@ -110,10 +101,10 @@ ANSWERS = StudyKind(
     "Antol et al. 2015, Sect. 3 (ten answers), 4.3 and 4.4 (three without the image)",
     WRITE_WITH_CONFIDENCE,
     (
-        Condition("image", _BRIEF, frozenset((IMAGE, QUESTION)), annotators=10),
-        Condition("question", f"The image is hidden: guess. {_BRIEF}", frozenset((QUESTION,)), annotators=3),
+        Condition("image", BRIEF, frozenset((IMAGE, QUESTION)), annotators=10),
+        Condition("question", f"The image is hidden: guess. {BRIEF}", frozenset((QUESTION,)), annotators=3),
         Condition(
-            "caption", f"The image is hidden: use its caption. {_BRIEF}", frozenset((QUESTION, CAPTION)), annotators=3
+            "caption", f"The image is hidden: use its caption. {BRIEF}", frozenset((QUESTION, CAPTION)), annotators=3
         ),
     ),
     results=_outcome,
@@ -125,7 +116,7 @@ MAJORITY = StudyKind(
     "people write answers, and the majority of five counts",
     "Hudson and Manning 2019 (GQA), Sect. 4.1",
     WRITE,
-    (Condition("full", _BRIEF, frozenset((IMAGE, QUESTION)), annotators=5),),
+    (Condition("full", BRIEF, frozenset((IMAGE, QUESTION)), annotators=5),),
     results=partial(_outcome, majority=True),
     reads=read_questions,
 )

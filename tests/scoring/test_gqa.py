@@ -85,6 +85,7 @@ def test_equals_the_literal_scores(world):
         assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
 
 
+@settings(deadline=None)
 @given(worlds(), st.sampled_from([int, float]))
 def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world, number_type):
     def kind(text):
@@ -368,7 +369,12 @@ def test_an_image_id_of_some_questions_only_is_an_error():
         ("lamp", {"1": question()}, {}, "predictions is str, expected a list of records or a mapping"),
         (None, {"1": question()}, {}, "predictions is NoneType"),
         (["lamp"], {"1": question()}, {}, "predictions, row 0, is 'lamp', expected a record with question_id or"),
-        ([{"prediction": "lamp"}], {"1": question()}, {}, "predictions, row 0, has no question_id or questionId"),
+        (
+            [{"prediction": "lamp"}],
+            {"1": question()},
+            {},
+            "predictions, row 0, is .*, expected a record with question_id or questionId",
+        ),
         ([{"questionId": True}], {"1": question()}, {}, "predictions, row 0: questionId is True, expected text or a"),
         ([{"questionId": 1.5}], {"1": question()}, {}, "predictions, row 0: questionId is 1.5"),
         ([{"questionId": float("nan")}], {"1": question()}, {}, "predictions, row 0: questionId is nan"),
@@ -376,7 +382,12 @@ def test_an_image_id_of_some_questions_only_is_an_error():
         ([{"questionId": "1", "answer": "a"}], {"1": question()}, {}, "row 0: question '1' has no prediction"),
         ([{"questionId": "1", "prediction": None}], {"1": question()}, {}, "question '1': predictions is None"),
         ([{"questionId": "1", "prediction": 3}], {"1": question()}, {}, "question '1': predictions is 3"),
-        ({"1": "lamp"}, [question()], {}, "references, row 0, has no question_id or questionId"),
+        (
+            {"1": "lamp"},
+            [question()],
+            {},
+            "references, row 0, is .*, expected a record with question_id or questionId",
+        ),
         ({"1": "lamp"}, [question(question_id=None)], {}, "references, row 0: question_id is None"),
         (
             {"1": "lamp"},

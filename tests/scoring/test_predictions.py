@@ -238,7 +238,7 @@ BAD = {
     "a list inside": (
         "p.json",
         f'{{"model": "m", "predictions": [{ROW}]}}',
-        "'predictions': .*make it the whole file",
+        "'predictions': .*make the list of predictions the whole file",
     ),
     "by columns": ("p.json", '{"question_id": {"0": 1}, "answer": {"0": "a"}}', '.*by rows .pandas: orient="records"'),
     "lists by columns": ("p.json", '{"qa_id": [1], "label": [0]}', '.*by rows .pandas: orient="records"'),
