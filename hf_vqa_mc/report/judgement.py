@@ -123,8 +123,8 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
 
 
 def text_table(figures: Iterable[Figure]) -> TextTable:
-    """The table in a terminal."""
-    return TextTable.of(HEADINGS, [one.cells for one in figures])
+    """The table in a terminal, with the names of probes below their accuracies."""
+    return TextTable.of(HEADINGS, [[cell.replace(" (", "\n(", 1) for cell in one.cells] for one in figures])
 
 
 def html_table(figures: Iterable[Figure]) -> str:
