@@ -117,7 +117,7 @@ def measured(name: str, with_pool: bool = False, seed: int = 0) -> Measured:
     started, cpu = time.monotonic(), time.process_time()
     repaired = repair(rows, published.groups, families, answers=published.answers, pool=pool, seed=seed)
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
-    spaces = [TextSpace.embedded(family, rows.vocabulary) for family in families]
+    spaces = [TextSpace.embedded(family, rows) for family in families]
     forms, folds = TextForms(rows.vocabulary), report_folds(published.groups, seed)
     before, after = (
         run_judging_probes(REPORT_PROBES, JudgingInputs(one, folds, forms, spaces, seed, (rows, repaired.rows)))

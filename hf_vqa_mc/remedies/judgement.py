@@ -83,7 +83,7 @@ def judge(
     numbered = number_rows({"before": published.rows.take(pa.array(compared)), "after": remedied.rows.take(row_after)})
     vocabulary = numbered["before"].vocabulary
     counted = tuple(numbered.values())
-    forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, vocabulary) for family in families]
+    forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, *counted) for family in families]
     folds = (selection_folds if selection else report_folds)(units, seed)
     probes = [one for one in (SELECTION_PROBES if selection else REPORT_PROBES) if trained or not one.trained]
     found = {

@@ -25,7 +25,7 @@ from hf_vqa_mc.remedies.cross_fitting import (
     in_blocks,
     sparse_columns,
 )
-from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, pair_columns, relation_columns
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, pair_columns, relation_columns, texts_and_questions
 from hf_vqa_mc.text.embeddings import normalised
 
 LSA_SIZE = 48
@@ -82,8 +82,7 @@ def _lsa(counted: tuple[Rows, ...], analyzer: str, lengths: tuple[int, int]) -> 
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vocabulary = counted[0].vocabulary
-    used = np.unique(np.concatenate([rows.texts[rows.valid] for rows in counted]))
-    asked = np.unique(np.concatenate([rows.questions for rows in counted]))
+    used, asked = texts_and_questions(counted)
     texts = [vocabulary.choices[one].lower() for one in used] + [vocabulary.questions[one].lower() for one in asked]
     pattern = {"token_pattern": r"(?u)\b\w+\b"} if analyzer == "word" else {}
     vectorizer = TfidfVectorizer(analyzer=analyzer, ngram_range=lengths, min_df=2, sublinear_tf=True, **pattern)
@@ -96,23 +95,12 @@ def _lsa(counted: tuple[Rows, ...], analyzer: str, lengths: tuple[int, int]) -> 
         vectors = normalised(TruncatedSVD(size, random_state=0).fit_transform(counts))
     else:
         vectors = np.zeros((len(texts), 1), np.float32)
-    zero = np.zeros((1, vectors.shape[1]), np.float32)
-    choices, questions = (np.vstack([part, zero]) for part in (vectors[: len(used)], vectors[len(used) :]))
-    found = TextSpace.of(f"{analyzer} LSA", choices, questions)
-
-    def of_all(some: NDArray[np.float32], numbers: NDArray[np.integer], size: int) -> NDArray[np.float32]:
-        padded = np.zeros((size + 1, some.shape[1]), np.float32)
-        padded[numbers] = some[:-1]
-        return padded
-
-    n_choices, n_questions = len(vocabulary.choices), len(vocabulary.questions)
-    return TextSpace(
-        found.name,
-        of_all(found.texts, used, n_choices),
-        of_all(found.questions, asked, n_questions),
-        of_all(found.text_axes, used, n_choices),
-        of_all(found.question_axes, asked, n_questions),
+    choices, questions = (
+        np.zeros((size + 1, vectors.shape[1]), np.float32)
+        for size in (len(vocabulary.choices), len(vocabulary.questions))
     )
+    choices[used], questions[asked] = vectors[: len(used)], vectors[len(used) :]
+    return TextSpace.of(f"{analyzer} LSA", choices, questions, counted)
 
 
 def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs], Scores]:

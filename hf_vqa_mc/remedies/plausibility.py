@@ -50,7 +50,7 @@ class Plausibility:
         forms: TextForms,
         seed: int,
     ) -> None:
-        types = TextSpace.embedded(WordTypes(), rows.vocabulary)
+        types = TextSpace.embedded(WordTypes(), rows)
         self._rows, self._spaces, self._forms, self._folds = rows, [*spaces, types], forms, folds
         self._keys = np.append(rows.vocabulary.keys, MISSING)
         self._near = np.full((len(rows), NEIGHBOURS), MISSING, np.int64)

@@ -166,7 +166,7 @@ class _Repair:
         self.published = self.rows = rows
         self.folds, self.seed, self.progress = group_folds(groups, seed), seed, progress
         progress("embedding texts", 0, len(families))
-        self.spaces = [TextSpace.embedded(family, rows.vocabulary) for family in families]
+        self.spaces = [TextSpace.embedded(family, rows) for family in families]
         self.forms = TextForms(rows.vocabulary)
         self.features = ChoiceFeatures(self.spaces, self.forms, np.append(rows.vocabulary.keys, 0))
         progress("learning plausibility", 0, 1)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.rows import Vocabulary
+from hf_vqa_mc.audits.rows import Rows, Vocabulary
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.rng import mixed
 from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings
@@ -41,15 +41,17 @@ class TextSpace:
     """(questions + 1, AXES)"""
 
     @classmethod
-    def of(cls, name: str, texts: Embeddings, questions: Embeddings) -> Self:
-        """A space with its principal components; those of the questions are on the same axes as those of the texts."""
-        axes = _principal_axes(np.vstack([texts[:-1], questions[:-1]]))
+    def of(cls, name: str, texts: Embeddings, questions: Embeddings, rows: Sequence[Rows]) -> Self:
+        """A space with its principal components, found on the texts and questions of some rows of the vocabulary."""
+        used, asked = texts_and_questions(rows)
+        axes = _principal_axes(np.vstack([texts[used], questions[asked]]))
         return cls(name, texts, questions, np.round(texts @ axes, 5), np.round(questions @ axes, 5))
 
     @classmethod
-    def embedded(cls, family: EmbeddingFamily, vocabulary: Vocabulary) -> Self:
-        """The vocabulary embedded by a family."""
-        return cls.of(family.name, family.embed(vocabulary.choices), family.embed(vocabulary.questions))
+    def embedded(cls, family: EmbeddingFamily, *rows: Rows) -> Self:
+        """The vocabulary of some rows embedded by a family."""
+        vocabulary = rows[0].vocabulary
+        return cls.of(family.name, family.embed(vocabulary.choices), family.embed(vocabulary.questions), rows)
 
     def question_cosines(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float32]:
         """Cosine of each choice with its question, in [-1, 1]; 0 for padding."""
@@ -65,6 +67,12 @@ class TextSpace:
         mean = (cosines * others).sum(axis=2) / np.maximum(others.sum(axis=2), 1)
         largest = np.where(others, cosines, -1).max(axis=2)
         return mean, np.where(others.any(axis=2), largest, 0)
+
+
+def texts_and_questions(rows: Sequence[Rows]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """The numbers of the texts and of the questions that some rows of one vocabulary have, ascending."""
+    texts = np.unique(np.concatenate([one.texts[one.valid] for one in rows]))
+    return texts, np.unique(np.concatenate([one.questions for one in rows]))
 
 
 def relation_columns(space: TextSpace, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:

@@ -39,7 +39,7 @@ CANDIDATES = [
 def pool():
     numbered = number_rows({"rows": ROWS, "pool": candidate_table(CANDIDATES)})
     rows = numbered["rows"]
-    spaces = [TextSpace.embedded(Letters(), rows.vocabulary)]
+    spaces = [TextSpace.embedded(Letters(), rows)]
     return CandidatePool(CANDIDATES, numbered["pool"], ["a", "b"], ["1", ""]), spaces, rows
 
 
