@@ -164,9 +164,11 @@ def _with_absurd(
 
 def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
-    for done, subset in enumerate(SPLITS):
+    written: dict[str, list[tuple[int, Question]]] = {subset: [] for subset in SPLITS}
+    for number, one in enumerate(questions, 1):
+        written[images.subset(one.image_id)].append((number, one))
+    for done, (subset, mine) in enumerate(written.items()):
         progress("writing", done, len(SPLITS))
-        mine = [(number, one) for number, one in enumerate(questions, 1) if images.subset(one.image_id) == subset]
         records: Iterator[dict[str, Any]] = (
             {"image_id": one.image_id, "question": one.question, "question_id": number} for number, one in mine
         )
