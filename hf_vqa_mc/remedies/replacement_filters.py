@@ -38,7 +38,7 @@ class Refusal(StrEnum):
     ANSWER = "given by an annotator, or means the same as such an answer"
     QUESTION = "words of the question"
     SHARED = "shares a word with the target that is not in the question"
-    KIND = "not of the type (number, colour, animal, WordNet type) that all choices of the row share"
+    KIND = "not of the type (number, colour, animal, WordNet type) that the target shares with most decoys"
     VERDICT = "rejected by a verdict"
 
 
@@ -111,8 +111,8 @@ class ReplacementFilters:
         if kinds[0] >= 0 and (kinds == kinds[0]).all() and self._tables.relations.kinds[key] != kinds[0]:
             return Refusal.KIND
         content = self._content[key]
-        kept = [self._words[other] for other in np.delete(keys, column).tolist()]
-        if not of_shared_type(self._words[key], kept):
+        target, *kept = (self._words[other] for other in np.delete(keys, column).tolist())
+        if not of_shared_type(self._words[key], target, kept):
             return Refusal.KIND
         asked = self._asked[self._rows.questions[row]]
         if content and {_stem(word) for word in content} <= asked:

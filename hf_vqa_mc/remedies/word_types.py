@@ -22,7 +22,7 @@ LEAST_DEPTH, MOST_DEPTH = 2, 8
 """WordNet depths of the hypernyms that are types: less deep ones fit anything, deeper ones are single things."""
 MOST_HYPONYMS = 11_000
 """Synsets with more hyponyms (object, whole, organism) are no types; artifacts and persons are."""
-SENSES = 3
+SENSES = 2
 """Senses of a word whose types count; rare ones, such as "dog" for an andiron, make anything similar."""
 BROADER = 10
 """A shared type has at most this many times the hyponyms of the narrowest that the choices share."""
@@ -49,18 +49,16 @@ class WordTypes:
         return normalised(vectors)
 
 
-def of_shared_type(text: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether a text is of the form and the type of thing that most of the others, at least two, share, if they do.
+def of_shared_type(text: Sequence[str], target: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether a text is of the form and the type of thing that the target shares with most of the others, if it does.
 
     The form is that of the first word, such as "to" or "-ing"; the type is a hypernym of a noun phrase's last word.
     """
-    least = max(len(others) // 2 + 1, 2)
-    form = next((one for one, count in Counter(map(_form, others)).items() if count >= least), "")
-    if form and _form(text) != form:
+    form, least = _form(target), len(others) / 2
+    if form and others and sum(_form(other) == form for other in others) >= least and _form(text) != form:
         return False
-    types = Counter(one for other in others for one in _noun_types(other))
-    sizes = _hyponyms()
-    shared = {one: int(sizes[one]) for one, count in types.items() if count >= least}
+    types, sizes = Counter(one for other in others for one in _noun_types(other)), _hyponyms()
+    shared = {one: int(sizes[one]) for one in _noun_types(target) if types[one] >= max(least, 1)}
     most = BROADER * min(shared.values(), default=0)
     return not shared or any(shared.get(one, most + 1) <= most for one in _noun_types(text))
 

@@ -166,7 +166,7 @@ def _equal_records(
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
         records = columns["references"][row]
-        if isinstance(records[0], dict) and len({one.get("answer_id") for one in records}) < len(records):
+        if isinstance(records[0], dict) and not _have_distinct_ids(records):
             indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
             rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
@@ -174,6 +174,14 @@ def _equal_records(
             except ValueError:  # NumPy's error when comparing arrays
                 raise columns.wrong(row, "references", "records of plain values, no arrays") from None
     return twins
+
+
+def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
+    """Whether a question's records have distinct answer_ids, so that no two are equal."""
+    try:
+        return len({one["answer_id"] for one in records}) == len(records)
+    except (KeyError, TypeError):
+        return False
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:

@@ -181,7 +181,7 @@ def _read_split(
     names = rows.column_names
     has_choices = not open_ended or "answer" not in names
     if has_choices and "choices" not in names:
-        raise InputError(f"{location}: no column 'answer', and no choices; columns: {names}")
+        raise InputError(f"{location}: no column 'choices' or 'answer'; columns: {names}")
     optional = {} if open_ended else {name: of for name, of in _OPTIONAL.items() if name in names}
     wanted = {**_IDS, "question": "text", **(QUESTIONS if has_choices else {"answer": "text"}), **optional}
     checked = checked_rows if has_choices else checked_columns

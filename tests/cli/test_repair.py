@@ -17,15 +17,15 @@ ANIMALS = ["dog", "cat", "horse", "cow", "sheep", "zebra", "bear", "bird", "goat
 
 
 def questions(leak: float, rows: int = 300) -> list[dict[str, object]]:
-    """Rows about 150 images; with the probability ``leak`` the target is the only choice of the right kind."""
+    """Rows about 150 images; with the probability ``leak`` the target is of three frequent ones, and no decoy is."""
     rng = np.random.default_rng(0)
     found = []
     for row in range(rows):
         asked = row % 2
-        own, other = (COLOURS, ANIMALS) if asked else (ANIMALS, COLOURS)
+        own = COLOURS if asked else ANIMALS
         target, *decoys = rng.permutation(own)[:4].tolist()
         if rng.random() < leak:
-            decoys = rng.permutation(other)[:3].tolist()
+            target, *decoys = own[rng.integers(3)], *rng.permutation(own[3:])[:3].tolist()
         choices = rng.permutation([target, *decoys]).tolist()
         question = f"What {'color' if asked else 'animal'} is number {row // 2}?"
         found.append({"image_id": str(row // 2), "question": question, "choices": choices,

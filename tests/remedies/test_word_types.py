@@ -17,9 +17,11 @@ CASES = [
     ("seven", ["12", "30", "none"], False),
     ("lamp", ["dog"], True),  # one other choice shares nothing
     ("lamp", ["xyzzy", "qwrty"], True),
+    ("zebra", ["dog", "red", "green"], True),  # the target is not of the type of the decoys
 ]
 
 
 @pytest.mark.parametrize(("text", "others", "expected"), CASES)
-def test_a_text_must_be_of_the_form_and_type_that_most_others_share(text, others, expected):
-    assert of_shared_type(text.split(), [other.split() for other in others]) is expected
+def test_a_text_must_be_of_the_form_and_type_that_the_target_shares_with_most_others(text, others, expected):
+    target, *rest = (other.split() for other in others)
+    assert of_shared_type(text.split(), target, rest) is expected
