@@ -29,10 +29,8 @@ QUESTION_INPUTS = ("question_vectors", "question_tokens")
 PROCESSOR_CONFIG = "processor_config.json"
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
-_OF_OTHERS = frozenset(
-    ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
-)
-"""Arguments that AutoProcessor and ``pipeline`` pass to all processors; ignored."""
+_OF_OTHERS = frozenset(("trust_remote_code", "code_revision", "dtype", "use_fast", "proxies"))
+"""Arguments that AutoProcessor and ``pipeline`` pass to all processors; ignored, as private ones are."""
 
 
 class VqaProcessor(ProcessorMixin):
@@ -185,7 +183,8 @@ class VqaProcessor(ProcessorMixin):
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
         """
         of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
-        own = {name: value for name, value in options.items() if name not in _OF_HUB | _OF_OTHERS}
+        others = _OF_HUB | _OF_OTHERS
+        own = {name: value for name, value in options.items() if name not in others and not name.startswith("_")}
         folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
         path = folder / PROCESSOR_CONFIG
         if not path.is_file():
