@@ -40,7 +40,7 @@ SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 1.0
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.75
+PLAUSIBLE = 0.7
 """Share of the published choices that are less plausible than any new decoy."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
