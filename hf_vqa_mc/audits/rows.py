@@ -136,7 +136,8 @@ class Rows:
 
     def beginning(self, length: int) -> NDArray[np.int32]:
         """Number of each row's first ``length`` words, int32 (rows,); MISSING where there are fewer."""
-        numbers: NDArray[np.int32] = self.vocabulary.beginnings[self.questions, length - 1]
+        beginnings = self.vocabulary.beginnings
+        numbers: NDArray[np.int32] = beginnings[self.questions, min(length, beginnings.shape[1]) - 1]
         return numbers
 
     def take(self, rows: "NDArray[np.integer] | NDArray[np.bool_] | slice") -> Self:

@@ -10,7 +10,7 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies.candidate_sources import Candidate
 from hf_vqa_mc.remedies.row_features import TextSpace
-from hf_vqa_mc.remedies.similar_rows import similar_rows
+from hf_vqa_mc.remedies.similar_rows import BEGINNING, similar_rows
 
 NEIGHBOURS = 1000
 """Candidates of a row, by question and by text each; similar ones of a large pool mostly have the same few texts."""
@@ -90,7 +90,8 @@ class CandidatePool:
             return _none(len(some))
         asked = np.concatenate([rows.questions, self.rows.questions])
         among, groups = len(rows) + self._with_question, np.arange(len(asked))
-        numbers, similarity = similar_rows(spaces, asked, groups, some, among, NEIGHBOURS)
+        begins = np.concatenate([rows.beginning(BEGINNING), self.rows.beginning(BEGINNING)])
+        numbers, similarity = similar_rows(spaces, asked, groups, some, among, NEIGHBOURS, begins)
         return np.where(numbers == MISSING, MISSING, numbers - len(rows)), similarity
 
     def _by_text(

@@ -24,7 +24,7 @@ from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, JudgingInputs, r
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.replacement_filters import MOST_SIMILAR, NEAR_DUPLICATE, Refusal, ReplacementFilters
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
-from hf_vqa_mc.remedies.similar_rows import similar_rows
+from hf_vqa_mc.remedies.similar_rows import BEGINNING, similar_rows
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 BUDGET, ROUNDS = 0.2, 3
@@ -40,7 +40,7 @@ SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 1.0
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.7
+PLAUSIBLE = 0.6
 """Share of the published choices that are less plausible than any new decoy."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
@@ -273,7 +273,8 @@ class _Repair:
         for fold, donor_fold in np.unique(parts, axis=0).tolist():
             own = np.flatnonzero((parts == (fold, donor_fold)).all(axis=1))
             among = np.flatnonzero(self.donor_folds == donor_fold)
-            near = [similar_rows(self.spaces, self.rows.questions, self.groups, some[own], among, NEIGHBOURS)]
+            asked, begins = self.rows.questions, self.rows.beginning(BEGINNING)
+            near = [similar_rows(self.spaces, asked, self.groups, some[own], among, NEIGHBOURS, begins)]
             if self.pool is not None:
                 numbers, similarity = self.pool.near(self.spaces, self.rows, some[own])
                 near.append((np.where(numbers == MISSING, MISSING, len(self.rows) + numbers), similarity))

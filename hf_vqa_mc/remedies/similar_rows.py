@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies.row_features import TextSpace
 
+BEGINNING = 2
+"""First words that questions share, such as "Where is", so that a choice of the one can be one of the other."""
 _AT_A_TIME = 512
 
 
@@ -18,6 +20,7 @@ def similar_rows(
     of: NDArray[np.integer],
     among: NDArray[np.integer],
     most: int,
+    kinds: NDArray[np.integer] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """The rows with the most similar questions, from other groups.
 
@@ -28,6 +31,7 @@ def similar_rows(
         of: rows whose neighbours are searched.
         among: rows that may be neighbours, ascending.
         most: maximum number of neighbours.
+        kinds: (rows,): neighbours are of the same kind.
 
     Returns:
         Row numbers int64 (of, most), padded with MISSING, the most similar first, and similarities in [-1, 1].
@@ -41,6 +45,8 @@ def similar_rows(
         some = of[first : first + _AT_A_TIME]
         cosines = np.round(questions[asked[some]] @ others.T, 5)
         cosines[groups[some][:, None] == groups[among][None, :]] = -2
+        if kinds is not None:
+            cosines[kinds[some][:, None] != kinds[among][None, :]] = -2
         best = np.sort(np.argpartition(-cosines, most - 1, axis=1)[:, :most], axis=1)
         values = np.take_along_axis(cosines, best, axis=1)
         order = np.argsort(-values, axis=1, kind="stable")
