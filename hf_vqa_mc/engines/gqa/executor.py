@@ -178,9 +178,9 @@ class Executor:
         key = _only(inputs)
         if key is None:
             return UNSETTLED
-        answers = {option: self.has_value(key, kind, option) for option in options}
-        chosen = [option for option, answer in answers.items() if answer == YES]
-        return (chosen[0] if len(chosen) == 1 and None not in answers.values() else None), _used(key)
+        answers = [self.has_value(key, kind, option) for option in options]
+        chosen = [option for option, answer in zip(options, answers, strict=True) if answer == YES]
+        return (chosen[0] if len(chosen) == 1 and None not in answers else None), _used(key)
 
     def _verify_relation(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         value, ids = self._relate(inputs, name, relation, side)
