@@ -40,8 +40,10 @@ SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 1.0
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.6
+PLAUSIBLE = 0.5
 """Share of the published choices that are less plausible than any new decoy."""
+UNBALANCED = 0.005
+"""Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
 
@@ -327,7 +329,7 @@ class _Repair:
         in_row = np.isin(keys[text[index]], keys[self.rows.texts[row][self.rows.valid[row]]])
         self.refused[Refusal.IN_ROW] += int(in_row.sum())
         index = index[~in_row]
-        popular = np.array([not counts.may_add(one) for one in text[index].tolist()], np.bool_)
+        popular = np.array([not counts.suits(one) for one in text[index].tolist()], np.bool_)
         self.refused[Refusal.POPULAR] += int(popular.sum())
         index = index[~popular]
         others = np.delete(self.rows.texts[row], column)
@@ -379,26 +381,48 @@ class _Scored:
 
 
 class _Counts:
-    """How often each text is a decoy and a target; a text with too many decoys would give itself away."""
+    """How often each text is a decoy and a target.
+
+    Whoever counts texts could tell the target where frequent ones are targets too often or too seldom. A text that
+    occurs often must have its share of targets itself; of the texts that occur twice, all together.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self._keys, size = rows.vocabulary.keys, len(rows.vocabulary.key_texts)
         self._targets = np.bincount(rows.keys[:, 0], minlength=size)
         self._decoys = np.bincount(rows.keys[rows.valid], minlength=size) - self._targets
         self._per_target = max(float(np.median(rows.sizes)) - 1, 1.0)
+        self._most_surplus = UNBALANCED * len(rows)
+        twice = self._targets + self._decoys == 2
+        self._surplus = float(self._targets[twice].sum() - 2 * twice.sum() / (self._per_target + 1))
+
+    def suits(self, text: int) -> bool:
+        """Whether the text may become a decoy once more, perhaps after others."""
+        targets, decoys = self._of(text)
+        return targets + decoys == 1 or decoys < max(self._per_target * targets, 1)
 
     def may_add(self, text: int) -> bool:
-        """Whether the text may be a decoy once more: a target that is not yet one too often, or a text of no row.
-
-        A text that is only a decoy elsewhere would be known as one to whoever trains on other rows.
-        """
-        key = self._keys[text]
-        return bool(self._decoys[key] < max(self._per_target * self._targets[key], 1))
+        """Whether the text may now become a decoy once more."""
+        targets, decoys = self._of(text)
+        if targets + decoys != 1:
+            return self.suits(text)
+        return self._surplus < self._most_surplus if targets else self._surplus > -self._most_surplus
 
     def move(self, old: int, new: int) -> None:
         """Count a replacement."""
-        self._decoys[self._keys[old]] -= 1
-        self._decoys[self._keys[new]] += 1
+        for text, change in ((old, -1), (new, 1)):
+            self._surplus -= self._surplus_of(text)
+            self._decoys[self._keys[text]] += change
+            self._surplus += self._surplus_of(text)
+
+    def _of(self, text: int) -> tuple[int, int]:
+        key = self._keys[text]
+        return int(self._targets[key]), int(self._decoys[key])
+
+    def _surplus_of(self, text: int) -> float:
+        """Targets above their share, if the text occurs twice."""
+        targets, decoys = self._of(text)
+        return targets - 2 / (self._per_target + 1) if targets + decoys == 2 else 0.0
 
 
 def _surplus(sums: NDArray[np.float64], rows: Rows) -> tuple[float, float]:

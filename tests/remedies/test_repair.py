@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
@@ -88,3 +89,20 @@ def test_rows_without_a_leak_stay_almost_untouched(shuffled):
     found = repair(rows, groups, [Letters()], rounds=2)
     assert len(found.changes) < 0.02 * 3 * ROWS
     assert all(abs(one - 0.25) < 0.08 for one in accuracy(found.rows, groups, ["longest choice"]).values())
+
+
+def test_of_texts_that_occur_once_as_many_targets_become_decoys_as_keep_counts_of_texts_without_meaning():
+    """Each new decoy occurs twice; if all of them were targets elsewhere, the most frequent choice would be right."""
+    rng = np.random.default_rng(0)
+    choices = [["".join(rng.choice(list("aeioulmnrst"), rng.integers(4, 15))) for _ in range(4)] for _ in range(ROWS)]
+    for texts in choices:
+        if rng.random() < 0.3:
+            texts.sort(key=len, reverse=True)  # the target comes first
+    table = {"question": ["what is it"] * ROWS, "choices": choices, "label": np.zeros(ROWS, np.int64)}
+    rows, groups = number_rows({"rows": pa.table(table)})["rows"], np.arange(ROWS)
+    found = repair(rows, groups, [Letters()], rounds=2)
+    names = ["longest choice", "most frequent choice"]
+    longest, frequent = (f"{name}: choices alone" for name in names)
+    before, after = (accuracy(one, groups, names) for one in (rows, found.rows))
+    assert before[longest] - after[longest] > 0.05
+    assert abs(after[frequent] - 0.25) < 0.03
