@@ -3,7 +3,8 @@
 Adversarial filtering as in SWAG (Zellers et al. 2018), with neutrality as a constraint, a floor of plausibility and
 held-out judges. In each round several cross-fitted probes are fought at once; of the rows whose target they rank first
 only as many as exceed chance are changed, the largest lead first; a decoy is replaced by a choice of a similar
-question of the same part of the rows that costs the target its first place by the smallest lead.
+question that costs the target its first place by the smallest lead. Decoys and targets of other rows become decoys in
+the shares that leave it unknown whether a text that was seen elsewhere is a target.
 """
 
 from collections import Counter
@@ -33,16 +34,13 @@ NEIGHBOURS = 80
 """Rows with similar questions, whose choices are candidates."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
-DONOR_FOLDS = 3
-"""Parts of the rows: a row takes choices of its own part alone, so that few texts are on both sides of a new division;
-more parts leave too few plausible choices."""
 SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 1.0
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.5
+PLAUSIBLE = 0.6
 """Share of the published choices that are less plausible than any new decoy."""
-UNBALANCED = 0.005
+UNBALANCED = 0.01
 """Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
@@ -177,7 +175,6 @@ class _Repair:
         self.filters = ReplacementFilters(rows, self.spaces, answers, rejected)
         self.groups, self.pool = groups, pool
         self.donors = rows if pool is None else rows.followed_by(pool.rows)
-        self.donor_folds = group_folds(groups, seed, DONOR_FOLDS)
         self.changes: dict[tuple[int, int], ChangedDecoy] = {}
         self.refused: Counter[str] = Counter()
         self.judge_folds = selection_folds(groups, seed)
@@ -271,11 +268,10 @@ class _Repair:
         decoys[:, 0] = np.inf
         columns = decoys.argmin(axis=1)
         ranked: dict[int, list[_Scored]] = {}
-        parts = np.stack([self.folds[some], self.donor_folds[some]], axis=1)
-        for fold, donor_fold in np.unique(parts, axis=0).tolist():
-            own = np.flatnonzero((parts == (fold, donor_fold)).all(axis=1))
-            among = np.flatnonzero(self.donor_folds == donor_fold)
+        for fold in np.unique(self.folds[some]).tolist():
+            own = np.flatnonzero(self.folds[some] == fold)
             asked, begins = self.rows.questions, self.rows.beginning(BEGINNING)
+            among = np.arange(len(self.rows))
             near = [similar_rows(self.spaces, asked, self.groups, some[own], among, NEIGHBOURS, begins)]
             if self.pool is not None:
                 numbers, similarity = self.pool.near(self.spaces, self.rows, some[own])
@@ -329,7 +325,7 @@ class _Repair:
         in_row = np.isin(keys[text[index]], keys[self.rows.texts[row][self.rows.valid[row]]])
         self.refused[Refusal.IN_ROW] += int(in_row.sum())
         index = index[~in_row]
-        popular = np.array([not counts.suits(one) for one in text[index].tolist()], np.bool_)
+        popular = np.array([not counts.may_add(one) for one in text[index].tolist()], np.bool_)
         self.refused[Refusal.POPULAR] += int(popular.sum())
         index = index[~popular]
         others = np.delete(self.rows.texts[row], column)
@@ -396,16 +392,11 @@ class _Counts:
         twice = self._targets + self._decoys == 2
         self._surplus = float(self._targets[twice].sum() - 2 * twice.sum() / (self._per_target + 1))
 
-    def suits(self, text: int) -> bool:
-        """Whether the text may become a decoy once more, perhaps after others."""
-        targets, decoys = self._of(text)
-        return targets + decoys == 1 or decoys < max(self._per_target * targets, 1)
-
     def may_add(self, text: int) -> bool:
-        """Whether the text may now become a decoy once more."""
+        """Whether the text may become a decoy once more."""
         targets, decoys = self._of(text)
         if targets + decoys != 1:
-            return self.suits(text)
+            return decoys < max(self._per_target * targets, 1)
         return self._surplus < self._most_surplus if targets else self._surplus > -self._most_surplus
 
     def move(self, old: int, new: int) -> None:
