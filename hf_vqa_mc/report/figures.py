@@ -48,12 +48,13 @@ def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | 
     lines = []
     for name, rows in found.items():
         bars = {side: bar(row, scale) for side, row in rows.items()}
+        inputs = ProbeInputs[rows["before"]["inputs"].upper()]
         lines.append(
             {
-                "name": plain(name, 120),
+                "name": plain(name.removesuffix(f": {inputs.label}"), 120),
                 "row": rows["before"],
-                "inputs": ProbeInputs[rows["before"]["inputs"].upper()].label,
-                "everything": rows["before"]["inputs"] == ProbeInputs.EVERYTHING,
+                "inputs": inputs.label,
+                "everything": not inputs.is_shortcut,
                 "bars": bars,
                 "title": " ".join(plain(row["sentence"], 500) for row in rows.values()),
                 "alarm": any(drawn["alarm"] for drawn in bars.values()),

@@ -61,13 +61,14 @@ class Figure(NamedTuple):
 
 def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Comparison | None) -> list[Figure]:
     """The rows of the table: of the evaluated split, and of the report probes if they could be run."""
-    before, after = (without_wide_rows(one).test.rows for one in (published, remedied))
-    rows = number_rows({"before": before, "after": after})
-    ambiguous = [_ambiguous(rows[side], table["answers"]) for side, table in (("before", before), ("after", after))]
+    before, after = published.test.rows, remedied.test.rows
+    narrow = {side: without_wide_rows(one).test.rows for side, one in (("before", published), ("after", remedied))}
+    numbered = number_rows(narrow)
+    flagged = [Side(_ambiguous(numbered[side], table["answers"])) for side, table in narrow.items()]
     found = [
         Figure("rows", Side(len(before)), Side(len(after)), count),
         Figure("decoys changed", None, Side(new_decoys(before, after))),
-        Figure("ambiguous decoys", *ambiguous),
+        Figure("ambiguous decoys", flagged[0], flagged[1]),
     ]
     if compared is None:
         return found

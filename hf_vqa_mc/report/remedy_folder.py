@@ -118,7 +118,7 @@ def _probe_table(compared: Comparison | None) -> list[dict[str, Any]]:
         "the number of probes (Holm)."
     )
     heads = ("report probe", "before", "after", "change", "interval", "result")
-    return [table_values("Each report probe", _columns(heads, rows), ("report probe", "result"), lead)]
+    return [table_values("Each report probe", _columns(heads, rows), ("report probe",), lead)]
 
 
 def _leak_table(curve: Mapping[str, Any] | None) -> list[dict[str, Any]]:

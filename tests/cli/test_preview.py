@@ -233,7 +233,7 @@ def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path):
         frame.to_json(name, orient="records", lines=True) if "json" in name else frame.to_csv(
             name, sep="\t", index=False
         )
-        vm.remedy(name, variant="iou", decoys_per_set=3, output=f"new_{name}", force=True, probes=False)
+        vm.remedy(name, variant="iou", decoys_per_set=3, output=f"new_{name}", force=True)
         run(f"new_{name}")
         pages.append((tmp_path / "preview.html").read_text("utf-8").partition("<main>")[2])
     assert pages[0].count("fallback for an IoU decoy") > 0

@@ -36,7 +36,7 @@ def questions(leak: float, rows: int = 300) -> list[dict[str, object]]:
 def invoked(folder, rows, *arguments):
     (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     with contextlib.chdir(folder):
-        return CliRunner().invoke(app, ["remedy", "b.jsonl", "--no-probes", *arguments])
+        return CliRunner().invoke(app, ["remedy", "b.jsonl", *arguments])
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_only_decoys_change_and_each_change_is_listed(repaired):
 def test_the_result_in_python_says_whether_it_is_better():
     import pandas as pd
 
-    fixed = vm.remedy(pd.DataFrame(questions(0.5)), probes=False)
+    fixed = vm.remedy(pd.DataFrame(questions(0.5)))
     assert fixed.better == (fixed.comparison.better and not fixed.comparison.harmed)
     assert len(fixed.changes) == fixed.statistics["changed"]
 

@@ -95,7 +95,7 @@ def test_a_remedy_makes_it_for_another_benchmark() -> None:
         | {"answer": rng.choice(c)}
         for row in range(60)
     ]
-    made = vm.remedy(datasets.Dataset.from_list(table), variant="iou_longest", label="answer", probes=False)
+    made = vm.remedy(datasets.Dataset.from_list(table), variant="iou_longest", label="answer")
     kinds = {kind for split in made.dataset.values() for kinds in split["choice_kinds"] for kind in kinds}
     assert kinds == {"target", "iou", "longest"}
     assert "IoU decoys and the longest answers" in repr(made)

@@ -48,7 +48,7 @@ def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(b
 
 
 def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
-    fixed = vm.remedy(benchmark, guarantee="question", probes=False)
+    fixed = vm.remedy(benchmark, guarantee="question")
     fixed.save(tmp_path / "closed")
     card = (tmp_path / "closed" / "README.md").read_text()
     assert "choices replaced" in card and "pruned" not in card

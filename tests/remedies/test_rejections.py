@@ -147,7 +147,7 @@ def test_a_table_of_verdicts_is_applied_and_reported(tmp_path):
     decoys = [text for index, text in enumerate(first["choices"]) if index != first["answer"]]
     made = [Verdict("q0", text, "correct", "a") for text in decoys]
     write_verdicts(path, [*made, Verdict("q1", "", "bad_question", "a"), Verdict("gone", "cat", "correct", "a")])
-    fixed = vm.remedy(table, variant="iou", reject=path, probes=False)
+    fixed = vm.remedy(table, variant="iou", reject=path)
     assert {"longest choice"} < set(fixed.to_pandas()["name"]) and "set network" not in repr(fixed)
     assert not set(decoys) & set(fixed.dataset["test"][0]["choices"])
     assert fixed.dataset["test"]["question_id"][:2] == ["q0", "q2"]
