@@ -327,7 +327,7 @@ class _Repair:
         in_row = np.isin(keys[text[index]], keys[self.rows.texts[row][self.rows.valid[row]]])
         self.refused[Refusal.IN_ROW] += int(in_row.sum())
         index = index[~in_row]
-        popular = np.array([not counts.may_add(one) for one in text[index].tolist()], np.bool_)
+        popular = ~counts.may_add(text[index])
         self.refused[Refusal.POPULAR] += int(popular.sum())
         index = index[~popular]
         others = np.delete(self.rows.texts[row], column)
@@ -387,13 +387,13 @@ class _Counts:
         self._decoys = np.bincount(rows.keys[rows.valid], minlength=size) - self._targets
         self._per_target = max(float(np.median(rows.sizes)) - 1, 1.0)
 
-    def may_add(self, text: int) -> bool:
-        """Whether the text may be a decoy once more: a target that is not yet one too often, or a text of no row.
+    def may_add(self, text: NDArray[np.integer] | int) -> NDArray[np.bool_]:
+        """Whether each text may be a decoy once more: a target that is not yet one too often, or a text of no row.
 
         A text that is only a decoy elsewhere would be known as one to whoever trains on other rows.
         """
         key = self._keys[text]
-        return bool(self._decoys[key] < max(self._per_target * self._targets[key], 1))
+        return np.asarray(self._decoys[key] < np.maximum(self._per_target * self._targets[key], 1))
 
     def move(self, old: int, new: int) -> None:
         """Count a replacement."""
