@@ -30,8 +30,9 @@ from hf_vqa_mc.text.embeddings import normalised
 
 LSA_SIZE = 48
 """Dimensions of latent semantic analysis."""
-TREES, LEAF, SHARE = 100, 8, 0.5
-"""Forests: n_estimators, min_samples_leaf, and share of the choices that each tree is fitted on."""
+FOREST, EXTRA_TREES = (100, 20, 0.15), (50, 8, 0.5)
+"""n_estimators, min_samples_leaf and max_samples. On NExT-QA, 100 trees on half of the choices find 0.1 points more with
+the question in three times the time."""
 HASHED = 2**17
 """Columns of hashed word pairs."""
 HIDDEN, EPOCHS, BATCH, RATE, DECAY, DROPOUT = 32, 8, 64, 2e-3, 1e-2, 0.3
@@ -121,12 +122,13 @@ def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs]
 
         def fit(train: RowNumbers, seed: int) -> Callable[[RowNumbers], Scores]:
             kind = ExtraTreesClassifier if extra else RandomForestClassifier
+            trees, leaf, share = EXTRA_TREES if extra else FOREST
             forest = kind(
-                TREES,
-                min_samples_leaf=LEAF,
+                trees,
+                min_samples_leaf=leaf,
                 max_features="sqrt",
                 bootstrap=True,
-                max_samples=SHARE,
+                max_samples=share,
                 random_state=seed,
                 n_jobs=-1,
             )

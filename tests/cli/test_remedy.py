@@ -15,7 +15,7 @@ from tests.cli.test_audit import lines
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.FOREST", (10, 20, 0.5))
     monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.EPOCHS", 1)
     return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
 
@@ -103,7 +103,7 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.FOREST", (10, 20, 0.5))
     monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.EPOCHS", 1)
     rows = {
         "image_id": [str(number // 4) for number in range(80)],
