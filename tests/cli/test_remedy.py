@@ -13,10 +13,8 @@ from tests.cli.test_audit import lines
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path, monkeypatch, untrained_report_probes):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.FOREST", (10, 20, 0.5))
-    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.EPOCHS", 1)
     return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
 
 
@@ -52,7 +50,10 @@ def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tm
 
 
 @pytest.mark.slow
-def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
+def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)
     result = run(path, "--prune", "0.2", "--output", "fewer.jsonl", "--json")
     assert result.exit_code == 0, result.output
@@ -99,12 +100,12 @@ def test_an_output_that_cannot_be_is_rejected_before_any_work(run, tmp_path):
     assert (tmp_path / "other.jsonl").read_text("utf-8") == "{}\n"
 
 
-def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_written(tmp_path, monkeypatch):
+def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_written(
+    tmp_path, monkeypatch, untrained_report_probes
+):
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.FOREST", (10, 20, 0.5))
-    monkeypatch.setattr("hf_vqa_mc.remedies.judging_probes.EPOCHS", 1)
     rows = {
         "image_id": [str(number // 4) for number in range(80)],
         "question": [f"what is {'abcd'[number % 4]}" for number in range(80)],

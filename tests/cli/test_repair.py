@@ -40,7 +40,7 @@ def invoked(folder, rows, *arguments):
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, untrained_report_probes):
     return partial(invoked, tmp_path)
 
 

@@ -98,7 +98,7 @@ def written(path, kind):
 
 
 @pytest.mark.parametrize("kind", ["lines", "question", "conversations"])
-def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path):
+def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path, untrained_report_probes):
     path = written(tmp_path / "rows.jsonl", kind)
     gains = vm.audit(path, probes=False).to_pandas().set_index("name")
     assert gains.loc["longest choice", "accuracy"] == 1

@@ -88,7 +88,7 @@ def test_an_audit_reads_its_rows(built: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_remedy_makes_it_for_another_benchmark() -> None:
+def test_a_remedy_makes_it_for_another_benchmark(untrained_report_probes: None) -> None:
     rng, colours = Random(1), ["red", "blue", "dark green", "white", "black", "light yellow"]
     table = [
         {"image": f"{row // 4}.jpg", "question": f"what is it {row % 7}?", "choices": (c := rng.sample(colours, 3))}

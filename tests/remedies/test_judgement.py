@@ -7,8 +7,9 @@ import pytest
 from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies import judgement
 from hf_vqa_mc.remedies.judgement import judge
-from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES
 from hf_vqa_mc.text.embeddings import embedding_families
+
+pytestmark = pytest.mark.usefixtures("untrained_report_probes")
 
 
 def split(rows, cue=0.0, seed=0):
@@ -22,12 +23,6 @@ def split(rows, cue=0.0, seed=0):
         found.append({"question_id": f"q{row}", "image_id": str(row % 100), "question": f"what {row % 7}",
                       "choices": choices, "label": label})  # fmt: skip
     return read_benchmark(datasets.Dataset.from_list(found)).test
-
-
-@pytest.fixture(autouse=True)
-def untrained(monkeypatch):
-    """Trained probes find the same in more time."""
-    monkeypatch.setattr(judgement, "REPORT_PROBES", [one for one in REPORT_PROBES if not one.trained])
 
 
 def judged(published, remedied, **options):
