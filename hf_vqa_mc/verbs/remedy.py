@@ -263,7 +263,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         if settings.output is not None and result.may_write:
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
         if settings.report is not None:
-            figures, commands = result.to_dict(), result.next_commands(public_name)
+            figures = {name: one for name, one in result.to_dict().items() if name != "written"}
+            commands = result.next_commands(public_name)
             contents = report_contents(benchmark, made.benchmark, table, comparison, figures, commands)
             report = staged_report(settings.report, JUDGED, contents, settings.overwrite)
             outputs.append(stack.enter_context(report))

@@ -145,7 +145,7 @@ def test_json_and_page_have_the_same_table_and_the_page_lists_changes(repaired):
     page = (folder / "page" / "report.html").read_text("utf-8")
     names = [one["name"] for one in printed["table"]]
     assert {"rows", "decoys changed", "choices alone: strongest probe", "mean distance from chance"} < set(names)
-    assert all(f"<td>{name}</td>" in page for name in names)
+    assert all(f"<bdi>{name}</bdi>" in page for name in names)
     changes = printed["remedy"]["changes"]
     assert page.count("the target led by") == min(len(changes), 100)
     assert all(f"<bdi>{one['new']}</bdi>" in page for one in changes[:100])
