@@ -94,6 +94,15 @@ def datasets3() -> Path:
     return Path(folder)
 
 
+@pytest.fixture
+def untrained_report_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remedies are judged by the report probes that learn nothing, which takes less time."""
+    from hf_vqa_mc.remedies import judgement
+
+    untrained = [probe for probe in judgement.REPORT_PROBES if not probe.trained]
+    monkeypatch.setattr(judgement, "REPORT_PROBES", untrained)
+
+
 @pytest.fixture(scope="session")
 def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with ``python`` and ``vqa-mc``, whose processes start with slow imports done (`tests.preloaded`)."""

@@ -72,7 +72,7 @@ def kinds(name: str, published: DatasetDict, strongest: Callable[..., Any]) -> I
     of = len(published["test"])
     for kind in KINDS:
         try:
-            fixed = vm.remedy(published, variant=kind, coverage=1.0, probes=False).dataset
+            fixed = vm.remedy(published, variant=kind, coverage=1.0).dataset
             report = vm.audit(fixed)
         except vm.InputError as error:
             print(f"{name}, {kind}: {error}", file=sys.stderr)

@@ -25,9 +25,7 @@ import hf_vqa_mc as vm  # noqa: E402
 from hf_vqa_mc.audits.closed_sets import ASSIGNED  # noqa: E402
 from hf_vqa_mc.audits.probes.orders import ORDERS  # noqa: E402
 from hf_vqa_mc.remedies.harm import Comparison  # noqa: E402
-from hf_vqa_mc.remedies.judgement import judge  # noqa: E402
 from hf_vqa_mc.sources.easyvqa import package_folder  # noqa: E402
-from hf_vqa_mc.text.embeddings import embedding_families  # noqa: E402
 from tests.audits.planted import planted  # noqa: E402
 
 FIGURES = ["accuracy", "gain", "low", "high"]
@@ -152,13 +150,11 @@ def measured(name: str, n_rows: int) -> Iterator[Measured]:
     yield audited("random removal", DatasetDict(train=published["train"], test=published["test"].select(kept)))
     for remedy, given in REMEDIES.items():
         try:
-            fixed = vm.remedy(published, **given, probes=False)
+            fixed = vm.remedy(published, **given)
         except vm.InputError as error:
             print(f"{name}, {remedy}: {error}", file=sys.stderr)
             continue
-        changes = fixed.statistics.get("changes", ())
-        judged = judge(fixed.benchmark.test, fixed.remedied.test, embedding_families(), changes=changes)
-        yield audited(remedy, fixed.dataset)._replace(judged=judged)
+        yield audited(remedy, fixed.dataset)._replace(judged=fixed.comparison)
 
 
 def _strongest(benchmark: str, remedy: str, rows: int, of: int, gains: pd.DataFrame) -> Measured:

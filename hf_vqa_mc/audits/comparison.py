@@ -76,7 +76,7 @@ def split_hashes(benchmark: "Benchmark") -> dict[str, dict[str, Any]]:
 
 
 def read_audit(path: Path) -> dict[str, Any]:
-    """The content of an audit.json; of a remedy's, that of the remedied benchmark.
+    """The content of an audit.json.
 
     Raises:
         InputError: it does not exist, or is not of ``vqa-mc audit``.
@@ -86,7 +86,6 @@ def read_audit(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: {'this is a folder' if path.is_dir() else 'no such file'}; {expected}")
     try:
         found = read_json(path)
-        found = found.get("after", found)
         compare(found, found)  # reads every field
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not an audit, damaged, or of another version; {expected}") from error

@@ -10,23 +10,17 @@ AUDITS = Path("vqa_mc_audit")
 
 
 @settings
-class ProbesOption:
-    """The option of every verb that audits."""
-
-    probes: bool = option(
-        "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
-        default=True,
-    )
-
-
-@settings
-class ProbeOptions(ProbesOption):
+class ProbeOptions:
     """Options of the probes of an audit.
 
     Raises:
         InputError: a value is out of range; names the option.
     """
 
+    probes: bool = option(
+        "Train probes (logistic regression, random forest, neural network) in addition to heuristics and counts.",
+        default=True,
+    )
     time_limit: float = option(
         "Time limit in seconds for a whole audit; after it, no probe is trained on another fold.",
         default=600.0,

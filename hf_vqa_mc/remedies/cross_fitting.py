@@ -15,6 +15,7 @@ MOST_FITTED = 20_000
 """Rows that a probe is fitted on; more are sampled."""
 STRENGTH = 0.3
 """Logistic regression: C."""
+RowNumbers = NDArray[np.int64]
 Scores = NDArray[np.float64]
 """(rows, choices): higher for a choice that looks more like the target"""
 
@@ -45,22 +46,25 @@ def fitted_rows(folds: NDArray[np.integer], fold: int, rng: np.random.Generator)
 
 
 def cross_fitted(
-    rows: Rows, folds: NDArray[np.integer], fit: Callable[[Rows, int], Callable[[Rows], Scores]], seed: int
+    rows: Rows,
+    folds: NDArray[np.integer],
+    fit: Callable[[RowNumbers, int], Callable[[RowNumbers], Scores]],
+    seed: int,
 ) -> Scores:
     """The scores of each row by the model that was fitted without its fold.
 
     Args:
         rows: with the target in column 0.
         folds: (rows,).
-        fit: takes training rows and a seed, returns a function from rows to scores.
+        fit: takes numbers of training rows and a seed, returns a function from numbers of rows to scores.
         seed: random seed.
     """
     scores = np.zeros(rows.texts.shape)
     for fold in np.unique(folds).tolist():
         rng = np.random.default_rng([seed, fold])
-        score = fit(rows.take(fitted_rows(folds, fold, rng)), int(rng.integers(2**31)))
-        test = folds == fold
-        scores[test] = score(rows.take(test))
+        score = fit(fitted_rows(folds, fold, rng), int(rng.integers(2**31)))
+        test = np.flatnonzero(folds == fold)
+        scores[test] = score(test)
     return scores
 
 
@@ -96,4 +100,6 @@ def conditional_logit(columns: Any, shape: tuple[int, int], valid: NDArray[np.bo
     if len(row) < 2:
         return np.zeros(columns.shape[1])
     difference = csr_matrix(columns[row * shape[1]] - columns[row * shape[1] + column])
-    return pairwise_weights(difference, 1.0 / decoys.sum(axis=1)[row], STRENGTH)
+    weights, used = np.zeros(columns.shape[1]), np.unique(difference.indices)
+    weights[used] = pairwise_weights(difference[:, used], 1.0 / decoys.sum(axis=1)[row], STRENGTH)
+    return weights

@@ -91,13 +91,19 @@ class FoughtProbes:
         self._features, self._folds = features, folds
         self._shares = TargetShares(rows, folds, features.keys)
         self._models: dict[int, dict[ProbeInputs, dict[str, Score]]] = {}
+        relations = {sees: self._relations(rows.texts, rows.questions, sees) for sees in INPUTS}
+        self.scores: dict[str, Scores] = {}
+        """probe to scores of the rows, float64 (rows, choices), centred in each row"""
         present = np.unique(folds).tolist()
         for fold in present:
             progress("fitting the fought probes", len(self._models), len(present))
             fitted = fitted_rows(folds, fold, np.random.default_rng([seed, fold]))
-            self._models[fold] = self._fit(rows.take(fitted), folds[fitted], fold, seed)
-        self.scores = self._cross_fitted(rows)
-        """probe to scores of the rows, float64 (rows, choices), centred in each row"""
+            of_fitted = {sees: one[fitted] for sees, one in relations.items()}
+            self._models[fold] = self._fit(rows.take(fitted), of_fitted, folds[fitted], fold, seed)
+            own = np.flatnonzero(folds == fold)
+            of_own = {sees: one[own] for sees, one in relations.items()}
+            for name, scores in self._scores_of(fold, rows.texts[own], rows.questions[own], of_own).items():
+                self.scores.setdefault(name, np.zeros(rows.texts.shape))[own] = scores
         self.accuracy = {name: float(picked(scores, rows).mean()) for name, scores in self.scores.items()}
         self._weights = {fold: self._stacked(rows, folds != fold) for fold in self._models}
         names, sums = list(self.scores), np.zeros(rows.texts.shape)
@@ -125,47 +131,41 @@ class FoughtProbes:
         """As `sums`, of rows that need not exist, by the models that have not seen a fold."""
 
         def block(rows: NDArray[np.int64]) -> Scores:
-            found = self._scores_of(fold, texts[rows], asked[rows])
+            relations = {sees: self._relations(texts[rows], asked[rows], sees) for sees in INPUTS}
+            found = self._scores_of(fold, texts[rows], asked[rows], relations)
             total = np.sum([self._weights[fold][name] * scores for name, scores in found.items()], axis=0)
             return np.where(texts[rows] != MISSING, total, -np.inf)
 
         sums: Scores = in_blocks(block, len(texts))
         return sums
 
-    def _scores_of(self, fold: int, texts: Texts, asked: QuestionNumbers) -> dict[str, Scores]:
+    def _scores_of(
+        self, fold: int, texts: Texts, asked: QuestionNumbers, relations: dict[ProbeInputs, Columns]
+    ) -> dict[str, Scores]:
         """Probe to centred scores (rows, choices)."""
         found: dict[str, Scores] = {}
         for sees in INPUTS:
-            columns = self._columns(texts, asked, sees.question, fold)
+            columns = np.concatenate([relations[sees], self._shares.columns(texts, fold)], axis=2)
             found |= {name: score(columns, texts, asked) for name, score in self._models[fold][sees].items()}
         for space in self._features.spaces:
             found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked).astype(np.float64)
         return {name: _centred(scores, texts != MISSING) for name, scores in found.items()}
 
-    def _cross_fitted(self, rows: Rows) -> dict[str, Scores]:
-        found: dict[str, Scores] = {}
-        for fold in self._models:
-            index = np.flatnonzero(self._folds == fold)
-            for some in np.array_split(index, len(index) // 4096 + 1):
-                for name, scores in self._scores_of(fold, rows.texts[some], rows.questions[some]).items():
-                    found.setdefault(name, np.zeros(rows.texts.shape))[some] = scores
-        return found
-
-    def _fit(self, rows: Rows, own: NDArray[np.integer], fold: int, seed: int) -> dict[ProbeInputs, dict[str, Score]]:
+    def _fit(
+        self, rows: Rows, relations: dict[ProbeInputs, Columns], own: NDArray[np.integer], fold: int, seed: int
+    ) -> dict[ProbeInputs, dict[str, Score]]:
         models: dict[ProbeInputs, dict[str, Score]] = {}
+        shares = self._shares.columns(rows.texts, fold, own)
         for sees in INPUTS:
-            dense = self._columns(rows.texts, rows.questions, sees.question, fold, own)
+            dense = np.concatenate([relations[sees], shares], axis=2)
             models[sees] = {
                 f"boosting: {sees.label}": self._boosting(dense, rows, seed),
                 f"linear: {sees.label}": self._linear(dense, rows, sees.question),
             }
         return models
 
-    def _columns(
-        self, texts: Texts, asked: QuestionNumbers, question: bool, fold: int, own: NDArray[np.integer] | None = None
-    ) -> Columns:
-        relations = in_blocks(lambda some: self._features.columns(texts[some], asked[some], question), len(texts))
-        return np.concatenate([relations, self._shares.columns(texts, fold, own)], axis=2)
+    def _relations(self, texts: Texts, asked: QuestionNumbers, sees: ProbeInputs) -> Columns:
+        return in_blocks(lambda some: self._features.columns(texts[some], asked[some], sees.question), len(texts))
 
     def _boosting(self, dense: Columns, rows: Rows, seed: int) -> Score:
         from sklearn.ensemble import HistGradientBoostingClassifier

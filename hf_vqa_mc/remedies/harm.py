@@ -38,6 +38,11 @@ class Change:
     """half of the 95% interval of ``before``"""
     after_half: float
 
+    @property
+    def harmed(self) -> bool:
+        """Whether the distance from chance rises, interval above 0; below chance is a leak, too."""
+        return self.low > 0
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -61,7 +66,7 @@ class Comparison:
             "rows": self.rows,
             "implausible_new_decoys": self.implausible,
             "mean": asdict(self.mean),
-            "probes": [asdict(one) for one in self.probes],
+            "probes": [asdict(one) | {"harmed": one.harmed} for one in self.probes],
         }
 
     @property
@@ -71,8 +76,8 @@ class Comparison:
 
     @property
     def harmed(self) -> tuple[Change, ...]:
-        """Probes whose distance from chance rises, Holm-corrected interval above 0; below chance is a leak, too."""
-        return tuple(one for one in self.probes if one.low > 0)
+        """Probes that find a larger shortcut than before."""
+        return tuple(one for one in self.probes if one.harmed)
 
 
 def compare_probes(

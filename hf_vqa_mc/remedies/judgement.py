@@ -42,7 +42,6 @@ def judge(
     changes: Sequence[dict[str, Any]] = (),
     progress: Progress = silent,
     selection: bool = False,
-    trained: bool = True,
 ) -> Comparison:
     """Compare a split before and after a remedy by the report probes.
 
@@ -59,7 +58,6 @@ def judge(
         changes: of a repair; ties the groups of a changed row and of its donor.
         progress: called with (step, done, total).
         selection: use the selection probes instead, to choose a strategy.
-        trained: whether trained probes are run.
 
     Raises:
         InputError: there are fewer groups of rows than folds.
@@ -85,7 +83,7 @@ def judge(
     counted = tuple(numbered.values())
     forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, *counted) for family in families]
     folds = (selection_folds if selection else report_folds)(units, seed)
-    probes = [one for one in (SELECTION_PROBES if selection else REPORT_PROBES) if trained or not one.trained]
+    probes = SELECTION_PROBES if selection else REPORT_PROBES
     found = {
         moment: run_judging_probes(
             probes,
@@ -105,7 +103,7 @@ def judge(
         is_kept,
     )
     implausible = None
-    if trained and not selection and not removes_only:
+    if not selection and not removes_only:
         progress("learning plausibility", 0, 1)
         learned = Plausibility(numbered["before"], units, folds, spaces, forms, seed)
         implausible = _implausible(learned, numbered["before"], numbered["after"])

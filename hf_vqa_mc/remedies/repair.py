@@ -325,7 +325,7 @@ class _Repair:
         in_row = np.isin(keys[text[index]], keys[self.rows.texts[row][self.rows.valid[row]]])
         self.refused[Refusal.IN_ROW] += int(in_row.sum())
         index = index[~in_row]
-        popular = np.array([not counts.may_add(one) for one in text[index].tolist()], np.bool_)
+        popular = ~counts.may_add(text[index])
         self.refused[Refusal.POPULAR] += int(popular.sum())
         index = index[~popular]
         others = np.delete(self.rows.texts[row], column)
@@ -392,12 +392,12 @@ class _Counts:
         twice = self._targets + self._decoys == 2
         self._surplus = float(self._targets[twice].sum() - 2 * twice.sum() / (self._per_target + 1))
 
-    def may_add(self, text: int) -> bool:
-        """Whether the text may become a decoy once more."""
-        targets, decoys = self._of(text)
-        if targets + decoys != 1:
-            return decoys < max(self._per_target * targets, 1)
-        return self._surplus < self._most_surplus if targets else self._surplus > -self._most_surplus
+    def may_add(self, text: NDArray[np.integer] | int) -> NDArray[np.bool_]:
+        """Whether each text may become a decoy once more."""
+        targets, decoys = self._targets[self._keys[text]], self._decoys[self._keys[text]]
+        below, above = self._surplus < self._most_surplus, self._surplus > -self._most_surplus
+        own_share = decoys < np.maximum(self._per_target * targets, 1)
+        return np.where(targets + decoys == 1, np.where(targets > 0, below, above), own_share)
 
     def move(self, old: int, new: int) -> None:
         """Count a replacement."""
@@ -406,13 +406,10 @@ class _Counts:
             self._decoys[self._keys[text]] += change
             self._surplus += self._surplus_of(text)
 
-    def _of(self, text: int) -> tuple[int, int]:
-        key = self._keys[text]
-        return int(self._targets[key]), int(self._decoys[key])
-
     def _surplus_of(self, text: int) -> float:
         """Targets above their share, if the text occurs twice."""
-        targets, decoys = self._of(text)
+        key = self._keys[text]
+        targets, decoys = int(self._targets[key]), int(self._decoys[key])
         return targets - 2 / (self._per_target + 1) if targets + decoys == 2 else 0.0
 
 

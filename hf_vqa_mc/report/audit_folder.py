@@ -1,4 +1,4 @@
-"""The folder of an audit: the report, all figures as JSON, and the scores of each row."""
+"""The folders of reports; that of an audit: the report, all figures as JSON, and the scores of each row."""
 
 import io
 import os
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +26,8 @@ from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
 AUDITED = FolderKind("vqa-mc audit")
+REMEDIES = Path("vqa_mc_remedy")
+"""Default folder of the folders of reports of remedies."""
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
 """Maximum number of example rows per reason."""
@@ -35,20 +36,16 @@ AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
 
 
-def next_step(
-    settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str
-) -> tuple[str, str] | None:
-    """The remedy that suits the benchmark: why, and the command quoted for a shell; None for an object in memory.
+def command_line(verb: str, settings: BenchmarkOptions, *more: str, name: Callable[[str], str] = str) -> str:
+    """A command on a benchmark that is read with these settings, quoted for a shell.
 
     Args:
-        settings: how the benchmark was read.
-        benchmark: the audited benchmark.
+        verb: of ``vqa-mc``.
+        settings: how the benchmark is read.
+        more: arguments of the verb.
         name: from the path of the dataset and of its images to the text in the command.
     """
-    dataset = settings.dataset
-    if not isinstance(dataset, str | Path):
-        return None
-    parts = ["vqa-mc", "remedy"]
+    parts = ["vqa-mc", verb]
     for one in fields(BenchmarkOptions):
         value = getattr(settings, one.name)
         if value is True:
@@ -59,79 +56,81 @@ def next_step(
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             flags = [flag_of(one)] if one.kw_only else []
             parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
+    return shlex.join([*parts, *more])
+
+
+def next_step(
+    settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str
+) -> tuple[str, str] | None:
+    """The remedy that suits the benchmark: why, and its `command_line`; None for an object in memory."""
+    dataset = settings.dataset
+    if not isinstance(dataset, str | Path):
+        return None
     path = Path(dataset)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
     strategy, why = recommended(benchmark.test)
-    return why, shlex.join([*parts, *strategy.command, "--output", output])
+    return why, command_line("remedy", settings, *strategy.command, "--output", output, name=name)
 
 
-def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
-    """Raise InputError unless the folder is new, empty, or the unchanged output of an earlier audit; names its option.
+def check_report_folder(
+    folder: Path, kind: FolderKind, option: str, data: Iterable[str | Path], overwrite: bool = False
+) -> None:
+    """Raise InputError unless the folder is new, empty, or an unchanged output of this kind; names its option.
 
     No path of ``data``, the other inputs and outputs, may be inside the folder, nor the folder inside one of them.
     """
     target = Path(os.path.realpath(folder))
     check_outside(folder, option, data)
-    if folder.parent.name == AUDITS.name and not target.parent.exists():  # it is also created
+    if folder.parent.name in (AUDITS.name, REMEDIES.name) and not target.parent.exists():  # it is also created
         check_folder(target.parent, option)
     else:
-        check_output(folder, AUDITED, overwrite, option)
+        check_output(folder, kind, overwrite, option)
 
 
 @contextmanager
-def staged_audit(
+def staged_report(
+    folder: Path, kind: FolderKind, contents: Mapping[str, bytes], overwrite: bool = False
+) -> Iterator[tuple[Staged, list[Path]]]:
+    """Write the files of a report by name, for `publish_together`; the folder is created if missing."""
+    folder.parent.mkdir(exist_ok=True)
+    with new_folder(folder, kind, overwrite) as new:
+        for name, content in contents.items():
+            (new.tree / name).write_bytes(content)
+        yield new, [folder / name for name in contents]
+
+
+def write_audit(
     folder: Path,
     done: Audit,
-    after: Audit | None = None,
     progress: Progress = silent,
     remedy: tuple[str, str] | None = None,
     overwrite: bool = False,
-    sets: Mapping[str, Any] | None = None,
     changes: Sequence[str] = (),
-    judged: Mapping[str, Any] | None = None,
-) -> Iterator[tuple[Staged, list[Path]]]:
-    """Write an audit, or the audits of a benchmark before and after its remedy, for `publish_together`.
+) -> list[Path]:
+    """Write an audit and publish it.
 
     Args:
         folder: created if missing.
-        done: the audit, or the audit before the remedy.
-        after: the audit after the remedy.
+        done: the audit.
         progress: called with (step, done, total).
         remedy: of `next_step`, for the report.
         overwrite: replace changed files of an earlier audit.
-        sets: statistics of the closed answer sets of the remedied split, if there are some.
         changes: what changed since an earlier release.
-        judged: of `judgement.page_values`, of a remedy.
 
     Returns:
-        The staged folder and its files: report.html, audit.json and rows.parquet (of ``after`` if given).
+        Its files: report.html, audit.json and rows.parquet.
 
     Raises:
         OSError: they cannot be written; an earlier audit is unchanged.
     """
     progress("writing the report", 0, 1)
-    notes, before = _shown_rows(done), done.as_json()
-    figures, later, later_examples = before, None, []
-    if after is not None:
-        later = after.as_json() | ({"closed_sets": sets} if sets else {})
-        figures = {"before": before, "after": later}
-        ids, later_ids = (one.benchmark.test.rows["question_id"].to_pylist() for one in (done, after))
-        same = {name: row for row, name in enumerate(later_ids)}
-        notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
-        later_examples = _examples(after, notes_after)
-    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes, judged)
-    folder.parent.mkdir(exist_ok=True)
-    with new_folder(folder, AUDITED, overwrite) as new:
-        contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}
-        for name, content in contents.items():
-            (new.tree / name).write_bytes(content)
-        yield new, [folder / name for name in contents]
+    figures = done.as_json()
+    page = report_html(figures, _examples(done, _shown_rows(done)), remedy, changes)
+    contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(done)}
+    written = published(staged_report)(folder, AUDITED, contents, overwrite)
     progress("writing the report", 1, 1)
-
-
-write_audit = published(staged_audit)
-"""Write an audit as `staged_audit` does, publish it, and return its files."""
+    return written
 
 
 def _shown_rows(done: Audit) -> dict[int, str]:

@@ -1,10 +1,10 @@
-"""The plots of a report: gains of shortcuts, overall and by question type, calibration and bias.
+"""The plots of the reports of audits and remedies: gains of shortcuts, calibration and bias.
 
 Positions are in percent of the width, so that the inline SVG of the templates fits any screen.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,6 @@ SHOWN_TYPES = 12
 """Question types that are not collapsed."""
 TYPE_SHORTCUTS = 3
 """Columns of the plot by question type."""
-LEAK_ROWS = 8
-"""Rows of the table of coverage and leak."""
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 """Possible distances between two ticks."""
 TICKS = 6
@@ -29,52 +27,37 @@ DOTS = (3.0, 10.0)
 """Minimum and maximum radius of a dot."""
 
 
-Sides = Mapping[str, Mapping[str, Any]]
-"""``before``: an audit's JSON; ``after``: that of the remedied benchmark if there is one."""
-
-
-def matched(sides: Sides, section: str, key: str = "name") -> dict[str, dict[str, Any]]:
-    """The rows of a section by name, then by side; None if a side does not have the row."""
-    by_side = {side: {row[key]: row for row in audit.get(section) or ()} for side, audit in sides.items()}
-    names = dict.fromkeys(name for rows in by_side.values() for name in rows)
-    return {name: {side: rows.get(name) for side, rows in by_side.items()} for name in names}
-
-
 def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:
     """The shortcut with the largest gain, of those with these inputs or of all; None if there is none."""
     rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != ProbeInputs.EVERYTHING)]
     return max(rows, key=lambda row: row["gain"], default=None)
 
 
-def tiles(sides: Sides) -> dict[ProbeInputs, dict[str, Mapping[str, Any]]]:
-    """The strongest shortcut of each set of inputs and side."""
-    found = {
-        sees: {side: best for side, audit in sides.items() if (best := strongest(audit.get("shortcuts") or (), sees))}
-        for sees in ProbeInputs
-    }
-    return {sees: rows for sees, rows in found.items() if rows}
+def tiles(shortcuts: Sequence[Mapping[str, Any]]) -> dict[ProbeInputs, Mapping[str, Any]]:
+    """The strongest shortcut of each set of inputs."""
+    return {sees: best for sees in ProbeInputs if (best := strongest(shortcuts, sees))}
 
 
-def chart(sides: Sides) -> dict[str, Any] | None:
-    """The plot of all shortcuts, in the order of their gain before; those that are only in ``after`` come last."""
-    found = matched(sides, "shortcuts")
+def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | None:
+    """The plot of the shortcuts of an audit (``before``), or of the same probes before and after a remedy."""
+    by_side = {side: {row["name"]: row for row in rows} for side, rows in sides.items()}
+    found = {name: {side: rows[name] for side, rows in by_side.items()} for name in by_side["before"]}
     if not found:
         return None
-    scale = scale_of(row for rows in found.values() for row in rows.values() if row)
+    scale = scale_of(row for rows in found.values() for row in rows.values())
     lines = []
     for name, rows in found.items():
         bars = {side: bar(row, scale) for side, row in rows.items()}
-        sentences = (f"{side.capitalize()}: {row['sentence']}" for side, row in rows.items() if row)
-        first = next(filter(None, rows.values()))
+        inputs = ProbeInputs[rows["before"]["inputs"].upper()]
         lines.append(
             {
-                "name": plain(name, 120),
-                "row": first,
-                "inputs": ProbeInputs[first["inputs"].upper()].label,
-                "everything": first["inputs"] == ProbeInputs.EVERYTHING,
+                "name": plain(name.removesuffix(f": {inputs.label}"), 120),
+                "row": rows["before"],
+                "inputs": inputs.label,
+                "everything": not inputs.is_shortcut,
                 "bars": bars,
-                "title": " ".join(plain(sentence, 500) for sentence in sentences),
-                "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
+                "title": " ".join(plain(row["sentence"], 500) for row in rows.values()),
+                "alarm": any(drawn["alarm"] for drawn in bars.values()),
             }
         )
     shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
@@ -88,82 +71,68 @@ def _collapsed(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
     return {"shown": lines[:shown], "rest": lines[shown:]}
 
 
-def per_type(sides: Sides) -> dict[str, Any] | None:
+def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """The gains of the strongest shortcuts by question type, largest types first."""
-    types = matched(sides, "per_type", "type")
-    rows = [row for of_type in types.values() for row in of_type.values() if row]
-    given = {name for row in rows for name in row["shortcuts"]}
-    ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
+    types = audit.get("per_type") or ()
+    given = {name for row in types for name in row["shortcuts"]}
+    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: -row["gain"])
     ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
     firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
     ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
     columns = ([row["name"] for row in ranked] or sorted(given))[:TYPE_SHORTCUTS]
     if not columns or len(types) < 2:
         return None
-    scale = scale_of(row["shortcuts"][name] for row in rows for name in columns if name in row["shortcuts"])
+    scale = scale_of(row["shortcuts"][name] for row in types for name in columns if name in row["shortcuts"])
     lines = [
         {
-            "type": kind,
-            "rows": [row for row in of_type.values() if row],
-            "cells": [
-                {side: bar(row and row["shortcuts"].get(name), scale) for side, row in of_type.items()}
-                for name in columns
-            ],
+            "type": row["type"],
+            "row": row,
+            "cells": [bar(row["shortcuts"][name], scale) if name in row["shortcuts"] else None for name in columns],
         }
-        for kind, of_type in types.items()
+        for row in sorted(types, key=lambda row: (-row["rows"], row["type"]))
     ]
-    lines.sort(key=lambda line: (-line["rows"][0]["rows"], line["type"]))
     return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
 
 
-def calibration(sides: Sides) -> list[dict[str, Any]]:
-    """The dots of each side's reliability diagram; ``error`` is the expected calibration error (ECE)."""
-    found = []
-    for side, audit in sides.items():
-        bins = [row for row in audit.get("calibration") or () if row["rows"]]
-        rows = sum(row["rows"] for row in bins)
-        dots = [
-            {
-                "x": f"{SQUARE * row['confidence']:.1f}",
-                "y": f"{SQUARE * (1 - row['accuracy']):.1f}",
-                "radius": f"{DOTS[0] + (DOTS[1] - DOTS[0]) * math.sqrt(row['rows'] / rows):.1f}",
-                "title": f"{row['rows']:,} questions: confidence {row['confidence']:.0%}, "
-                f"accuracy {row['accuracy']:.0%}",
-            }
-            for row in bins
-        ]
-        if dots:
-            error = sum(row["rows"] * abs(row["confidence"] - row["accuracy"]) for row in bins) / rows
-            found.append({"side": side, "dots": dots, "error": error})
-    return found
-
-
-def histogram(sides: Sides) -> dict[str, Any] | None:
-    """The histogram of bias scores, as shares of the questions that have one, with the ticks of its y axis."""
-    given = [(side, audit) for side, audit in sides.items() if audit.get("bias")]
-    if not given:
+def calibration(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The dots of the reliability diagram; ``error`` is the expected calibration error (ECE)."""
+    bins = [row for row in audit.get("calibration") or () if row["rows"]]
+    if not bins:
         return None
-    totals = {side: sum(row["rows"] for row in audit["bias"]["histogram"]) for side, audit in given}
-    largest = max(row["rows"] / totals[side] for side, audit in given for row in audit["bias"]["histogram"])
-    top, ticks = _y_axis(largest)
-    found = []
-    for number, (side, audit) in enumerate(given):
-        bars = []
-        for row in filter(lambda row: row["rows"], audit["bias"]["histogram"]):
-            size, share = row["to"] - row["from"], row["rows"] / totals[side]
-            wide = size * 0.88 / len(given)
-            bars.append(
-                {
-                    "x": width(row["from"] + size * 0.06 + number * wide),
-                    "width": width(wide),
-                    "y": width(1 - share / top),
-                    "height": width(share / top),
-                    "title": f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to "
-                    f"{row['to']:.0%}",
-                }
-            )
-        found.append({"side": side, "mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars})
-    return {"sides": found, "ticks": ticks}
+    rows = sum(row["rows"] for row in bins)
+    dots = [
+        {
+            "x": f"{SQUARE * row['confidence']:.1f}",
+            "y": f"{SQUARE * (1 - row['accuracy']):.1f}",
+            "radius": f"{DOTS[0] + (DOTS[1] - DOTS[0]) * math.sqrt(row['rows'] / rows):.1f}",
+            "title": f"{row['rows']:,} questions: confidence {row['confidence']:.0%}, accuracy {row['accuracy']:.0%}",
+        }
+        for row in bins
+    ]
+    return {"dots": dots, "error": sum(row["rows"] * abs(row["confidence"] - row["accuracy"]) for row in bins) / rows}
+
+
+def histogram(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The histogram of bias scores, as shares of the questions that have one, with the ticks of its y axis."""
+    if not audit.get("bias"):
+        return None
+    bins = audit["bias"]["histogram"]
+    total = sum(row["rows"] for row in bins)
+    top, ticks = _y_axis(max(row["rows"] for row in bins) / total)
+    bars = []
+    for row in filter(lambda row: row["rows"], bins):
+        size, share = row["to"] - row["from"], row["rows"] / total
+        bars.append(
+            {
+                "x": width(row["from"] + size * 0.06),
+                "width": width(size * 0.88),
+                "y": width(1 - share / top),
+                "height": width(share / top),
+                "title": f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to "
+                f"{row['to']:.0%}",
+            }
+        )
+    return {"mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars, "ticks": ticks}
 
 
 def _y_axis(largest: float) -> tuple[float, list[dict[str, float]]]:
@@ -173,41 +142,15 @@ def _y_axis(largest: float) -> tuple[float, list[dict[str, float]]]:
     return top, [{"y": 1 - index * step / top, "share": index * step} for index in range(round(top / step) + 1)]
 
 
-def leak_plot(sides: Sides) -> dict[str, Any] | None:
-    """The curve of rows kept and estimated leak of closed sets, the kept sets, and `LEAK_ROWS` of its points."""
-    curve = (sides.get("after", {}).get("closed_sets") or {}).get("leak_curve")
-    if not curve:
-        return None
-    points = curve["points"]
-    top, ticks = _y_axis(max(point["gain"] for point in points))
-
-    def position(point: Mapping[str, float]) -> dict[str, Any]:
-        return {"x": width(point["coverage"]), "y": width(1 - point["gain"] / top), **point}
-
-    drawn = [position(point) for point in points]
-    every = -(-len(drawn) // LEAK_ROWS)
-    return {"points": drawn, "kept": position(curve["kept"]), "rows": drawn[::-1][::every][::-1], "ticks": ticks}
-
-
-def ambiguous_decoys(sides: Sides) -> dict[str, Any] | None:
+def ambiguous_decoys(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """The shares of possibly correct decoys by reason, with bars on a scale from 0 to ``top``."""
-    given = {side: audit["ambiguous_decoys"] for side, audit in sides.items() if audit.get("ambiguous_decoys")}
-    if not given:
+    found = audit.get("ambiguous_decoys")
+    if not found:
         return None
-    reasons = dict.fromkeys(reason for found in given.values() for reason in found["reasons"])
-    shares = {reason: {side: found["reasons"].get(reason) for side, found in given.items()} for reason in reasons}
-    largest = max((share or 0.0 for of_reason in shares.values() for share in of_reason.values()), default=0.0)
-    top = next((top for top in (0.05, 0.1, 0.25, 0.5) if largest <= top), 1.0)
-    return {
-        "sides": given,
-        "top": top,
-        "reasons": {
-            reason: {side: {"share": share, "width": width((share or 0.0) / top)} for side, share in of_reason.items()}
-            for reason, of_reason in shares.items()
-            if any(of_reason.values())
-        },
-        "zero": [reason for reason, of_reason in shares.items() if not any(of_reason.values())],
-    }
+    top = next((top for top in (0.05, 0.1, 0.25, 0.5) if max(found["reasons"].values(), default=0) <= top), 1.0)
+    reasons = {reason: (share, width(share / top)) for reason, share in found["reasons"].items() if share}
+    zero = [reason for reason, share in found["reasons"].items() if not share]
+    return {"share": found["share"], "decoys": found["decoys"], "top": top, "reasons": reasons, "zero": zero}
 
 
 @dataclass(frozen=True)
@@ -238,13 +181,11 @@ def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
     return Scale(low - margin, high + margin, step)
 
 
-def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
-    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``; None without a row.
+def bar(row: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``.
 
     Rows of shortcuts also have ``alarm`` and ``inputs``.
     """
-    if row is None:
-        return None
     start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
     everything = row.get("inputs") == ProbeInputs.EVERYTHING  # no shortcut, so no alarm either
     return {

@@ -1,20 +1,22 @@
 """One table of a benchmark before and after a remedy: in terminals, JSON, pages and notebooks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.audits.auditing import Audit
+from hf_vqa_mc.audits.ambiguity import possibly_correct
+from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
+from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.remedies.harm import Change, Comparison
 from hf_vqa_mc.remedies.judgement import IMPLAUSIBLE
 from hf_vqa_mc.report.plain_text import count, percent, points
 from hf_vqa_mc.text.tables import TextTable
 
 HEADINGS = ("", "before", "after")
-MOST_CHANGES = 100
-"""Changed decoys listed on a page."""
 
 
 class Side(NamedTuple):
@@ -57,12 +59,16 @@ class Figure(NamedTuple):
         return f"{self.text(side.value)}{spread}{f' ({side.probe})' if side.probe else ''}"
 
 
-def judgement_figures(before: Audit, after: Audit, compared: Comparison | None) -> list[Figure]:
-    """The rows of the table: of both audits, and of the report probes if they could be run."""
+def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Comparison | None) -> list[Figure]:
+    """The rows of the table: of the evaluated split, and of the report probes if they could be run."""
+    before, after = published.test.rows, remedied.test.rows
+    narrow = {side: without_wide_rows(one).test.rows for side, one in (("before", published), ("after", remedied))}
+    numbered = number_rows(narrow)
+    flagged = [Side(_ambiguous(numbered[side], table["answers"])) for side, table in narrow.items()]
     found = [
-        Figure("rows", Side(len(before.rows)), Side(len(after.rows)), count),
+        Figure("rows", Side(len(before)), Side(len(after)), count),
         Figure("decoys changed", None, Side(new_decoys(before, after))),
-        Figure("ambiguous decoys", Side(_ambiguous(before)), Side(_ambiguous(after))),
+        Figure("ambiguous decoys", flagged[0], flagged[1]),
     ]
     if compared is None:
         return found
@@ -86,14 +92,19 @@ def judgement_figures(before: Audit, after: Audit, compared: Comparison | None) 
     return found
 
 
-def new_decoys(before: Audit, after: Audit) -> float:
+def new_decoys(before: pa.Table, after: pa.Table) -> float:
     """The share of the decoys after a remedy that their row did not have before."""
-    ids, rows = (audit.benchmark.test.rows["question_id"].combine_chunks() for audit in (before, after))
-    kept = pc.index_in(rows, ids)
-    old = before.benchmark.test.rows["choices"].take(kept).to_pylist()
-    new = after.benchmark.test.rows["choices"].to_pylist()
+    ids, rows = (table["question_id"].combine_chunks() for table in (before, after))
+    old = before["choices"].take(pc.index_in(rows, ids)).to_pylist()
+    new = after["choices"].to_pylist()
     changed = sum(len(set(texts) - set(known)) for texts, known in zip(new, old, strict=True))
     return changed / max(sum(map(len, new)) - len(new), 1)
+
+
+def _ambiguous(rows: Rows, answers: pa.ChunkedArray) -> float:
+    """The share of decoys that are possibly correct."""
+    flagged = np.logical_or.reduce(list(possibly_correct(rows, answers.combine_chunks(), None).values()))
+    return float(flagged.sum() / max(int(rows.valid[:, 1:].sum()), 1))
 
 
 def note(compared: Comparison | None) -> str:
@@ -132,25 +143,3 @@ def html_table(figures: Iterable[Figure]) -> str:
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in one.cells) + "</tr>" for one in figures)
     heads = "".join(f"<th>{name}</th>" for name in HEADINGS)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def page_values(
-    figures: Sequence[Figure], compared: Comparison | None, judgement: str, changes: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The section of a page: the table, each report probe, and the first changed decoys."""
-    probes = [
-        (one.name, percent(one.before), percent(one.after), f"{points(one.low)} to {points(one.high)}")
-        for one in (compared.probes if compared else ())
-    ]
-    return {
-        "judgement": judgement,
-        "cells": [one.cells for one in figures],
-        "note": note(compared),
-        "probes": probes,
-        "changes": changes[:MOST_CHANGES],
-        "n_changes": len(changes),
-    }
-
-
-def _ambiguous(audit: Audit) -> float:
-    return float(audit.possibly_correct.sum() / max(int(audit.rows.valid[:, 1:].sum()), 1))

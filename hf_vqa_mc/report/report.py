@@ -1,6 +1,6 @@
-"""The report of an audit, or of the audits before and after a remedy: one self-contained HTML file."""
+"""The report of an audit: one self-contained HTML file."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -9,13 +9,10 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.figures import (
     SQUARE,
-    Sides,
     ambiguous_decoys,
     calibration,
     chart,
     histogram,
-    leak_plot,
-    matched,
     per_type,
     strongest,
     tiles,
@@ -27,67 +24,50 @@ from hf_vqa_mc.report.thumbnails import picture_values
 
 
 def report_html(
-    before: Mapping[str, Any],
+    audit: Mapping[str, Any],
     examples: Sequence[Example],
-    after: Mapping[str, Any] | None = None,
-    after_examples: Sequence[Example] = (),
     remedy: tuple[str, str] | None = None,
     changes: Sequence[str] = (),
-    judged: Mapping[str, Any] | None = None,
 ) -> str:
-    """The report of an audit, or of the audits before and after a remedy.
+    """The report of an audit.
 
     The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
     without figures are omitted. The result is deterministic.
 
     Args:
-        before: the output of `vqa-mc audit --json`.
+        audit: the output of `vqa-mc audit --json`.
         examples: example questions with their images; some dozens, since images are embedded.
-        after: the same for the remedied benchmark.
-        after_examples: example questions of the remedied benchmark.
         remedy: why and how to remedy the benchmark, shown at the end.
         changes: lines about what changed since an earlier release.
-        judged: of `judgement.page_values`, of a remedy.
     """
-    sides = {"before": before} | ({} if after is None else {"after": after})
-    later = {(example.question_id, example.question): example for example in after_examples}
-    pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
-    shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
-    shown += [_card(one) | {"before": None, "after": _choices(one)} for one in later.values()]
-    values = {**report_values(sides, changes), "has_examples": bool(shown), "remedy": remedy, "judged": judged}
-    data = {"examples": shown, "sides": 2 if after_examples else 1, "kinds": kind_legends()}
+    values = {**report_values(audit, changes), "has_examples": bool(examples), "remedy": remedy}
+    data = {"examples": list(map(_card, examples)), "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
 
 
-def report_values(sides: Sides, changes: Sequence[str] = ()) -> dict[str, Any]:
+def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict[str, Any]:
     """The values of the report's template; ``changes`` as in `report_html`."""
-    named = sides["before"]
-    texts = {
-        name: {side: plain(audit[name], most) for side, audit in sides.items() if audit.get(name)}
-        for name, most in (("read_as", 600), ("caveat", 600), ("verdict", 1000))
-    }
+    shortcuts = audit.get("shortcuts") or ()
     return {
-        "title": plain(public_name(named.get("dataset") or ""), 120) or "benchmark",
-        "config": named.get("config"),
-        "split": named.get("split"),
-        "version": named.get("version"),
-        "facts": _facts(sides),
-        "read_as": list(dict.fromkeys(texts["read_as"].values())),
-        "sides": list(sides),
-        "verdicts": texts["verdict"],
-        "caveats": list(dict.fromkeys(texts["caveat"].values())),
-        "headlines": {side: shown for side, found in sides.items() if (shown := headline(found))},
-        "tiles": tiles(sides),
-        "chart": chart(sides),
-        "types": per_type(sides),
-        "findings": matched(sides, "findings"),
-        "ambiguous": ambiguous_decoys(sides),
-        "predictive_texts": _predictive_texts(sides),
-        "calibration": calibration(sides),
-        "histogram": histogram(sides),
-        "leaks": leak_plot(sides),
+        "title": plain(public_name(audit.get("dataset") or ""), 120) or "benchmark",
+        "config": audit.get("config"),
+        "split": audit.get("split"),
+        "version": audit.get("version"),
+        "facts": _facts(audit),
+        "read_as": plain(audit.get("read_as"), 600),
+        "verdict": plain(audit.get("verdict"), 1000),
+        "caveat": plain(audit.get("caveat"), 600),
+        "headline": headline(audit),
+        "tiles": tiles(shortcuts),
+        "chart": chart({"before": shortcuts}),
+        "types": per_type(audit),
+        "findings": audit.get("findings") or (),
+        "ambiguous": ambiguous_decoys(audit),
+        "predictive_texts": _predictive_texts(audit),
+        "calibration": calibration(audit),
+        "histogram": histogram(audit),
         "square": SQUARE,
-        "not_run": _not_run(sides),
+        "not_run": _not_run(audit),
         "changes": changes,
     }
 
@@ -114,51 +94,37 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _facts(sides: Sides) -> dict[str, str]:
-    """Key figures of the audited benchmark; both values if a remedy changed them."""
-    texts_of: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "questions": lambda found: count(found.get("rows")),
-        "images": lambda found: count(found["images"]) if found.get("images") else "none",
-        "choices per question": lambda found: " to ".join(
-            dict.fromkeys(str(end(found["choices"])) for end in (min, max) if found.get("choices"))
-        ),
-        "chance": lambda found: percent(found["chance"]) if "chance" in found else "",
-        "fitted on": lambda found: plain(found.get("train_source"), 60),
+def _facts(found: Mapping[str, Any]) -> dict[str, str]:
+    """Key figures of the audited benchmark."""
+    ends = (str(end(found["choices"])) for end in (min, max) if found.get("choices"))
+    facts = {
+        "questions": count(found.get("rows")),
+        "images": count(found["images"]) if found.get("images") else "none",
+        "choices per question": " to ".join(dict.fromkeys(ends)),
+        "chance": percent(found["chance"]) if "chance" in found else "",
+        "fitted on": plain(found.get("train_source"), 60),
     }
-    texts = {name: dict.fromkeys(map(text_of, sides.values())) for name, text_of in texts_of.items()}
-    return {name: " \u2192 ".join(filter(None, of_sides)) for name, of_sides in texts.items() if any(of_sides)}
+    return {name: text for name, text in facts.items() if text}
 
 
-def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
-    """Each side's tables of words and choices that predict, most significant first."""
-    found = {}
-    for side, audit in sides.items():
-        given = audit.get("predictive_texts") or {"words": (), "choices": ()}
-        words, choices = ({row["text"] for row in given[what]} for what in ("words", "choices"))
-        tables = [
-            {"what": what, "predicts": predicts, "rows": rows}
-            for what in ("words", "choices")
-            if not (what == "choices" and choices == words)
-            for predicts, sign in (("target", 1), ("decoy", -1))
-            if (rows := sorted((row for row in given[what] if sign * row["z"] > 0), key=lambda row: -abs(row["z"])))
-        ]
-        if tables:
-            found[side] = tables
-    return found
-
-
-def _not_run(sides: Sides) -> list[tuple[str, str]]:
-    """Probes that were not run and splits that were skipped, with the reasons, and the side if only one."""
-    of_sides: dict[tuple[str, str], list[str]] = {}
-    for side, audit in sides.items():
-        probes = [(plain(row["name"], 120), row["reason"]) for row in audit.get("not_run") or ()]
-        splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
-        for name, reason in probes + splits:
-            of_sides.setdefault((name, plain(reason, 400)), []).append(side)
+def _predictive_texts(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Tables of words and choices that predict, most significant first."""
+    given = audit.get("predictive_texts") or {"words": (), "choices": ()}
+    words, choices = ({row["text"] for row in given[what]} for what in ("words", "choices"))
     return [
-        (name if len(found) == len(sides) else f"{name} ({found[0]} the remedy)", reason)
-        for (name, reason), found in of_sides.items()
+        {"what": what, "predicts": predicts, "rows": rows}
+        for what in ("words", "choices")
+        if not (what == "choices" and choices == words)
+        for predicts, sign in (("target", 1), ("decoy", -1))
+        if (rows := sorted((row for row in given[what] if sign * row["z"] > 0), key=lambda row: -abs(row["z"])))
     ]
+
+
+def _not_run(audit: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Probes that were not run and splits that were skipped, with the reasons."""
+    probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
+    splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
+    return [(plain(name, 120), plain(reason, 400)) for name, reason in probes + splits]
 
 
 def _card(example: Example) -> dict[str, Any]:
@@ -168,11 +134,6 @@ def _card(example: Example) -> dict[str, Any]:
         "type": plain(example.question_type, TYPE),
         **picture_values(example.images),
         "note": plain(example.note, ORIGIN),
-    }
-
-
-def _choices(example: Example) -> dict[str, Any]:
-    return {
         "bias": round(example.bias, 4) if example.bias is not None and isfinite(example.bias) else None,
         "outcome": "" if example.picked is None else "correct" if example.picked == example.label else "wrong",
         "choices": [example.choice(index) for index in range(len(example.choices))],

@@ -155,13 +155,13 @@ class AuditResult(Result):
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.report.audit_folder import check_audit_folder, next_step, write_audit
+        from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder, next_step, write_audit
 
-        check_audit_folder(Path(path), "output", self.settings.paths, overwrite)
+        check_report_folder(Path(path), AUDITED, "output", self.settings.paths, overwrite)
         # without folders of absolute paths
         remedy = None if self.audit.exact else next_step(self.settings, self.audit.benchmark, public_name)
         changes = [check.line for check in self.changes]
-        return write_audit(Path(path), self.audit, None, progress, remedy, overwrite, changes=changes)
+        return write_audit(Path(path), self.audit, progress, remedy, overwrite, changes)
 
 
 @verb(
@@ -180,11 +180,11 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
     from hf_vqa_mc.data.reading import load
-    from hf_vqa_mc.report.audit_folder import check_audit_folder
+    from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder
 
     if settings.output is not None:
         others = [settings.against] if settings.against else []
-        check_audit_folder(settings.output, "--output", [*settings.paths, *others], settings.overwrite)
+        check_report_folder(settings.output, AUDITED, "--output", [*settings.paths, *others], settings.overwrite)
     from hf_vqa_mc.audits.comparison import read_audit
 
     earlier = read_audit(settings.against) if settings.against else None

@@ -15,8 +15,9 @@ from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
-SOURCE, SHOWN, COMPARED = "easyvqa", "easyvqa_iou_qou", "easyvqa_random_uniform"
-"""The report compares decoys drawn at random with IoU and QoU decoys."""
+SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
+AUDITED_CONFIGS = ("easyvqa_random_uniform", SHOWN)
+"""Decoys drawn at random, and IoU and QoU decoys."""
 VARIANTS = tuple(f"{SOURCE}_{name}" for name in ("random_uniform", "random_frequency", "iou", "qou", "iou_qou"))
 TYPES, SHAPES = ("color", "shape", "yes/no"), ("circle", "rectangle", "triangle")
 CAPTION = "answers: from the choices alone; color, shape, yes/no: from question and choices, by type of question"
@@ -58,7 +59,7 @@ class QuickstartResult(Result):
     built: BuildResult
     figures: Mapping[str, Mapping[str, Any]]
     """config -> rows, choices, chance, answer_prior, question_answer_prior, and the last one by_type"""
-    audit_report: Path
+    audit_reports: tuple[Path, ...]
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """model -> config -> accuracy, stderr, interval, chance and checkpoint; empty unless trained"""
 
@@ -96,14 +97,14 @@ print(hf_vqa_mc.with_images(ds)[0])'
         given = "" if output.name == "vqa_mc" else f" --output {shlex.quote(output.name)}"
         train = f"To train models as well: vqa-mc quickstart --train{given}\n"
         yield from self._model_steps() if self.models else [train]
-        yield f"""\
+        yield """\
 To add real questions, such as COCO-QA, to the same folder:
 
   vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt
 
-Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own benchmark: vqa-mc audit FILE):
-
-  {self.audit_report}"""
+Audits of random decoys and of IoU and QoU decoys as HTML pages (for your own benchmark: vqa-mc audit FILE):
+"""
+        yield from (f"  {page}" for page in self.audit_reports)
 
     def _model_table(self) -> TextTable:
         from hf_vqa_mc.scoring.table import percent, with_interval
@@ -133,7 +134,7 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
             "output": str(self.built.output),
             "load_from": str(self.built.output.parent),
             "configs": {name: dict(found) for name, found in self.figures.items()},
-            "report": str(self.audit_report),
+            "reports": [str(page) for page in self.audit_reports],
             "models": {model: dict(configs) for model, configs in self.models.items()},
         }
 
@@ -158,9 +159,8 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         InputError: an output folder exists and was written by another program.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.audits.settings import AUDITS
     from hf_vqa_mc.dataset.settings import BuildSettings
-    from hf_vqa_mc.report.audit_folder import check_audit_folder
+    from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
 
     to_build = BuildSettings(
@@ -170,18 +170,17 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         images=package_folder(),
     )
     if settings.output is not None:
-        report = settings.output.absolute().parent / AUDITS / f"{settings.output.name}-{SOURCE}"
-        check_audit_folder(report, "the report's folder", [settings.output], settings.overwrite)
+        for report in _report_folders(settings.output.absolute()):
+            check_report_folder(report, AUDITED, "the report's folder", [settings.output], settings.overwrite)
     built = build.verb.run(to_build, progress)
     figures = {}
     for name, config in built.configs.items():
         if "statistics" in config:
             figures[name] = _blind_rules(built, name)
             progress("scoring blind heuristics", len(figures), len(built.configs) - 1)
-    folder = built.output.parent / AUDITS / f"{built.output.name}-{SOURCE}"
-    report_page = _audit(built, folder, settings, progress)
+    reports = _audit(built, settings, progress)
     models = _train_models(built, settings, progress) if settings.train else {}
-    return QuickstartResult(settings, built, figures, report_page, models)
+    return QuickstartResult(settings, built, figures, reports, models)
 
 
 def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
@@ -209,22 +208,27 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     }
 
 
-def _audit(built: BuildResult, folder: Path, settings: QuickstartSettings, progress: Progress) -> Path:
-    """Audit two configs into one report."""
+def _report_folders(output: Path) -> list[Path]:
+    """The folders of the audits, as ``vqa-mc audit`` names them."""
+    from hf_vqa_mc.audits.settings import AUDITS
+
+    return [output.parent / AUDITS / f"{output.name}-{name}" for name in AUDITED_CONFIGS]
+
+
+def _audit(built: BuildResult, settings: QuickstartSettings, progress: Progress) -> tuple[Path, ...]:
+    """Audit two configs; return their reports."""
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.data.options import BenchmarkOptions
     from hf_vqa_mc.data.reading import load
-    from hf_vqa_mc.report.audit_folder import REPORT, write_audit
+    from hf_vqa_mc.report.audit_folder import write_audit
 
-    done = []
-    for name in (COMPARED, SHOWN):
-        done.append(
-            audit(load(BenchmarkOptions(str(built.output), name), silent), ProbeSettings(probe_rows=PROBE_ROWS))
-        )
-        progress("auditing", len(done), 2)
-    write_audit(folder, done[0], done[1], overwrite=settings.overwrite)
-    return folder / REPORT
+    pages = []
+    for name, folder in zip(AUDITED_CONFIGS, _report_folders(built.output), strict=True):
+        done = audit(load(BenchmarkOptions(str(built.output), name), silent), ProbeSettings(probe_rows=PROBE_ROWS))
+        pages.append(write_audit(folder, done, overwrite=settings.overwrite)[0])
+        progress("auditing", len(pages), len(AUDITED_CONFIGS))
+    return tuple(pages)
 
 
 def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Progress) -> dict[str, dict[str, Any]]:

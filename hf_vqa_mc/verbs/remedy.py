@@ -2,18 +2,18 @@
 
 import contextlib
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import AUDITS, ProbesOption
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress, prefixed
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
-from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.remedies.settings import StrategySettings
 from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, strategy_of
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
@@ -21,7 +21,6 @@ from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
 if TYPE_CHECKING:
     from datasets import DatasetDict
 
-    from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.remedies.candidate_sources import Candidate
     from hf_vqa_mc.remedies.harm import Comparison
@@ -31,19 +30,20 @@ if TYPE_CHECKING:
 
 def _report_folder(given: Mapping[str, Any]) -> Path | None:
     """Named after the output, its config and decoys, so that a report is replaced only together with its output."""
+    from hf_vqa_mc.report.audit_folder import REMEDIES
+
     if given.get("output") is None:
         return None
     implied = "prune" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
     output = Path(given["output"]).name.split(".")[0]
-    name = folder_name(output, given.get("config"), given.get("strategy") or implied or "repair")
-    return AUDITS / f"{name}-before-after"
+    return REMEDIES / folder_name(output, given.get("config"), given.get("strategy") or implied or "repair")
 
 
 _STRATEGIES = " ".join(f"{one.name}: {one.help}." for one in STRATEGIES.values())
 
 
 @settings
-class RemedySettings(BenchmarkOptions, StrategySettings, ProbesOption):
+class RemedySettings(BenchmarkOptions, StrategySettings):
     """Change a benchmark so that it has fewer shortcuts, and judge it before and after.
 
     By default the fewest decoys are changed; other strategies replace all decoys or remove rows. A benchmark is
@@ -62,7 +62,7 @@ class RemedySettings(BenchmarkOptions, StrategySettings, ProbesOption):
     )
     force: bool = option("Write a benchmark that is not better than before, or not judged, too.", default=False)
     report: Path | None = option(
-        "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after, named after the output.",
+        "Folder of report.html and report.json; by default vqa_mc_remedy/NAME, named after the output.",
         default=None,
         cli_default=_report_folder,
         panel=ADVANCED,
@@ -79,16 +79,16 @@ class RemedySettings(BenchmarkOptions, StrategySettings, ProbesOption):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RemedyResult(Result):
-    """A remedied benchmark, what was changed, and its audits before and after."""
+    """A remedied benchmark, what was changed, and report probes before and after."""
 
     benchmark: "Benchmark"
     """the published benchmark"""
     remedied: "Benchmark"
     statistics: dict[str, Any]
-    before: "Audit"
-    after: "Audit"
     comparison: "Comparison | None"
     """report probes before and after; None with too few groups of rows"""
+    figures: "list[Figure]"
+    """the table of the benchmark before and after"""
     settings: RemedySettings
     unjudged: str = ""
     """why there is no comparison"""
@@ -117,15 +117,10 @@ class RemedyResult(Result):
         """The remedied rows in the benchmark's own columns, split by split."""
         return self.remedied.to_datasets()
 
-    @cached_property
-    def figures(self) -> "list[Figure]":
-        """The table of the benchmark before and after."""
-        from hf_vqa_mc.report.judgement import judgement_figures
-
-        return judgement_figures(self.before, self.after, self.comparison)
-
     def report(self) -> Report:
-        """The changes, the table of the benchmark before and after, the verdicts of both audits, and the files."""
+        """The changes, the table of the benchmark before and after, the judgement, the files, and what to do next."""
+        from rich.text import Text
+
         from hf_vqa_mc.remedies.remedied import in_words
         from hf_vqa_mc.report.judgement import note, text_table
 
@@ -134,14 +129,35 @@ class RemedyResult(Result):
         yield ""
         yield text_table(self.figures)
         yield note(self.comparison)
-        yield f"\n{self.judgement}"
-        for moment, audit in (("before", self.before), ("after", self.after)):
-            yield f"\nAudit {moment}: {audit.as_json()['verdict']}"
-        yield ""
+        yield f"\n{self.judgement}\n"
         yield from (f"{name} is not in the remedied benchmark: {why}" for name, why in self.benchmark.left_out.items())
         yield from (f"wrote {path}" for path in self.written)
         if self.remedied.config != self.benchmark.config:
             yield f"config: {self.remedied.config} (was {self.benchmark.config})"
+        if self.written:
+            for purpose, command in self.next_commands().items():
+                yield f"\n{purpose}:"
+                yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
+
+    def next_commands(self, name: Callable[[str], str] = str) -> dict[str, str]:
+        """What to do with the written benchmark: purpose to command; ``name`` as in `audit_folder.command_line`."""
+        from hf_vqa_mc.report.audit_folder import command_line
+
+        output, dataset = self.settings.output, self.settings.dataset
+        if output is None or not self.may_write:
+            return {}
+        is_file = isinstance(dataset, str | Path) and Path(dataset).is_file()
+        read = replace(
+            subset(self.settings, BenchmarkOptions), dataset=output, config=None if is_file else self.remedied.config
+        )
+        written = shlex.quote(name(str(output)))
+        push = f"vqa-mc push dataset NAMESPACE/NAME --folder {written}"
+        upload = f"hf upload NAMESPACE/NAME {written} --repo-type dataset"
+        return {
+            "Audit the result": command_line("audit", read, name=name),
+            "Evaluate a model on it": command_line("evaluate", read, "--model", "MODEL", name=name),
+            "Publish it": upload if is_file else push,
+        }
 
     @property
     def judgement(self) -> str:
@@ -164,8 +180,7 @@ class RemedyResult(Result):
         return frame_of(self.statistics.get("changes", []))
 
     def to_dict(self) -> dict[str, Any]:
-        """The changes, the table, report probes and both audits; fractions."""
-        audits = {"before": self.before.as_json(), "after": self.after.as_json()}
+        """The changes, the table and report probes; fractions."""
         judged = None if self.comparison is None else self.comparison.as_json()
         return {
             "remedy": self.statistics,
@@ -173,21 +188,12 @@ class RemedyResult(Result):
             "judgement": self.judgement,
             "table": [one.as_json() for one in self.figures],
             "report_probes": judged,
-            **audits,
             "written": [str(path) for path in self.written],
         }
 
     def to_pandas(self) -> Frame:
-        """One row per shortcut: accuracy and gain over random guessing before and after; NaN where it was not run."""
-        import pandas as pd
-
-        columns = ["accuracy", "gain", "low", "high", "alarm"]
-        tables = {
-            moment: pd.DataFrame([gain.as_json() for gain in audit.gains]).set_index(["name", "inputs"])[columns]
-            for moment, audit in (("before", self.before), ("after", self.after))
-        }
-        joined = pd.concat([table.add_suffix(f"_{moment}") for moment, table in tables.items()], axis=1)
-        return joined.reset_index()
+        """One row per report probe: accuracy before and after, change of its distance from chance, and ``harmed``."""
+        return frame_of([] if self.comparison is None else self.comparison.as_json()["probes"])
 
     def _repr_html_(self) -> str:
         from hf_vqa_mc.report.judgement import html_table
@@ -214,21 +220,20 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     """Remedy a benchmark.
 
     Returns:
-        The remedied rows as ``.dataset``, what was changed, report probes and audits before and after. It is written
-        to ``output`` if it is ``better``, has a guarantee that was asked for, or with ``force``; ``report`` always.
+        The remedied rows as ``.dataset``, what was changed, and report probes before and after. It is written to
+        ``output`` if it is ``better``, has a guarantee that was asked for, or with ``force``; ``report`` always.
 
     Raises:
         InputError: the benchmark, word vectors or candidates cannot be used, or no decoys of this kind can be made.
     """
-    from hf_vqa_mc.audits.auditing import audit
-    from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.dataset.writing import check_config, check_output
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.rejections import read_rejections
-    from hf_vqa_mc.report.audit_folder import check_audit_folder, staged_audit
-    from hf_vqa_mc.report.judgement import page_values
+    from hf_vqa_mc.report.audit_folder import check_report_folder, staged_report
+    from hf_vqa_mc.report.judgement import judgement_figures
+    from hf_vqa_mc.report.remedy_folder import JUDGED, report_contents
 
     strategy = strategy_of(settings, settings.strategy)
     read = settings.pool, settings.captions, settings.scene_graphs, settings.candidates, settings.reject
@@ -238,7 +243,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         check_outside(settings.output, "--output", inputs)
     if settings.report is not None:
         others = [settings.output] if settings.output else []
-        check_audit_folder(settings.report, "--report", [*inputs, *others], settings.overwrite)
+        check_report_folder(settings.report, JUDGED, "--report", [*inputs, *others], settings.overwrite)
     verdicts = read_rejections(settings.reject) if settings.reject else None
     benchmark = load(settings, progress)
     if not strategy.keeps_choices and not benchmark.spec.choices.columns:
@@ -251,23 +256,17 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     benchmark, candidates = _candidates(settings, benchmark, progress)
     made = strategy.remedy(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
     comparison, unjudged = _judged(settings, benchmark, made, progress)
-    audited = ProbeSettings(probes=settings.probes, seed=settings.seed)
-    before = audit(benchmark, audited, prefixed(progress, "before"))
-    after = audit(made.benchmark, audited, prefixed(progress, "after"))
-    result = RemedyResult(
-        benchmark, made.benchmark, made.statistics, before, after, comparison, settings, unjudged=unjudged
-    )
+    table = judgement_figures(benchmark, made.benchmark, comparison)
+    result = RemedyResult(benchmark, made.benchmark, made.statistics, comparison, table, settings, unjudged)
     with contextlib.ExitStack() as stack:
         outputs = []
         if settings.output is not None and result.may_write:
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
         if settings.report is not None:
-            sets = made.statistics.get("closed_sets", {}).get(made.benchmark.evaluated)
-            changes = made.statistics.get("changes", ())
-            judged = page_values(result.figures, comparison, result.judgement, changes)
-            report = staged_audit(
-                settings.report, before, after, progress, overwrite=settings.overwrite, sets=sets, judged=judged
-            )
+            figures = {name: one for name, one in result.to_dict().items() if name != "written"}
+            commands = result.next_commands(public_name)
+            contents = report_contents(benchmark, made.benchmark, table, comparison, figures, commands)
+            report = staged_report(settings.report, JUDGED, contents, settings.overwrite)
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))
     return replace(result, written=tuple(path for _, files in outputs for path in files))
@@ -307,7 +306,7 @@ def _judged(
     changes, families = made.statistics.get("changes", ()), embedding_families()
     published, remedied = benchmark.test, made.benchmark.test
     try:
-        found = judge(published, remedied, families, settings.seed, changes, progress, trained=settings.probes)
+        found = judge(published, remedied, families, settings.seed, changes, progress)
     except InputError as error:  # too few groups of rows
         return None, str(error)
     return found, ""

@@ -222,7 +222,7 @@ def test_files_that_do_not_fit_open_ended_questions_are_rejected(run, answered, 
     assert not (tmp_path / "preview.html").exists()
 
 
-def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path):
+def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path, untrained_report_probes):
     rows = [
         {"id": n, "question": f"Which {n % 3}?", "image_id": n // 3, "A": f"x{n}", "B": f"y{n}", "answer": "AB"[n % 2]}
         for n in range(30)
@@ -233,7 +233,7 @@ def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path):
         frame.to_json(name, orient="records", lines=True) if "json" in name else frame.to_csv(
             name, sep="\t", index=False
         )
-        vm.remedy(name, variant="iou", decoys_per_set=3, output=f"new_{name}", force=True, probes=False)
+        vm.remedy(name, variant="iou", decoys_per_set=3, output=f"new_{name}", force=True)
         run(f"new_{name}")
         pages.append((tmp_path / "preview.html").read_text("utf-8").partition("<main>")[2])
     assert pages[0].count("fallback for an IoU decoy") > 0

@@ -86,9 +86,9 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
     assert done.returncode == 0, done.stderr
     assert "scoring blind heuristics" in done.stderr
     assert {path.name for path in here.iterdir()} == {"vqa_mc", "vqa_mc_audit"}
-    report = done.stdout.rstrip().splitlines()[-1].strip()
-    assert Path(report) == here / "vqa_mc_audit" / "vqa_mc-easyvqa" / "report.html"
-    assert "easyvqa_random_uniform" in Path(report).read_text("utf-8")
+    for config, line in zip(("easyvqa_random_uniform", "easyvqa_iou_qou"), done.stdout.splitlines()[-2:], strict=True):
+        assert Path(line.strip()) == here / "vqa_mc_audit" / f"vqa_mc-{config}" / "report.html"
+        assert config in Path(line.strip()).read_text("utf-8")
 
     lines = [line.replace("│", " ").split() for line in done.stdout.splitlines()]
     table = {line[0]: [float(cell.rstrip("%")) for cell in line[1:]] for line in lines if line and line[0] in CONFIGS}

@@ -13,15 +13,12 @@ from tests.cli.test_audit import lines
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path, monkeypatch, untrained_report_probes):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
 
 
-def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
+def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tmp_path):
     rows = [
         {
             "image_id": str(n // 4),
@@ -35,19 +32,28 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
     result = run("b.jsonl", "--variant", "iou", "--output", "remedied.jsonl", "--force", "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
-    before, after = ({one["name"]: one for one in printed[when]["shortcuts"]} for when in ("before", "after"))
-    assert before["longest choice"]["accuracy"] == 1
-    assert "longest choice" not in after  # all are as long, so it says nothing
-    assert "choice A" not in before or before["choice A"]["accuracy"] == 1
-    assert not after["choice A"]["alarm"]
+    probes = {one["name"]: one for one in printed["report_probes"]["probes"]}
+    longest = probes["longest choice: choices alone"]
+    assert (longest["before"], longest["after"]) == (1, 0.5)  # all new choices are as long
+    assert longest["harmed"] is False
     assert printed["remedy"]["decoys"]["iou"]["fallbacks"] == 0
     remedied = [json.loads(line) for line in (tmp_path / "remedied.jsonl").read_text("utf-8").splitlines()]
     assert [row["choices"][row["answer"]] for row in remedied] == [row["choices"][0] for row in rows]
-    assert (tmp_path / "vqa_mc_audit" / "remedied-iou-before-after" / "report.html").exists()
+    report = tmp_path / "vqa_mc_remedy" / "remedied-iou"
+    stored = json.loads((report / "report.json").read_text("utf-8"))
+    assert stored == {name: value for name, value in printed.items() if name != "written"}
+    page = (report / "report.html").read_text("utf-8")
+    assert html.escape(printed["judgement"], quote=False) in html.unescape(page)
+    assert all(one["name"].partition(":")[0] in page for one in printed["report_probes"]["probes"])
+    assert "<code>vqa-mc audit remedied.jsonl</code>" in page
+    assert "<code>vqa-mc evaluate remedied.jsonl --model MODEL</code>" in page
 
 
 @pytest.mark.slow
-def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
+def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)
     result = run(path, "--prune", "0.2", "--output", "fewer.jsonl", "--json")
     assert result.exit_code == 0, result.output
@@ -81,7 +87,7 @@ def test_a_remedy_that_cannot_be_is_one_line(run, tmp_path, arguments, message):
     assert result.exit_code == 2, result.output
     assert message in result.stderr
     assert not (tmp_path / "remedied.jsonl").exists()
-    assert not (tmp_path / "vqa_mc_audit").exists()
+    assert not (tmp_path / "vqa_mc_remedy").exists()
 
 
 def test_an_output_that_cannot_be_is_rejected_before_any_work(run, tmp_path):
@@ -94,13 +100,12 @@ def test_an_output_that_cannot_be_is_rejected_before_any_work(run, tmp_path):
     assert (tmp_path / "other.jsonl").read_text("utf-8") == "{}\n"
 
 
-def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_written(tmp_path, monkeypatch):
+def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_written(
+    tmp_path, monkeypatch, untrained_report_probes
+):
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 5)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     rows = {
         "image_id": [str(number // 4) for number in range(80)],
         "question": [f"what is {'abcd'[number % 4]}" for number in range(80)],
@@ -112,14 +117,13 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     assert split["question"][:] == rows["question"]
     assert {"choice_kinds", "choice_origins"} < set(split.column_names)
     table = result.to_pandas().set_index("name")
-    assert table.loc["longest choice", "accuracy_before"] == 1
-    assert not table.loc["choice A", "alarm_after"]
+    assert table.loc["longest choice: choices alone", "before"] == 1
+    assert list(table["harmed"]) == [one.harmed for one in result.comparison.probes]
     page = result._repr_html_()
     for name, before, after in (one.cells for one in result.figures):
-        assert name in repr(result)
+        assert name.split()[0] in repr(result)
         assert f"<tr><td>{name}</td><td>{before}</td><td>{after}</td></tr>" in page
     assert all(f"<p>{html.escape(line)}</p>" in page for line in in_words(result.statistics))
-    assert "Audit before: " in page and "Audit after: " in page
     assert list(tmp_path.iterdir()) == []
     assert vm.audit(result.dataset, probes=False).to_dict()["rows"] == 80
     files = result.save(tmp_path / "remedied")
@@ -135,8 +139,7 @@ def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
     lines(folder / "test.jsonl", rows=60)
     config = "configs:\n- config_name: shapes_random_uniform\n  data_files: shapes_random_uniform/test.jsonl\n"
     (tmp_path / "data" / "README.md").write_text(f"---\n{config}---\n", "utf-8")
-    options = ("--no-probes", "--force")
-    result = run("data", "shapes_random_uniform", "--variant", "iou", "--output", "remedied", *options)
+    result = run("data", "shapes_random_uniform", "--variant", "iou", "--output", "remedied", "--force")
     assert result.exit_code == 0, result.output
     assert "config: shapes_iou_remedied (was shapes_random_uniform)" in result.stdout
     assert r"From data (shapes\_random\_uniform) as config shapes\_iou\_remedied" in (
@@ -150,7 +153,7 @@ def test_a_config_of_another_benchmark_is_reported_before_the_work(run, tmp_path
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         lines(tmp_path / name / "test.jsonl", rows=60)
-    options = ("--variant", "iou", "--output", "remedied", "--no-probes", "--force")
+    options = ("--variant", "iou", "--output", "remedied", "--force")
     assert run("one", *options).exit_code == 0
     monkeypatch.setattr("hf_vqa_mc.remedies.new_decoys.give_new_decoys", None)
     result = run("two", *options)

@@ -36,11 +36,11 @@ def questions(leak: float, rows: int = 300) -> list[dict[str, object]]:
 def invoked(folder, rows, *arguments):
     (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     with contextlib.chdir(folder):
-        return CliRunner().invoke(app, ["remedy", "b.jsonl", "--no-probes", *arguments])
+        return CliRunner().invoke(app, ["remedy", "b.jsonl", *arguments])
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, untrained_report_probes):
     return partial(invoked, tmp_path)
 
 
@@ -87,7 +87,7 @@ def test_only_decoys_change_and_each_change_is_listed(repaired):
 def test_the_result_in_python_says_whether_it_is_better():
     import pandas as pd
 
-    fixed = vm.remedy(pd.DataFrame(questions(0.5)), probes=False)
+    fixed = vm.remedy(pd.DataFrame(questions(0.5)))
     assert fixed.better == (fixed.comparison.better and not fixed.comparison.harmed)
     assert len(fixed.changes) == fixed.statistics["changed"]
 
@@ -145,7 +145,7 @@ def test_json_and_page_have_the_same_table_and_the_page_lists_changes(repaired):
     page = (folder / "page" / "report.html").read_text("utf-8")
     names = [one["name"] for one in printed["table"]]
     assert {"rows", "decoys changed", "choices alone: strongest probe", "mean distance from chance"} < set(names)
-    assert all(f"<td>{name}</td>" in page for name in names)
+    assert all(f"<bdi>{name}</bdi>" in page for name in names)
     changes = printed["remedy"]["changes"]
     assert page.count("the target led by") == min(len(changes), 100)
     assert all(f"<bdi>{one['new']}</bdi>" in page for one in changes[:100])

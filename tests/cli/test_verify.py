@@ -66,18 +66,6 @@ def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not
     assert "label=right" in result.stdout
 
 
-@pytest.mark.slow
-def test_the_report_of_a_remedy_certifies_the_remedied_file(run, tmp_path):  # noqa: F811
-    data = lines(tmp_path / "b.jsonl", "length", 0.3, rows=120)
-    fixed = ("remedy", data, "--guarantee", "choices", "--output", "fixed.jsonl", "--report", "both")
-    done = run(*fixed, "--word-vectors", "corpus")
-    assert done.exit_code == 0, done.output
-    result = run("verify", "both/audit.json", "fixed.jsonl", "--no-probes")
-    assert result.exit_code == 0, result.output
-    assert "not compared" in result.stdout
-    assert run("verify", "both/audit.json", data, "--no-probes").exit_code == 3
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -85,8 +85,8 @@ def test_it_is_audited(starred):
     assert gains.loc["longest choice", "accuracy"] == 1
 
 
-def test_it_is_remedied_in_its_own_layout(starred, tmp_path):
-    vm.remedy(starred, output=tmp_path / "remedied.parquet", variant="iou", force=True, probes=False)
+def test_it_is_remedied_in_its_own_layout(starred, tmp_path, untrained_report_probes):
+    vm.remedy(starred, output=tmp_path / "remedied.parquet", variant="iou", force=True)
     before, after = (vm.read_benchmark(path).test.rows for path in (starred, tmp_path / "remedied.parquet"))
     assert after["choices"].to_pylist() != before["choices"].to_pylist()
     targets = [[row["choices"][row["label"]] for row in rows.to_pylist()] for rows in (before, after)]

@@ -98,11 +98,11 @@ def written(path, kind):
 
 
 @pytest.mark.parametrize("kind", ["lines", "question", "conversations"])
-def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path):
+def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path, untrained_report_probes):
     path = written(tmp_path / "rows.jsonl", kind)
     gains = vm.audit(path, probes=False).to_pandas().set_index("name")
     assert gains.loc["longest choice", "accuracy"] == 1
-    vm.remedy(path, output=tmp_path / "new.jsonl", variant="iou", force=True, probes=False)
+    vm.remedy(path, output=tmp_path / "new.jsonl", variant="iou", force=True)
     before, after = (vm.read_benchmark(one).test.rows.to_pylist() for one in (path, tmp_path / "new.jsonl"))
     assert [row["question"] for row in after] == [row["question"] for row in before] == [chat(n)[0] for n in range(60)]
     assert [row["choices"] for row in after] != [row["choices"] for row in before]

@@ -88,14 +88,14 @@ def test_an_audit_reads_its_rows(built: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_remedy_makes_it_for_another_benchmark() -> None:
+def test_a_remedy_makes_it_for_another_benchmark(untrained_report_probes: None) -> None:
     rng, colours = Random(1), ["red", "blue", "dark green", "white", "black", "light yellow"]
     table = [
         {"image": f"{row // 4}.jpg", "question": f"what is it {row % 7}?", "choices": (c := rng.sample(colours, 3))}
         | {"answer": rng.choice(c)}
         for row in range(60)
     ]
-    made = vm.remedy(datasets.Dataset.from_list(table), variant="iou_longest", label="answer", probes=False)
+    made = vm.remedy(datasets.Dataset.from_list(table), variant="iou_longest", label="answer")
     kinds = {kind for split in made.dataset.values() for kinds in split["choice_kinds"] for kind in kinds}
     assert kinds == {"target", "iou", "longest"}
     assert "IoU decoys and the longest answers" in repr(made)

@@ -201,10 +201,10 @@ def test_the_verdicts_are_about_the_texts_of_layouts_that_store_the_target_separ
     assert (table.wordnet == (table.choice == "plane")).all()
 
 
-def test_a_remedy_takes_the_verdicts_of_a_judge(tmp_path):
+def test_a_remedy_takes_the_verdicts_of_a_judge(tmp_path, untrained_report_probes):
     table = benchmark()
     vm.judge(table, model=Knows(), output=tmp_path / "run")
-    fixed = vm.remedy(table, variant="iou", preset="paper", reject=tmp_path / "run" / "verdicts.csv", probes=False)
+    fixed = vm.remedy(table, variant="iou", preset="paper", reject=tmp_path / "run" / "verdicts.csv")
     assert fixed.to_dict()["remedy"]["rejected"]["published_decoys"] == 8
     after = fixed.dataset["test"] if "test" in fixed.dataset else next(iter(fixed.dataset.values()))
     for row in after:

@@ -8,6 +8,8 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("untrained_report_probes")
+
 QUESTIONS = ["what animal is it", "what is on the table", "where is it", "what is near the man"]
 ANSWERS = ["cat", "train", "pizza", "red", "seven", "kitchen", "umbrella", "bottle"]
 
@@ -40,15 +42,15 @@ def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(b
         counted = fixed.to_dict()["remedy"]["closed_sets"][split]
         assert counted["rows"] == len(rows) <= len(benchmark[split])
         assert counted["rows"] + sum(counted["left_out"].values()) == len(benchmark[split])
-    gains = fixed.to_pandas()
+    gains = vm.audit(fixed.dataset, probes=False).to_pandas()
     outside = ("best assignment", *(probe.name for probe in ORDERS))  # they use more than a row's inputs
     blind = gains[gains["inputs"].isin(["choices", guarantee]) & ~gains["name"].str.startswith(outside)]
-    assert blind["gain_after"].abs().max() < 1e-9, blind
+    assert blind["gain"].abs().max() < 1e-9, blind
     assert f"{counted['rows']} rows in " in repr(fixed)
 
 
 def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
-    fixed = vm.remedy(benchmark, guarantee="question", probes=False)
+    fixed = vm.remedy(benchmark, guarantee="question")
     fixed.save(tmp_path / "closed")
     card = (tmp_path / "closed" / "README.md").read_text()
     assert "choices replaced" in card and "pruned" not in card
@@ -89,8 +91,8 @@ def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
 @pytest.mark.parametrize("guarantee", ["question", "image"])
 def test_without_a_training_split_fitted_probes_are_exactly_at_chance_too(benchmark, guarantee):
     fixed = vm.remedy(datasets.DatasetDict(test=benchmark["train"]), guarantee=guarantee)
-    gains = fixed.to_pandas()
+    gains = vm.audit(fixed.dataset).to_pandas()
     outside = ("best assignment", *(probe.name for probe in ORDERS))  # they use more than a row's inputs
     blind = gains[gains["inputs"].isin(["choices", guarantee]) & ~gains["name"].str.startswith(outside)]
     assert blind["name"].str.contains("set network").any()
-    assert blind["gain_after"].abs().max() < 1e-9, blind
+    assert blind["gain"].abs().max() < 1e-9, blind

@@ -9,6 +9,8 @@ from hf_vqa_mc.remedies import judgement
 from hf_vqa_mc.remedies.judgement import judge
 from hf_vqa_mc.text.embeddings import embedding_families
 
+pytestmark = pytest.mark.usefixtures("untrained_report_probes")
+
 
 def split(rows, cue=0.0, seed=0):
     """Rows about 100 images; with the probability ``cue`` the target is the longest choice."""
@@ -24,7 +26,7 @@ def split(rows, cue=0.0, seed=0):
 
 
 def judged(published, remedied, **options):
-    return judge(published, remedied, embedding_families(), trained=False, **options)
+    return judge(published, remedied, embedding_families(), **options)
 
 
 def test_removing_the_rows_of_a_shortcut_is_better_than_all_published_rows():

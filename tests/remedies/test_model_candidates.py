@@ -24,7 +24,7 @@ def longer(text, image):
 def test_longer_candidates_of_a_model_do_not_become_a_shortcut_and_are_asked_for_once(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     table = planted("length", 0.35, ROWS, 0)[0].select(COLUMNS).to_pandas()
-    options = {"output": tmp_path / "fixed", "force": True, "probes": False}
+    options = {"output": tmp_path / "fixed", "force": True}
     with Served(answer=longer) as server:
         first = vm.remedy(table, candidates_from="tiny", base_url=server.url, **options)
         again = vm.remedy(table, candidates_from="tiny", base_url=server.url, overwrite=True, **options)

@@ -140,15 +140,15 @@ def test_a_row_without_decoys_keeps_published_choices_that_are_not_rejected():
     assert "Left out: 1 row since no decoy is left." in " ".join(in_words(made.statistics))
 
 
-def test_a_table_of_verdicts_is_applied_and_reported(tmp_path):
+def test_a_table_of_verdicts_is_applied_and_reported(tmp_path, untrained_report_probes):
     path = tmp_path / "verdicts.csv"
     table = datasets.Dataset.from_list([*rows()])
     first = table[0]
     decoys = [text for index, text in enumerate(first["choices"]) if index != first["answer"]]
     made = [Verdict("q0", text, "correct", "a") for text in decoys]
     write_verdicts(path, [*made, Verdict("q1", "", "bad_question", "a"), Verdict("gone", "cat", "correct", "a")])
-    fixed = vm.remedy(table, variant="iou", reject=path, probes=False)
-    assert {"longest choice"} < set(fixed.to_pandas()["name"]) and "set network" not in repr(fixed)
+    fixed = vm.remedy(table, variant="iou", reject=path)
+    assert "longest choice: choices alone" in set(fixed.to_pandas()["name"])
     assert not set(decoys) & set(fixed.dataset["test"][0]["choices"])
     assert fixed.dataset["test"]["question_id"][:2] == ["q0", "q2"]
     assert fixed.to_dict()["remedy"]["rejected"] == {

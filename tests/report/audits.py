@@ -29,21 +29,6 @@ SHORTCUTS = [
 ]
 
 
-LEAK_CURVE = {
-    "points": [
-        {
-            "coverage": step / 40 * 0.98,
-            "rows": 98 * step,
-            "gain": 0.2 * (step / 40) ** 2,
-            "max_leak": 1.6 * (step / 40) ** 3,
-        }
-        for step in range(1, 41)
-    ],
-    "kept": {"coverage": 0.9, "gain": 0.169},
-}
-"""Of closed answer sets, as in the statistics of a remedy."""
-
-
 def shortcut(
     name: str, inputs: str, picks: str, gain: float, probe: bool, chance: float, half: float
 ) -> dict[str, Any]:

@@ -66,17 +66,16 @@ def test_probes_with_all_inputs_are_no_shortcuts():
     for row in audit["shortcuts"]:
         row["inputs"] = "everything" if row["gain"] > 0.2 else row["inputs"]
     assert strongest(audit["shortcuts"])["name"] == "logistic regression: choices alone"
-    assert not any(line["alarm"] for line in report_values({"before": audit})["chart"]["shown"] if line["everything"])
+    assert not any(line["alarm"] for line in report_values(audit)["chart"]["shown"] if line["everything"])
 
 
 def test_bars_of_probes_with_all_inputs_have_their_own_colour_and_legend():
     def everything(page):
         return sum("everything" in one.get("class", "").split() for tag, one in page.found if tag == "rect")
 
-    for arguments, sides in (((audits.audit(), []), 1), ((audits.audit(), [], audits.audit(0.05, 1 / 7), []), 2)):
-        page = Elements(report_html(*arguments))
-        assert everything(page) == 2 * sides  # a bar and its mark in the legend
-        assert page.text.count("all inputs (no shortcut)") == sides
+    page = Elements(report_html(audits.audit(), []))
+    assert everything(page) == 2  # a bar and its mark in the legend
+    assert page.text.count("all inputs (no shortcut)") == 1
     audit = audits.audit()
     audit["shortcuts"] = [row for row in audit["shortcuts"] if row["inputs"] != "everything"]
     page = Elements(report_html(audit, []))
@@ -90,22 +89,19 @@ def test_the_correction_for_multiple_tests_is_explained():
 
 
 def test_the_calibration_error_is_reported():
-    before, after = audits.audit(), audits.audit(0.1)
-    before["calibration"] = [
+    audit = audits.audit()
+    audit["calibration"] = [
         {"confidence": 0.5, "accuracy": 0.6, "rows": 100},
         {"confidence": 0.9, "accuracy": 0.89, "rows": 300},
     ]
-    after["calibration"] = [{"confidence": 0.4, "accuracy": 0.36, "rows": 10}]
-    assert "Expected calibration error: 3.2 points. On the" in Elements(report_html(before, [])).text
-    both = "Expected calibration error: before 3.2 points, after 4.0 points. On the"
-    assert both in Elements(report_html(before, [], after, [])).text
+    assert "Expected calibration error: 3.2 points. On the" in Elements(report_html(audit, [])).text
 
 
 def test_the_histogram_has_a_y_axis_and_no_empty_bars():
     audit = audits.audit()
     audit["bias"]["histogram"][3]["rows"] = 0
-    found = report_values({"before": audit})["histogram"]
-    assert len(found["sides"][0]["bars"]) == len(audit["bias"]["histogram"]) - 1
+    found = report_values(audit)["histogram"]
+    assert len(found["bars"]) == len(audit["bias"]["histogram"]) - 1
     assert found["ticks"][0] == {"y": 1.0, "share": 0.0}
     assert found["ticks"][-1]["y"] == pytest.approx(0.0)
     assert found["ticks"][-1]["share"] >= max(row["rows"] for row in audit["bias"]["histogram"]) / audit["rows"]
@@ -114,32 +110,19 @@ def test_the_histogram_has_a_y_axis_and_no_empty_bars():
 def test_bars_of_ambiguous_decoys_are_on_a_scale_and_reasons_without_decoys_have_none():
     audit = audits.audit()
     audit["ambiguous_decoys"]["reasons"] = {"some": 0.02, "none": 0.0}
-    found = report_values({"before": audit})["ambiguous"]
+    found = report_values(audit)["ambiguous"]
     assert found["top"] == 0.05
-    assert {name: one["before"]["width"] for name, one in found["reasons"].items()} == {"some": "40.00%"}
+    assert found["reasons"] == {"some": (0.02, "40.00%")}
     text = Elements(report_html(audit, [])).text
     assert "Full bars are 5% of the decoys" in text
     assert "No decoys are flagged for: none" in text
 
 
-def test_the_curve_of_coverage_and_leak_is_shown_after_closed_sets_only():
-    title = "Coverage and leak"
-    after = audits.audit(0.1)
-    shown = {**after, "closed_sets": {"leak_curve": audits.LEAK_CURVE}}
-    assert title in Elements(report_html(audits.audit(), [], shown, [])).text
-    for other in (after, {**after, "closed_sets": {"leak_curve": None}}):
-        assert title not in Elements(report_html(audits.audit(), [], other, [])).text
-    plot = report_values({"before": audits.audit(), "after": shown})["leaks"]
-    assert plot["points"][-1]["x"] == "98.00%"
-    assert plot["rows"][-1]["coverage"] == pytest.approx(0.98)
-
-
 def test_columns_and_caveats_are_shown_once():
     more = {"read_as": "question=<b>frage</b>", "caveat": "Only 40 questions & no more."}
-    before, after = {**audits.audit(), **more}, {**audits.audit(0.1), **more}
-    for page in (Elements(report_html(before, [])), Elements(report_html(before, [], after, []))):
-        assert page.text.count("question=<b>frage</b>") == 1
-        assert page.text.count("Only 40 questions & no more.") == 1
+    page = Elements(report_html({**audits.audit(), **more}, []))
+    assert page.text.count("question=<b>frage</b>") == 1
+    assert page.text.count("Only 40 questions & no more.") == 1
     plain = report_html(audits.audit(), [])
     assert 'class="read-as"' not in plain
     assert 'class="caveat"' not in plain
@@ -148,8 +131,8 @@ def test_columns_and_caveats_are_shown_once():
 def test_fallbacks_are_marked_in_the_examples():
     shown = audits.examples(1, kinds=True)
     shown = [replace(shown[0], origins=["target", "fallback", "published", *shown[0].origins[3:]])]
-    page_data = data_of(report_html(audits.audit(), [], audits.audit(0.1), shown))
-    choices = page_data["examples"][0]["after"]["choices"]
+    page_data = data_of(report_html(audits.audit(), shown))
+    choices = page_data["examples"][0]["choices"]
     assert [(one["kind"], one["origin"]) for one in choices[:3]] == [
         ("target", ""),
         ("fallback", "fallback for an IoU decoy"),
@@ -174,32 +157,6 @@ def test_the_headline_of_a_benchmark_without_images_does_not_mention_images():
     assert "images none" in page.text
 
 
-def test_before_and_after_are_shown_side_by_side():
-    page = Elements(report_html(audits.audit(), [], audits.audit(0.05, 1 / 7), []))
-    assert "choices per question 4 → 7" in page.text
-    assert "chance 25.0% → 14.3%" in page.text
-    for side in ("before", "after"):
-        bars = [one for _, one in page.found if one.get("class", "").startswith(f"bar {side}")]
-        assert len(bars) > len(audits.SHORTCUTS)
-        assert f"{side} the remedy" in page.text
-    assert "Ambiguous decoys 2.1% before · of 116,844 decoys" in page.text
-    assert "accuracy 50.4% +1.3 after · accuracy 15.6% answer prior (eq. 2)" in page.text  # the same: one name
-    after = audits.audit(0.05, 1 / 7)
-    after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "answer prior (eq. 2)"]
-    of_each = "accuracy 50.4% answer prior (eq. 2) +0.9 after · accuracy 15.2% logistic regression: choices alone"
-    assert of_each in Elements(report_html(audits.audit(), [], after, [])).text
-
-
-def test_a_shortcut_run_on_one_side_only_is_shown():
-    before, after = audits.audit(), audits.audit(0.05)
-    after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "longest choice"]
-    before["shortcuts"] = [row for row in before["shortcuts"] if row["name"] != "odd one out"]
-    text = Elements(report_html(before, [], after, [])).text
-    assert "not run after" in text
-    assert "not run before" in text
-    assert "odd one out" in text
-
-
 @pytest.mark.parametrize(
     ("key", "title"),
     [
@@ -222,28 +179,9 @@ def test_sections_without_figures_are_omitted(key, title):
     assert title not in Elements(report_html({**whole, key: type(whole[key])()}, [])).text
 
 
-def test_a_probe_that_was_not_run_on_one_side_names_the_side():
-    before, after = audits.audit(), audits.audit(0.1)
-    after["not_run"] = [*after["not_run"], {"name": "set network", "reason": "too few images"}]
-    assert report_values({"before": before, "after": after})["not_run"] == [
-        ("language model", "no model was named; add --language-model NAME"),
-        ("set network (after the remedy)", "too few images"),
-    ]
-
-
-def test_headlines_compare_gains_if_the_remedy_changed_chance():
-    before, after = audits.audit(), audits.audit(0.1, chance=0.5)
-    text = Elements(report_html(before, [], after, [])).text
-    assert (
-        "+33.1 points above chance, without the image: 58.1% of the questions are answered correctly, chance is"
-        in text
-    )
-    assert "answered correctly, chance is" not in Elements(report_html(before, [], audits.audit(0.1), [])).text
-
-
 def test_a_report_of_next_to_nothing_can_be_written():
     assert "Shortcut audit" in report_html({"dataset": "x"}, [])
-    assert "Shortcut audit" in report_html({}, [], {}, [])
+    assert "Shortcut audit" in report_html({}, [])
 
 
 def test_rules_near_chance_are_folded_away_but_alarms_never():
@@ -251,12 +189,12 @@ def test_rules_near_chance_are_folded_away_but_alarms_never():
     audit["shortcuts"] += [
         audits.shortcut(f"rule {index}", "choices", "guesses", 0.0, False, 0.25, 0.01) for index in range(20)
     ]
-    chart = report_values({"before": audit})["chart"]
+    chart = report_values(audit)["chart"]
     assert len(chart["shown"]) + len(chart["rest"]) == 36
     assert len(chart["shown"]) == 12
     assert not any(line["alarm"] for line in chart["rest"])
     audit["shortcuts"].append(audits.shortcut("late", "choices", "inputs", 0.2, False, 0.25, 0.01))
-    assert any(line["name"] == "late" for line in report_values({"before": audit})["chart"]["shown"])
+    assert any(line["name"] == "late" for line in report_values(audit)["chart"]["shown"])
 
 
 def test_choices_equal_to_the_words_are_omitted():
@@ -276,12 +214,12 @@ def test_absolute_paths_are_shortened():
 
 
 def test_the_same_figures_give_the_same_bytes():
-    arguments = (audits.audit(), audits.examples(4), audits.audit(0.1), audits.examples(4, kinds=True))
+    arguments = audits.audit(), audits.examples(4, kinds=True)
     assert report_html(*arguments) == report_html(*arguments)
 
 
 def test_the_page_loads_nothing():
-    page = report_html(audits.audit(), audits.examples(3), audits.audit(0.1), audits.examples(3, kinds=True))
+    page = report_html(audits.audit(), audits.examples(3, kinds=True))
     assert not re.findall(r"""(?:src|href|url\()\s*=?\s*["']?(?!#|data:)[\w/]""", page.split("<script", 1)[0])
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page)
     assert "style=" not in page.split("<script", 1)[0]
@@ -299,12 +237,9 @@ def test_its_policy_names_the_checksums_of_its_own_script_and_style():
 
 
 def test_hostile_text_adds_no_element_and_no_attribute():
-    before, after = audits.audit(), audits.audit(0.1, 1 / 7)
-    shown = audits.examples(6, images=False), audits.examples(6, kinds=True, images=False)
-    good = Elements(report_html(before, shown[0], after, shown[1]))
-    bad_page = report_html(
-        hostile.spoilt(before), hostile.questions(shown[0]), hostile.spoilt(after), hostile.questions(shown[1])
-    )
+    audit, shown = audits.audit(), audits.examples(6, kinds=True, images=False)
+    good = Elements(report_html(audit, shown))
+    bad_page = report_html(hostile.spoilt(audit), hostile.questions(shown))
     bad = Elements(bad_page)
     allowed = set(good.tags)
     assert set(bad.tags) <= allowed | {"details", "summary"}
@@ -323,7 +258,7 @@ def test_dataset_names_are_escaped(name):
     from hf_vqa_mc.report.pages import rendered
     from hf_vqa_mc.report.plain_text import plain
 
-    values = {**report_values({"before": {"dataset": name}}), "has_examples": False, "remedy": None, "judged": None}
+    values = {**report_values({"dataset": name}), "has_examples": False, "remedy": None}
     page = rendered("report.html.jinja", values, "report.js", {"examples": []})
     page.encode()
     tags = Elements(page).tags
@@ -340,20 +275,6 @@ def test_data_for_the_script_comes_out_as_it_went_in(value):
     assert json.loads(text) == value
     assert not set("<>&") & set(text)
     assert text.isascii()
-
-
-def test_questions_of_both_sides_are_shown_as_one_with_their_image_once():
-    before, after = audits.examples(3), audits.examples(5, kinds=True)[1:]
-    shown = data_of(report_html(audits.audit(), before, audits.audit(0.1), after))["examples"]
-    assert [(one["id"], bool(one["before"]), bool(one["after"])) for one in shown] == [
-        ("q0", True, False),
-        ("q1", True, True),
-        ("q2", True, True),
-        ("q3", False, True),
-        ("q4", False, True),
-    ]
-    assert [len(shown[1][side]["choices"]) for side in ("before", "after")] == [4, 7]
-    assert all(one["pictures"][0]["image"].startswith("data:image/jpeg;base64,") for one in shown)
 
 
 def test_broken_images_become_a_note():

@@ -48,8 +48,8 @@ def test_a_csv_with_a_column_for_each_choice(settings, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_benchmark_that_remedy_wrote(settings, toy, table, tmp_path):
-    options = {"word_vectors": given(settings)["word_vectors"], "probes": False, "force": True}
+def test_a_benchmark_that_remedy_wrote(settings, toy, table, tmp_path, untrained_report_probes):
+    options = {"word_vectors": given(settings)["word_vectors"], "force": True}
     vm.remedy(str(toy), toy_dataset.CONFIG, output=tmp_path / "folder", variant="iou_qou", **options)
     table.to_csv(tmp_path / "mine.csv", index=False)
     vm.remedy(str(tmp_path / "mine.csv"), output=tmp_path / "file.csv", variant="qou", **options)

@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   if (!data.examples.length) return;
   const byId = (id) => document.getElementById(id);
-  const perPage = data.sides > 1 ? 4 : 6;
+  const perPage = 6;
   const state = { page: 0, note: "", type: "", outcome: "", text: "", order: "" };
 
   const element = (name, className, text) => {
@@ -22,8 +22,6 @@
     made.dir = "auto";
     return made;
   };
-  const sidesOf = (example) => [["before", example.before], ["after", example.after]].filter(([, one]) => one);
-
   const choice = (one) => {
     const line = element("li", `${one.target ? "target " : ""}kind-${one.kind || "none"}`);
     line.append(element("span", "letter", one.letter));
@@ -49,16 +47,6 @@
     return box;
   };
 
-  const choices = ([side, one]) => {
-    const box = element("div", side);
-    if (data.sides > 1) box.append(element("p", `small side ${side}`, side));
-    const list = element("ul", "choices");
-    list.append(...one.choices.map(choice));
-    box.append(list);
-    if (one.bias !== null) box.append(bias(one.bias));
-    return box;
-  };
-
   const card = (example) => {
     const box = element("article", "card");
     if (example.pictures.length || example.missing) {
@@ -76,9 +64,10 @@
     }
     const body = element("div", "body");
     body.append(isolated("question", example.question));
-    const sides = element("div", "sides");
-    sides.append(...sidesOf(example).map(choices));
-    body.append(sides);
+    const list = element("ul", "choices");
+    list.append(...example.choices.map(choice));
+    body.append(list);
+    if (example.bias !== null) body.append(bias(example.bias));
     const about = element("p", "about");
     [example.note, example.type, example.id].filter(Boolean).forEach((text, index) => {
       if (index) about.append(" · ");
@@ -90,17 +79,16 @@
   };
 
   const fits = (example) => {
-    const sides = sidesOf(example);
     const text = state.text.toLowerCase();
-    const texts = [example.question, example.id, ...sides.flatMap(([, one]) => one.choices.map((each) => each.text))];
+    const texts = [example.question, example.id, ...example.choices.map((each) => each.text)];
     return (
       (!state.note || example.note === state.note) &&
       (!state.type || example.type === state.type) &&
-      (!state.outcome || sides[0][1].outcome === state.outcome) &&
+      (!state.outcome || example.outcome === state.outcome) &&
       (!text || texts.some((each) => each.toLowerCase().includes(text)))
     );
   };
-  const biasOf = (example) => sidesOf(example)[0][1].bias ?? -1;
+  const biasOf = (example) => example.bias ?? -1;
 
   const show = () => {
     const found = data.examples.filter(fits);
@@ -132,11 +120,10 @@
     return select;
   };
   const distinct = (values) => [...new Set(values)].filter(Boolean).sort().map((value) => [value, value]);
-  const first = (example) => sidesOf(example)[0][1];
   control("note", distinct(data.examples.map((example) => example.note)));
   control("type", distinct(data.examples.map((example) => example.type)));
-  control("outcome", distinct(data.examples.map((example) => first(example).outcome)));
-  const biased = data.examples.some((example) => first(example).bias !== null);
+  control("outcome", distinct(data.examples.map((example) => example.outcome)));
+  const biased = data.examples.some((example) => example.bias !== null);
   const order = control("order", biased ? [["high", "most biased first"], ["low", "least biased first"]] : []);
   order.options[0].textContent = "default";
   byId("by-text").hidden = data.examples.length <= perPage;
@@ -152,7 +139,7 @@
     if (event.key === "ArrowLeft") turn(-1);
     if (event.key === "ArrowRight") turn(1);
   });
-  const kinds = new Set(data.examples.flatMap(sidesOf).flatMap(([, one]) => one.choices.map((each) => each.kind)));
+  const kinds = new Set(data.examples.flatMap((example) => example.choices.map((each) => each.kind)));
   const named = Object.keys(data.kinds).filter((kind) => kind && kind !== "target" && kinds.has(kind));
   byId("kinds").append(...named.map((kind) => element("span", `kind-${kind}`, data.kinds[kind])));
   byId("kinds").hidden = !named.length;
