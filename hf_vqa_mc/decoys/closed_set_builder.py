@@ -145,21 +145,20 @@ def _form_split(
 ) -> None:
     """Form the sets of a split's rows ``own``: large ones first, and among those the nearest first.
 
-    In the end, rows that have found no partner among similar questions form sets with any others.
+    Rows that have found no partner among similar questions form sets of the full size with any others. Smaller sets
+    of such rows would mix answers that the questions tell apart, such as numbers, colors and vehicles in COCO-QA.
     """
-    unordered = rows._replace(coordinates=rows.coordinates[:, :0])
-    sizes = range(indexed.settings.set_size, 1, -1)
-    for size in sizes:
+    unordered, full = rows._replace(coordinates=rows.coordinates[:, :0]), indexed.settings.set_size
+    for size in range(full, 1, -1):
         for groups in exact:
             _form_all(groups, size, np.inf, unordered, partners, indexed)
-        for most in DISTANCES:
+        for most in DISTANCES if size == full else DISTANCES[:-1]:
             for groups in levels:
                 _form_all(groups, size, most, rows, partners, indexed)
     if levels:
         free = own[partners[own, 0] == MISSING]
         groups = free, np.append(np.arange(0, len(free), LARGEST), len(free))
-        for size in sizes:
-            _form_all(groups, size, np.inf, rows, partners, indexed)
+        _form_all(groups, full, np.inf, rows, partners, indexed)
 
 
 def _first_and_kind(
@@ -362,7 +361,10 @@ def _dissolve(
     rows: Rows,
     settings: Settings,
 ) -> None:
-    """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest."""
+    """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest.
+
+    The leak of k rows is at most k - 1, so sets are ranked by the fraction of that; else small sets would be kept.
+    """
     first = own[
         (partners[own, 0] != MISSING)
         & (own < np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1))
@@ -370,7 +372,7 @@ def _dissolve(
     sets = np.concatenate([first[:, None], partners[first]], axis=1)
     valid = sets != MISSING
     leaks, sizes = _leaks(sets, valid, revealed, rows), valid.sum(axis=1)
-    order = np.lexsort((first, leaks))
+    order = np.lexsort((first, leaks / (sizes - 1)))
     kept = (np.cumsum(sizes[order]) <= settings.coverage * len(own)) | (leaks[order] == 0)
     decoys.closed.size[sets[valid]] = np.repeat(sizes, sizes)
     if revealed.is_calibrated:

@@ -31,13 +31,7 @@ SHORTCUTS = [
 
 LEAK_CURVE = {
     "points": [
-        {
-            "coverage": step / 40 * 0.98,
-            "rows": 98 * step,
-            "gain": 0.2 * (step / 40) ** 2,
-            "max_leak": 1.6 * (step / 40) ** 3,
-        }
-        for step in range(1, 41)
+        {"coverage": step / 40 * 0.98, "rows": 98 * step, "gain": 0.2 * (step / 40) ** 2} for step in range(1, 41)
     ],
     "kept": {"coverage": 0.9, "gain": 0.169},
 }
