@@ -19,8 +19,9 @@ from hf_vqa_mc.decoys.plausible_answers import TYPED_WORDS, numbered_beginnings
 RARE = 2
 """Mean number of rows per distinct answer below which P(answer | question) cannot be learned."""
 ADVANTAGE, OTHER_TYPE, OTHER_BEGINNING = 6.0, 3.0, 3.0
-"""Standard deviations of question distance that count as much as one of the gain, an answer of another type, and
-another beginning of the question. Chosen on A-OKVQA and NExT-QA: without the last two, sets mix "two" and "street"."""
+"""Standard deviations of question distance that count as much as one of the gain, as an answer of another type, and as
+another beginning of the question. Chosen on A-OKVQA at a coverage of 0.9 by the cosine of wordllama (31.1%, 27.5% by
+assignment) and the share of implausible decoys (23%); 4, 4 and 4: 32.8%, 31.0% and 22%."""
 WORDS = 2
 """First words of questions that begin alike."""
 SCALE = 20.0

@@ -89,9 +89,9 @@ def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | Non
     """The estimated leak of a split's sets if those that leak least for their size come first; ``own`` is (rows,).
 
     Returns:
-        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows`` and ``gain``
-        (mean estimated accuracy of question and choices minus chance). ``kept``: coverage and gain of the sets that
-        are kept. None unless some set can leak.
+        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows`` and
+        ``gain`` (mean estimated accuracy of question and choices minus chance). ``kept``: coverage and gain of the
+        sets that are kept. None unless some set can leak.
     """
     formed = np.flatnonzero(own & ~np.isnan(sets.leak))
     if not sets.leak[formed].any():
