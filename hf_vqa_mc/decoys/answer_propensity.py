@@ -33,6 +33,8 @@ Floats = NDArray[np.float32]
 class Propensities:
     """Cross-fitted log P(answer | question) of all rows, up to a constant of each row, as products of vectors."""
 
+    is_calibrated = True
+
     questions: Floats
     """(rows, size): a vector of each row's question, from the model of its fold"""
     answers: Floats
@@ -58,6 +60,15 @@ class Propensities:
             own = self.folds[rows] == fold
             odds[own] = self.questions[rows[own]] @ self.answers[fold, classes].T + self.bias[fold, classes]
         return odds
+
+    def of_group(self, rows: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]]:
+        """See `Revealed`."""
+        distinct, target = np.unique(targets[rows], return_inverse=True)
+        return self.log_odds_of_all(rows, self.classes[distinct]), target
+
+    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> Floats:
+        """See `Revealed`."""
+        return np.stack([self.log_odds(sets[:, at], targets[sets]) for at in range(sets.shape[1])], axis=1)
 
     def distributions(self, rows: NDArray[np.integer]) -> Floats:
         """P(answer class | question), float32 (rows, classes)."""

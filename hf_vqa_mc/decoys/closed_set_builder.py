@@ -9,15 +9,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.answer_propensity import FOLDS, Propensities, answer_propensities
+from hf_vqa_mc.decoys.answer_propensity import FOLDS, answer_propensities
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
 from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
-from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of
+from hf_vqa_mc.decoys.row_distances import RARE, RowDistances
+from hf_vqa_mc.decoys.set_rows import SCALE, Revealed, Rows, fill, may_share, rows_of
 from hf_vqa_mc.decoys.set_swaps import swap_rows
 from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.text.embeddings import embedding_families, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.question_encoder import TextEncoder, Vectors, averaged
 
@@ -79,32 +81,34 @@ def _take(
     questions, the sets with the largest estimated leak are dissolved: see ``coverage``.
     """
     settings, triplets = indexed.settings, indexed.triplets
-    rows, propensities = rows_of(indexed), None
+    rows, revealed = rows_of(indexed), None
+    if not same_image:  # no image twice in a set, whatever is asked about it
+        rows = rows._replace(comparable=np.zeros_like(rows.comparable))
     partners = np.full((indexed.size, settings.set_decoys), MISSING, np.int32)
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
     splits = indexed.table["split"].to_numpy()[pool]
     if similar_question:
-        propensities = _propensities(indexed, rows, partial(_report_fitted, report, len(pool)))
-        rows = rows._replace(coordinates=np.round(SCALE * propensities.coordinates()).astype(np.int16))
+        revealed = _revealed(indexed, rows, partial(_report_fitted, report, len(pool)))
+        rows = rows._replace(coordinates=np.round(SCALE * revealed.coordinates()).astype(np.int16))
     for split in dict.fromkeys(splits.tolist()):
         own = pool[splits == split]
         own = own[np.argsort(order[own], kind="stable")]
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
         _form_split(own, exact, levels, rows, partners, indexed)
-        if propensities is not None:
-            swap_rows(levels[0], partners, propensities, rows, indexed.candidates.tables)
+        if revealed is not None:
+            _swap(levels, partners, revealed, rows, indexed.candidates.tables)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
-        if propensities is not None:
-            _dissolve(decoys, partners, propensities, own, rows, settings)
+        if revealed is not None:
+            _dissolve(decoys, partners, revealed, own, rows, settings)
     first, kind = _first_and_kind(partners[pool], pool, rows)
     fill(decoys, pool, partners[pool], first, kind, triplets.targets)
 
 
-def _propensities(indexed: IndexedTriplets, rows: Rows, report: Report) -> Propensities:
-    """What the questions reveal; with word vectors or a text encoder also for words that are rare here."""
+def _revealed(indexed: IndexedTriplets, rows: Rows, report: Report) -> Revealed:
+    """What the questions reveal; with word vectors or a text encoder also by words that are rare here."""
 
     def encode(questions: pa.Array) -> Vectors | None:
         if indexed.settings.question_encoder is not None:
@@ -112,8 +116,23 @@ def _propensities(indexed: IndexedTriplets, rows: Rows, report: Report) -> Prope
         return None if indexed.vectors is None else averaged(questions, indexed.vectors)
 
     questions = comparable_texts(indexed.table["question"].combine_chunks())[0]
-    seed = indexed.settings.seed
-    return answer_propensities(questions, rows.targets, rows.images, seed, report, encode)
+    if len(rows.targets) < RARE * len(np.unique(rows.targets)):
+        embed = [one.embed for one in embedding_families(indexed.vectors)]
+        if indexed.settings.question_encoder is not None:
+            encoder = TextEncoder(indexed.settings.question_encoder)
+            embed.append(lambda texts: normalised(encoder.encode(texts)))
+        return RowDistances(questions, rows.targets, indexed.candidates.key_texts, embed)
+    return answer_propensities(questions, rows.targets, rows.images, indexed.settings.seed, report, encode)
+
+
+def _swap(
+    levels: list[Groups], partners: NDArray[np.int32], revealed: Revealed, rows: Rows, tables: FilterTables
+) -> None:
+    """Exchange rows within the smallest groups; by distances within the largest, between any two rows."""
+    if revealed.is_calibrated:
+        swap_rows(levels[0], partners, revealed, rows, tables)
+    else:
+        swap_rows(levels[-1], partners, revealed, rows._replace(coordinates=rows.coordinates[:, :0]), tables)
 
 
 def _form_split(
@@ -126,21 +145,20 @@ def _form_split(
 ) -> None:
     """Form the sets of a split's rows ``own``: large ones first, and among those the nearest first.
 
-    In the end, rows that have found no partner among similar questions form sets with any others.
+    Rows that have found no partner among similar questions form sets of the full size with any others. Smaller sets
+    of such rows would mix answers that the questions tell apart, such as numbers, colors and vehicles in COCO-QA.
     """
-    unordered = rows._replace(coordinates=rows.coordinates[:, :0])
-    sizes = range(indexed.settings.set_size, 1, -1)
-    for size in sizes:
+    unordered, full = rows._replace(coordinates=rows.coordinates[:, :0]), indexed.settings.set_size
+    for size in range(full, 1, -1):
         for groups in exact:
             _form_all(groups, size, np.inf, unordered, partners, indexed)
-        for most in DISTANCES:
+        for most in DISTANCES if size == full else DISTANCES[:-1]:
             for groups in levels:
                 _form_all(groups, size, most, rows, partners, indexed)
     if levels:
         free = own[partners[own, 0] == MISSING]
         groups = free, np.append(np.arange(0, len(free), LARGEST), len(free))
-        for size in sizes:
-            _form_all(groups, size, np.inf, rows, partners, indexed)
+        _form_all(groups, full, np.inf, rows, partners, indexed)
 
 
 def _first_and_kind(
@@ -338,39 +356,38 @@ def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int3
 def _dissolve(
     decoys: DecoyTable,
     partners: NDArray[np.int32],
-    propensities: Propensities,
+    revealed: Revealed,
     own: NDArray[np.int64],
     rows: Rows,
     settings: Settings,
 ) -> None:
-    """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest."""
+    """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest.
+
+    The leak of k rows is at most k - 1, so sets are ranked by the fraction of that; else small sets would be kept.
+    """
     first = own[
         (partners[own, 0] != MISSING)
         & (own < np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1))
     ]
     sets = np.concatenate([first[:, None], partners[first]], axis=1)
     valid = sets != MISSING
-    leaks, sizes = _leaks(sets, valid, propensities, rows), valid.sum(axis=1)
-    order = np.lexsort((first, leaks))
+    leaks, sizes = _leaks(sets, valid, revealed, rows), valid.sum(axis=1)
+    order = np.lexsort((first, leaks / (sizes - 1)))
     kept = (np.cumsum(sizes[order]) <= settings.coverage * len(own)) | (leaks[order] == 0)
-    decoys.closed.size[sets[valid]], decoys.closed.leak[sets[valid]] = np.repeat(sizes, sizes), np.repeat(leaks, sizes)
+    decoys.closed.size[sets[valid]] = np.repeat(sizes, sizes)
+    if revealed.is_calibrated:
+        decoys.closed.leak[sets[valid]] = np.repeat(leaks, sizes)
     dissolved = order[~kept]
     members = sets[dissolved][valid[dissolved]]
     partners[members], decoys.closed.left_out[members] = MISSING, LeftOut.LEAK
 
 
-def _leaks(
-    sets: NDArray[np.int64], valid: NDArray[np.bool_], propensities: Propensities, rows: Rows
-) -> NDArray[np.float32]:
+def _leaks(sets: NDArray[np.int64], valid: NDArray[np.bool_], revealed: Revealed, rows: Rows) -> NDArray[np.float32]:
     """The estimated leak of each of some sets (sets, rows), padded: abs(sum of P(target | question, choices) - 1).
 
     In [0, set size - 1]: 0 if the questions say nothing about whose target is whose, as if all are the same.
     """
-    odds = np.full((*sets.shape, sets.shape[1]), -np.inf, np.float32)  # (sets, rows, choices)
-    for at in range(sets.shape[1]):
-        found = valid[:, at]
-        odds[found, at] = propensities.log_odds(sets[found, at], rows.targets[sets[found]])
-    odds = np.where(valid[:, None, :], odds, -np.inf)
+    odds = np.where(valid[:, None, :], revealed.of_sets(sets, rows.targets), -np.inf)  # (sets, rows, choices)
     odds[~valid] = 0
     shares = np.exp(odds - odds.max(axis=2, keepdims=True))
     shares /= shares.sum(axis=2, keepdims=True)

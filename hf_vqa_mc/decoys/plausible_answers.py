@@ -45,7 +45,7 @@ def plausible_answers(
         questions: comparable questions, large_string (triplets,).
         training: (triplets,): triplets whose targets become fallbacks.
     """
-    beginnings = _numbered_beginnings(questions, {TYPED_WORDS, *(n_words for n_words, _ in LEVELS)})
+    beginnings = numbered_beginnings(questions, {TYPED_WORDS, *(n_words for n_words, _ in LEVELS)})
     keys = candidates.keys[targets]
     types = answer_types(candidates.key_texts, keys, beginnings[TYPED_WORDS])[keys]
     rows: list[NDArray[np.int32]] = []
@@ -68,7 +68,7 @@ def plausible_answers(
     return PlausibleAnswers(types, np.concatenate(rows), ranges, found)
 
 
-def _numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, NDArray[np.int64]]:
+def numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, NDArray[np.int64]]:
     """Equal numbers for questions with the same first n words, for each n, shortest first, (questions,) each."""
     encoded = questions.dictionary_encode()
     texts, numbers = encoded.dictionary, encoded.indices.to_numpy()

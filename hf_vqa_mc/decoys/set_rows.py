@@ -1,6 +1,6 @@
 """Rows that may share a closed answer set: what decides whether two may, and the decoys of the sets' rows."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,24 @@ class Rows(NamedTuple):
     coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
     answers: KeyLists  # of annotators
     rejected: KeyLists  # by verdicts
+
+
+class Revealed(Protocol):
+    """What questions tell about answers; ``targets`` are the keys of all rows' answers."""
+
+    is_calibrated: bool
+    """whether the log odds are estimates of P(answer | question), or only rank sets"""
+
+    def coordinates(self) -> NDArray[np.float32]:
+        """Coordinates in which rows with similar questions are near, float32 (rows, dimensions)."""
+
+    def of_group(
+        self, rows: NDArray[np.int64], targets: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Log odds of some answers for each row's question, (rows, answers); the index of each row's own, (rows,)."""
+
+    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Log odds of each set's answers for each of its rows' questions, (sets, rows, rows)."""
 
 
 def rows_of(indexed: IndexedTriplets) -> Rows:

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.answer_propensity import Propensities
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables
-from hf_vqa_mc.decoys.set_rows import SCALE, Rows, may_share
+from hf_vqa_mc.decoys.set_rows import SCALE, Revealed, Rows, may_share
 
 PASSES = 3
 """Maximum number of times that each row may be exchanged."""
@@ -25,7 +24,7 @@ reveal nothing.
 def swap_rows(
     groups: tuple[NDArray[np.int64], NDArray[np.int64]],
     partners: NDArray[np.int32],
-    propensities: Propensities,
+    revealed: Revealed,
     rows: Rows,
     tables: FilterTables,
 ) -> None:
@@ -37,12 +36,12 @@ def swap_rows(
     Args:
         groups: rows sorted by group, and the start of each group.
         partners: (all rows, set size - 1): other rows of each row's set, MISSING at the end; changed in place.
-        propensities: P(answer | question) of all rows.
+        revealed: what the questions tell about the answers.
         rows: what decides which rows may share a set.
         tables: filters of pairs of answers.
     """
     members, group_starts = groups
-    given = (members, group_starts, partners, propensities, rows, tables)
+    given = (members, group_starts, partners, revealed, rows, tables)
     over_ranges(_exchange_in_groups, len(group_starts) - 1, 1, *given)
 
 
@@ -52,7 +51,7 @@ def _exchange_in_groups(
     members: NDArray[np.int64],
     group_starts: NDArray[np.int64],
     partners: NDArray[np.int32],
-    propensities: Propensities,
+    revealed: Revealed,
     rows: Rows,
     tables: FilterTables,
 ) -> None:
@@ -64,8 +63,7 @@ def _exchange_in_groups(
         if not len(sets):
             continue
         numbered = np.where(sets == MISSING, MISSING, np.searchsorted(live, sets))
-        targets, target = np.unique(rows.targets[live], return_inverse=True)
-        odds = propensities.log_odds_of_all(live, propensities.classes[targets])
+        odds, target = revealed.of_group(live, rows.targets)
         shares = np.exp(odds - odds.max(axis=1, keepdims=True), dtype=np.float64)
         size, count = (numbered != MISSING).sum(axis=1), len(live)
         state = (size, np.zeros(len(sets)), np.full(count, MISSING, np.int64), np.zeros(count, np.int64), live)

@@ -86,29 +86,23 @@ def set_statistics(
 
 
 def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | None:
-    """The estimated leak of a split's sets if the sets that leak least are kept first; ``own`` is (rows,).
+    """The estimated leak of a split's sets if those that leak least for their size come first; ``own`` is (rows,).
 
     Returns:
-        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows``, ``gain``
-        (mean estimated accuracy of question and choices minus chance) and ``max_leak`` (of the last set). ``kept``:
-        coverage and gain of the sets that are kept. None unless some set can leak.
+        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows`` and
+        ``gain`` (mean estimated accuracy of question and choices minus chance). ``kept``: coverage and gain of the
+        sets that are kept. None unless some set can leak.
     """
     formed = np.flatnonzero(own & ~np.isnan(sets.leak))
     if not sets.leak[formed].any():
         return None
-    formed = formed[np.argsort(sets.leak[formed], kind="stable")]
+    formed = formed[np.argsort(sets.leak[formed] / (sets.size[formed] - 1), kind="stable")]
     gains = sets.leak[formed].astype(np.float64) / sets.size[formed]
     means = np.cumsum(gains) / np.arange(1, len(formed) + 1)
     exact = int((sets.leak[formed] == 0).sum())  # these are kept at every coverage
     shown = np.unique(np.linspace(max(exact, 1), len(formed), CURVE_POINTS).round().astype(np.int64)) - 1
     points = [
-        {
-            "coverage": (at + 1) / int(own.sum()),
-            "rows": at + 1,
-            "gain": float(means[at]),
-            "max_leak": float(sets.leak[formed[at]]),
-        }
-        for at in shown.tolist()
+        {"coverage": (at + 1) / int(own.sum()), "rows": at + 1, "gain": float(means[at])} for at in shown.tolist()
     ]
     kept = gains[sets.first[formed] != MISSING]
     gain = float(kept.mean()) if len(kept) else 0.0

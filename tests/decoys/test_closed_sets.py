@@ -245,3 +245,12 @@ def test_frequent_answers_find_partners_among_all_questions_where_similar_ones_h
         text, usual, other = questions[at % 2]
         rows.append((at, f"{text} {at // 2 % 50}", other if at % 40 < 2 else usual))
     assert len(rows_of(built("sets_similar_question", triplets(rows), set_size=2, coverage=1.0))) > 0.95 * len(rows)
+
+
+def test_rows_without_similar_questions_form_no_small_sets_with_others():
+    rows = [(at, f"what color is number {at % 40}", ("red", "blue")[at // 40 % 2]) for at in range(200)]
+    rows += [(at, f"how many are there in picture {at % 40}", "two") for at in range(200, 300)]
+    found = built("sets_similar_question", triplets(rows), coverage=1.0)
+    mixed = [row for row in rows_of(found) if "two" in row["choices"]]
+    assert len(mixed) < 30
+    assert found.statistics["closed_sets"]["train"]["left_out"]["surplus"] > 70
