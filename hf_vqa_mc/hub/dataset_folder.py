@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
@@ -19,17 +20,28 @@ FOLDER = Path("vqa_mc")
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """The files of a dataset: card, Croissant metadata, statistics and the Parquet files listed there, unchanged.
 
-    ``croissant.json`` is made anew, with the address of the repository.
+    ``croissant.json`` is made anew, with the address of the repository. A benchmark that is no folder of
+    ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its rows as they are. Raises InputError if
+    images would be missing.
     """
     from huggingface_hub import constants
 
-    name, folder = check_name(request.name), request.folder or FOLDER
+    name, folder, temporary = check_name(request.name), request.folder or FOLDER, None
     inventory = read_inventory(folder)
     if inventory is None:
-        raise InputError(f"{folder}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
+        temporary = TemporaryDirectory(prefix="vqa-mc-push-")
+        folder = _written(request, folder, Path(temporary.name, "dataset"), progress)
+        inventory = read_inventory(folder) or {}
+    elif request.images is not None:
+        raise InputError(f"--images {request.images}: {folder} has the images that vqa-mc wrote there; remove it")
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
+    for config in configs_of(inventory).values():
+        for missing in config.get("missing_images", ()):
+            again = "remove the column of their paths" if temporary else "remedy it again with --images DIR"
+            without = "" if temporary else ", or without images: --image ''"
+            raise InputError(f"{request.folder}: not all images can be pushed: {missing}; or {again}{without}")
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
@@ -43,9 +55,31 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
         tuple(files),
         f"{made_from}, made by hf_vqa_mc {__version__}",
         request.private,
-        left_out=other_files(folder, {file.path for file in files}),
+        left_out=() if temporary else other_files(folder, {file.path for file in files}),
         inventory=inventory,
+        temporary=temporary,
     )
+
+
+def _written(request: Request, source: Path, folder: Path, progress: Progress) -> Path:
+    """Write the rows of any benchmark as they are, with their images, to a folder to push; returns it."""
+    from hf_vqa_mc.data.options import BenchmarkOptions
+    from hf_vqa_mc.data.reading import load
+    from hf_vqa_mc.dataset.writing import write_benchmark
+
+    if not source.exists():
+        raise InputError(f"there is no folder {source}; name the benchmark, a file or a folder: --folder PATH")
+    try:
+        benchmark = load(BenchmarkOptions(str(source), images=request.images), progress)
+    except InputError as error:
+        options = "vqa-mc remedy BENCHMARK --output FOLDER has options for these, and writes a folder to push"
+        raise InputError(f"{error}. {options}") from error
+    for name, why in benchmark.left_out.items():
+        raise InputError(f"{source}: {name} would not be pushed ({why}); remove or complete these rows first")
+    hashes = {name: split.hashes for name, split in benchmark.splits.items()}
+    tables = {name: split.original for name, split in benchmark.splits.items()}
+    write_benchmark(benchmark, tables, folder, changed="", hashes=hashes)
+    return folder
 
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:
@@ -89,6 +123,6 @@ DATASET = Pushable(
     "dataset",
     dataset_shipment,
     lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
-    ("folder", "replace", "tag"),
+    ("folder", "images", "replace", "tag"),
     "not written by vqa-mc build or remedy",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, settings, verb
+from hf_vqa_mc.options import FOLDER, check_options, option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
@@ -38,10 +38,15 @@ class PushSettings:
         kw_only=False,
     )
     folder: Path | None = option(
-        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy. Model: checkpoint of vqa-mc train, such as "
-        "RUN/best. Results: folder of vqa-mc evaluate.",
+        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy, or any benchmark that vqa-mc audit reads. "
+        "Model: checkpoint of vqa-mc train, such as RUN/best. Results: folder of vqa-mc evaluate.",
         default=None,
-        check=("an existing folder of vqa-mc", Path.is_dir),
+        check=("an existing folder or file", Path.exists),
+    )
+    images: Path | None = option(
+        "Dataset: folder with the image files that a column names, unless vqa-mc wrote --folder.",
+        default=None,
+        check=FOLDER,
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
@@ -63,7 +68,7 @@ class PushSettings:
     def __post_init__(self) -> None:
         check_options(self)
         kind = PUSHABLES.find(self.what)
-        for name in ("folder", "metric", "replace", "tag", "benchmark", "task"):
+        for name in ("folder", "images", "metric", "replace", "tag", "benchmark", "task"):
             value = getattr(self, name)
             if value and name not in kind.options:
                 kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")
@@ -151,6 +156,7 @@ class PushResult(Result):
 @verb(
     PushSettings,
     "vqa-mc push dataset NAMESPACE/vqa_mc --dry-run",
+    "vqa-mc push dataset NAMESPACE/benchmark --folder remedied",
     "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
     "vqa-mc push metric NAMESPACE/mc_accuracy",
     "vqa-mc push results NAMESPACE/mlp-iqa --folder vqa_mc_evaluations/iqa --benchmark NAMESPACE/vqa_mc",

@@ -52,7 +52,9 @@ class RemedySettings(BenchmarkOptions, StrategySettings, ProbesOption):
     """
 
     output: Path | None = option(
-        "File to write, in the benchmark's format, or folder; by default nothing is written.", default=None
+        "File to write, in the benchmark's format, or folder with its images for load_dataset and vqa-mc push; by "
+        "default nothing is written.",
+        default=None,
     )
     overwrite: bool = overwrite_option()
     strategy: str | None = option(
@@ -208,7 +210,7 @@ class RemedyResult(Result):
     RemedySettings,
     "vqa-mc remedy benchmark.tsv --output remedied.tsv",
     "vqa-mc remedy vqa_mc easyvqa_random_uniform --strategy iou_qou --word-vectors corpus",
-    "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied.tsv",
+    "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied",
 )
 def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     """Remedy a benchmark.
