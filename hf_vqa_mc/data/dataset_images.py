@@ -214,8 +214,8 @@ class BenchmarkImages:
     def __init__(self, benchmark: "Benchmark") -> None:
         splits = [split for split in benchmark.splits.values() if split.images is not None]
         if not splits:
-            missing = benchmark.test.images_missing or "no column of images is recognised; name it image"
-            raise InputError(f"{benchmark.test.location}: {missing}; or {NAME_FOLDER}")
+            missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
+            raise InputError(f"{benchmark.test.location}: {missing}")
         self._rows: dict[str, tuple[Images, int]] = {}
         for split in splits:
             for row, image_id in enumerate(split.rows["image_id"].to_pylist()):

@@ -125,8 +125,8 @@ def extract_features(
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
     Computed features are kept if a run fails or is killed. ``rows`` and ``benchmark`` are those of
-    `rows_with_images`, if they were read already; ``share`` is the number of a share and the number of shares, to encode only these images and write no
-    index. Other arguments and errors are those of `features`.
+    `rows_with_images`, if they were read already; ``share`` is the number of a share and the number of shares, to
+    encode only these images and write no index. Other arguments and errors are those of `features`.
     """
     check_outside(output, "--output", [dataset])
     found = find_images(dataset, config, images, rows, benchmark)

@@ -1,6 +1,8 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
+import weakref
 from collections.abc import Collection
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,7 +11,7 @@ from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
 from hf_vqa_mc.dataset.card_text import title
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
-from hf_vqa_mc.io.outputs import sha256_of
+from hf_vqa_mc.io.outputs import MANIFEST, sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -24,24 +26,30 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its rows as they are. Raises InputError if
     images would be missing.
     """
+    given = request.folder or FOLDER
+    if read_inventory(given) is not None:
+        if request.images is not None:
+            raise InputError(f"--images {request.images}: {given} has the images that vqa-mc wrote there; remove it")
+        return _shipment(request, given, progress)
+    with ExitStack() as stack:
+        written = Path(stack.enter_context(TemporaryDirectory(prefix="vqa-mc-push-")), "dataset")
+        _write(request, given, written, progress)
+        shipment = _shipment(request, written, progress)
+        weakref.finalize(shipment, stack.pop_all().close)
+    return shipment
+
+
+def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     from huggingface_hub import constants
 
-    name, folder, temporary = check_name(request.name), request.folder or FOLDER, None
-    inventory = read_inventory(folder)
-    if inventory is None:
-        temporary = TemporaryDirectory(prefix="vqa-mc-push-")
-        folder = _written(request, folder, Path(temporary.name, "dataset"), progress)
-        inventory = read_inventory(folder) or {}
-    elif request.images is not None:
-        raise InputError(f"--images {request.images}: {folder} has the images that vqa-mc wrote there; remove it")
+    name, inventory = check_name(request.name), read_inventory(folder) or {}
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
     for config in configs_of(inventory).values():
         for missing in config.get("missing_images", ()):
-            again = "remove the column of their paths" if temporary else "remedy it again with --images DIR"
-            without = "" if temporary else ", or without images: --image ''"
-            raise InputError(f"{request.folder}: not all images can be pushed: {missing}; or {again}{without}")
+            again = "remedy it again with --images DIR, or without images: --image ''"
+            raise InputError(f"{request.folder}: not all images can be pushed: {missing}; {again}")
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
@@ -55,20 +63,22 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
         tuple(files),
         f"{made_from}, made by hf_vqa_mc {__version__}",
         request.private,
-        left_out=() if temporary else other_files(folder, {file.path for file in files}),
+        left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,
-        temporary=temporary,
     )
 
 
-def _written(request: Request, source: Path, folder: Path, progress: Progress) -> Path:
-    """Write the rows of any benchmark as they are, with their images, to a folder to push; returns it."""
+def _write(request: Request, source: Path, folder: Path, progress: Progress) -> None:
+    """Write the rows of any benchmark as they are, with their images, to a folder to push."""
     from hf_vqa_mc.data.options import BenchmarkOptions
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.dataset.writing import write_benchmark
 
+    check_name(request.name)
     if not source.exists():
         raise InputError(f"there is no folder {source}; name the benchmark, a file or a folder: --folder PATH")
+    if (source / MANIFEST).is_file():
+        raise InputError(f"{source}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
     try:
         benchmark = load(BenchmarkOptions(str(source), images=request.images), progress)
     except InputError as error:
@@ -79,7 +89,6 @@ def _written(request: Request, source: Path, folder: Path, progress: Progress) -
     hashes = {name: split.hashes for name, split in benchmark.splits.items()}
     tables = {name: split.original for name, split in benchmark.splits.items()}
     write_benchmark(benchmark, tables, folder, changed="", hashes=hashes)
-    return folder
 
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from hf_vqa_mc.data.inventory import Inventory
@@ -50,8 +49,6 @@ class Shipment:
     """SDK of a Space"""
     inventory: Inventory | None = None
     """inventory of a dataset; names the files of an earlier push that it replaces"""
-    temporary: "TemporaryDirectory[str] | None" = None
-    """folder of files that were written for this push"""
     pull_request: bool = False
     """whether it is proposed to the owner of an existing repository, as a pull request"""
 

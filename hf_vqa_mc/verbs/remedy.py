@@ -34,8 +34,8 @@ def _report_folder(given: Mapping[str, Any]) -> Path | None:
     if given.get("output") is None:
         return None
     implied = "prune" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
-    output = Path(given["output"]).name.split(".")[0]
-    name = folder_name(output, given.get("config"), given.get("strategy") or implied or "repair")
+    output, strategy = str(Path(given["output"]).absolute()), given.get("strategy") or implied or "repair"
+    name = folder_name(output, given.get("config"), strategy)
     return AUDITS / f"{name}-before-after"
 
 

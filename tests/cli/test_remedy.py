@@ -43,7 +43,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
     assert printed["remedy"]["decoys"]["iou"]["fallbacks"] == 0
     remedied = [json.loads(line) for line in (tmp_path / "remedied.jsonl").read_text("utf-8").splitlines()]
     assert [row["choices"][row["answer"]] for row in remedied] == [row["choices"][0] for row in rows]
-    assert (tmp_path / "vqa_mc_audit" / "remedied-iou-before-after" / "report.html").exists()
+    assert (tmp_path / "vqa_mc_audit" / "remedied.jsonl-iou-before-after" / "report.html").exists()
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
 
 @pytest.mark.slow
 def test_the_folder_is_vqa_mc_where_none_is_named(built, vqa_mc, tmp_path):
-    assert "vqa_mc: not a folder of vqa-mc build or remedy" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
+    assert "there is no folder vqa_mc; name the benchmark" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
     (tmp_path / "vqa_mc").symlink_to(built)
     assert vqa_mc("push", "dataset", NAME, "--dry-run").returncode == 0
 
