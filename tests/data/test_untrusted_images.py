@@ -120,7 +120,7 @@ def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path
     names = ["own.png", *attacks(folder, secret, images_config)]
     pq.write_table(rows(names), folder / "test.parquet")
     benchmark = read_benchmark(str(folder))
-    with pytest.warns(UserWarning, match=r"images of test could not be read and remain paths, e.g. the image /"):
+    with pytest.warns(UserWarning, match=r"images of test could not be read and remain paths, e.g. the image"):
         write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
     table = pq.read_table(next((tmp_path / "written").rglob("*.parquet")))
     assert table["image"].to_pylist() == [
