@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
     from hf_vqa_mc.data.benchmark import Benchmark
-    from hf_vqa_mc.data.images import Images
 
 NAME_FOLDER = "give the folder that holds them with --images DIR"
 """Remedy, for messages."""
@@ -212,15 +211,12 @@ class BenchmarkImages:
     """The images of a benchmark's rows by image id; raises InputError if there are none."""
 
     def __init__(self, benchmark: "Benchmark") -> None:
-        splits = [split for split in benchmark.splits.values() if split.images is not None]
-        if not splits:
+        splits = benchmark.splits.values()
+        found = [(one.images, one.rows["image_id"].to_pylist()) for one in splits if one.images is not None]
+        if not found:
             missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
             raise InputError(f"{benchmark.test.location}: {missing}")
-        self._rows: dict[str, tuple[Images, int]] = {}
-        for split in splits:
-            for row, image_id in enumerate(split.rows["image_id"].to_pylist()):
-                if image_id and split.images is not None:
-                    self._rows.setdefault(image_id, (split.images, row))
+        self._rows = {one: (images, row) for images, ids in found for row, one in enumerate(ids) if one}
 
     def __contains__(self, image_id: str) -> bool:
         return image_id in self._rows
@@ -228,9 +224,9 @@ class BenchmarkImages:
     def read(self, image_id: str) -> bytes:
         """The content of the image file; raises InputError if it is not allowed or cannot be read."""
         images, row = self._rows[image_id]
-        if not (found := images.read(row)):
-            raise InputError(next(images.refused(), "the row has no image"))
-        return found[0]
+        for found in images.read(row):
+            return found
+        raise InputError(next(images.refused(), "the row has no image"))
 
 
 class RowImages:

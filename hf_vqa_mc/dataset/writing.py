@@ -108,29 +108,29 @@ def _image_rows(table: pa.Table, split: Split, kept: bool) -> pa.Table:
     """The table with its image paths, or the ids of images that are not ``kept`` in a config, as `datasets.Image`."""
     from datasets import Features, Image, List
 
-    images, new = split.images, dict[str, list[Any]]()
-    if images is not None and images.columns:
-        for name in () if images.references else split.image_columns:
-            cells = image_cells(table[name])
-            if is_text(cells.type) or (is_list(cells.type) and is_text(cells.type.value_type)):
-                is_path = bool(named([name], IMAGE_PATH)) and "image" not in table.column_names
-                new["image" if is_path else name] = cells.to_pylist()
-    elif images is not None and not kept:
-        new[next(iter(split.image_columns), "image")] = split.rows["image_id"].to_pylist()
-
     def cell(value: Any) -> Any:  # noqa: ANN401
         return list(map(cell, value)) if isinstance(value, list) else {"bytes": None, "path": value} if value else None
 
+    images, ids, columns = split.images, split.rows["image_id"], dict[str, pa.ChunkedArray]()
+    stored = None if images is None else images.stored
+    if images is not None and not images.references:
+        own = {name: image_cells(table[name]) for name in split.image_columns}
+        columns = own if images.columns else {} if kept else {next(iter(own), "image"): ids}
     features: dict[str, Any] = dict(features_of(table))
-    for name, values in new.items():
-        flat = itertools.chain.from_iterable(one if isinstance(one, list) else [one] for one in values)
-        if not all(is_named(one) for one in flat if one):
+    for name, cells in columns.items():
+        listed, values = is_list(cells.type), cells.to_pylist()
+        if not is_text(cells.type.value_type if listed else cells.type):
+            continue
+        if stored is not None and not listed:
+            values = [one if one in stored else value for one, value in zip(ids.to_pylist(), values, strict=True)]
+        flat = itertools.chain.from_iterable(filter(None, values)) if listed else values
+        if not all(map(is_named, filter(None, flat))):
             continue  # base64 text
-        listed = any(isinstance(one, list) for one in values)
-        features[name] = List(Image()) if listed else Image()
+        target = "image" if named([name], IMAGE_PATH) and "image" not in features else name
+        features[target] = List(Image()) if listed else Image()
         column = pa.array(map(cell, values), pa.list_(Image().pa_type) if listed else Image().pa_type)
-        index = table.schema.get_field_index(name)
-        table = table.append_column(name, column) if index < 0 else table.set_column(index, name, column)
+        index = table.schema.get_field_index(target)
+        table = table.append_column(target, column) if index < 0 else table.set_column(index, target, column)
     return table.replace_schema_metadata(readable_by_all(Features(features).arrow_schema).metadata)
 
 
@@ -138,39 +138,31 @@ def _with_files(
     table: pa.Table, content: Callable[[str], bytes], unread: dict[str, str], start: int, stop: int
 ) -> pa.Table:
     """Some rows with the ``content`` of images that are paths or addresses; adds to ``unread`` why others remain."""
-    table = table.slice(start, stop - start)
 
     def filled(value: Any) -> Any:  # noqa: ANN401  a cell
         if isinstance(value, list):
             return [filled(one) for one in value]
         if value is None or value["bytes"] is not None or not isinstance(value["path"], str):
             return value
-        path = value["path"]
         try:
-            found = content(path)
+            found = content(value["path"])
+            if not is_picture(found):
+                raise InputError(f"{shortened(value['path'])} is not an image")
         except InputError as error:
-            unread[path] = str(error)
+            unread[value["path"]] = str(error)
             return value
-        if not is_picture(found):
-            unread[path] = f"{shortened(path)} is not an image"
-            return value
-        return {"bytes": found, "path": PurePosixPath(path).name}
+        return {"bytes": found, "path": PurePosixPath(value["path"]).name}
 
+    table = table.slice(start, stop - start)
     for index, field in enumerate(table.schema):
-        kind, column = field.type, table[index]
-        while is_list(kind):
-            kind = kind.value_type
-        if is_image(kind) and kind.num_fields == 2 and _has_paths(column):
-            table = table.set_column(index, field, pa.array(map(filled, column.to_pylist()), field.type))
+        inner = table[index]
+        while is_list(inner.type):
+            inner = pc.list_flatten(inner)
+        if is_image(inner.type) and inner.type.num_fields == 2:
+            contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
+            if pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
+                table = table.set_column(index, field, pa.array(map(filled, table[index].to_pylist()), field.type))
     return table
-
-
-def _has_paths(column: pa.ChunkedArray) -> bool:
-    """Whether a column of images, or of lists of images, has paths without content."""
-    while is_list(column.type):
-        column = pc.list_flatten(column)
-    contents, paths = (pc.struct_field(column, part) for part in ("bytes", "path"))
-    return bool(pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py())
 
 
 CHANGES = {

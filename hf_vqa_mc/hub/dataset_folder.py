@@ -46,10 +46,9 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
-    for config in configs_of(inventory).values():
-        for missing in config.get("missing_images", ()):
-            again = "remedy it again with --images DIR, or without images: --image ''"
-            raise InputError(f"{request.folder}: not all images can be pushed: {missing}; {again}")
+    for missing in (one for config in configs_of(inventory).values() for one in config.get("missing_images", ())):
+        again = "if vqa-mc remedy wrote it, write it again with --images DIR, or with --image '' to push only paths"
+        raise InputError(f"{request.folder}: not all images can be pushed: {missing}; {again}")
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))

@@ -143,7 +143,7 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
         vm.push("dataset", NAME, folder="benchmark.csv")
     fixed = vm.remedy("benchmark.csv", guarantee="choices", probes=False)
     fixed.save("without")
-    with pytest.raises(InputError, match=r"remedy it again with --images DIR, or without images: --image ''"):
+    with pytest.raises(InputError, match=r"write it again with --images DIR, or with --image ''"):
         vm.push("dataset", NAME, folder="without")
     (tmp_path / "elsewhere" / "000.png").rename("000.png")
     with (
