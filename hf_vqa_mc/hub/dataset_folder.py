@@ -28,12 +28,11 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """
     given = request.folder or FOLDER
     if read_inventory(given) is not None:
-        if request.images is not None:
-            raise InputError(f"--images {request.images}: {given} has the images that vqa-mc wrote there; remove it")
         return _shipment(request, given, progress)
+    check_name(request.name)
     with ExitStack() as stack:
         written = Path(stack.enter_context(TemporaryDirectory(prefix="vqa-mc-push-")), "dataset")
-        _write(request, given, written, progress)
+        _write(given, written, progress)
         shipment = _shipment(request, written, progress)
         weakref.finalize(shipment, stack.pop_all().close)
     return shipment
@@ -47,8 +46,10 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
     for missing in (one for config in configs_of(inventory).values() for one in config.get("missing_images", ())):
-        again = "if vqa-mc remedy wrote it, write it again with --images DIR, or with --image '' to push only paths"
-        raise InputError(f"{request.folder}: not all images can be pushed: {missing}; {again}")
+        raise InputError(
+            f"{request.folder}: not all images can be pushed: {missing}. vqa-mc remedy BENCHMARK --images DIR "
+            "--output FOLDER writes a folder to push with its images, --image '' one with their paths alone"
+        )
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
@@ -67,19 +68,18 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     )
 
 
-def _write(request: Request, source: Path, folder: Path, progress: Progress) -> None:
+def _write(source: Path, folder: Path, progress: Progress) -> None:
     """Write the rows of any benchmark as they are, with their images, to a folder to push."""
     from hf_vqa_mc.data.options import BenchmarkOptions
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.dataset.writing import write_benchmark
 
-    check_name(request.name)
     if not source.exists():
         raise InputError(f"there is no folder {source}; name the benchmark, a file or a folder: --folder PATH")
     if (source / MANIFEST).is_file():
         raise InputError(f"{source}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
     try:
-        benchmark = load(BenchmarkOptions(str(source), images=request.images), progress)
+        benchmark = load(BenchmarkOptions(str(source)), progress)
     except InputError as error:
         options = "vqa-mc remedy BENCHMARK --output FOLDER has options for these, and writes a folder to push"
         raise InputError(f"{error}. {options}") from error
@@ -131,6 +131,6 @@ DATASET = Pushable(
     "dataset",
     dataset_shipment,
     lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
-    ("folder", "images", "replace", "tag"),
+    ("folder", "replace", "tag"),
     "not written by vqa-mc build or remedy",
 )

@@ -60,7 +60,6 @@ class Request:
     name: str
     """NAMESPACE/NAME"""
     folder: Path | None = None
-    images: Path | None = None
     metric: str | None = None
     private: bool = False
     benchmark: str | None = None

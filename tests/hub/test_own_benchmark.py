@@ -143,19 +143,18 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
         vm.push("dataset", NAME, folder="benchmark.csv")
     fixed = vm.remedy("benchmark.csv", guarantee="choices", probes=False)
     fixed.save("without")
-    with pytest.raises(InputError, match=r"write it again with --images DIR, or with --image ''"):
+    with pytest.raises(InputError, match=r"--image '' one with their paths alone"):
         vm.push("dataset", NAME, folder="without")
-    (tmp_path / "elsewhere" / "000.png").rename("000.png")
+    (tmp_path / "elsewhere").rename("images")
+    (tmp_path / "images" / "000.png").unlink()
     with (
         pytest.warns(UserWarning, match="1 images of test could not be read"),
         pytest.raises(InputError, match=r"1 images of test could not be read and remain paths, e.g. no image"),
     ):
-        vm.push("dataset", NAME, folder="benchmark.csv", images="elsewhere")
+        vm.push("dataset", NAME, folder="benchmark.csv")
     assert hub_here.repositories == {}
     vm.remedy("benchmark.csv", image="", guarantee="choices", probes=False).save("text")
     assert vm.push("dataset", NAME, folder="text").pushed.created
-    (tmp_path / "000.png").rename("elsewhere/000.png")
-    assert vm.push("dataset", NAME, folder="benchmark.csv", images="elsewhere", replace=True).pushed.changed
 
 
 def test_rows_that_are_not_read_are_not_left_out_silently(rows, tmp_path, hub_here):
