@@ -68,6 +68,8 @@ class Split:
     """rows that are left out, with ``--skip-faulty``"""
     unread: frozenset[str] = frozenset()
     """ids of the rows that are left out: these, and open questions"""
+    image_columns: tuple[str, ...] = ()
+    """columns of ``original`` with images or their paths"""
 
     def __repr__(self) -> str:
         sizes = pc.list_value_length(self.rows["choices"])

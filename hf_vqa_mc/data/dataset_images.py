@@ -27,6 +27,7 @@ from hf_vqa_mc.sources.vqa2 import OTHER
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
+    from hf_vqa_mc.data.benchmark import Benchmark
 
 NAME_FOLDER = "give the folder that holds them with --images DIR"
 """Remedy, for messages."""
@@ -159,16 +160,22 @@ class DatasetImages:
 
 
 def find_images(
-    dataset: str, config: str, directory: Path | None = None, rows: "DatasetDict | None" = None
+    dataset: str,
+    config: str,
+    directory: Path | None = None,
+    rows: "DatasetDict | None" = None,
+    benchmark: "Benchmark | None" = None,
 ) -> DatasetImages:
     """The images of all splits of a dataset: from files in a folder, searched recursively, or its own.
 
-    The dataset's own images are in the column ``image``, or in the config ``<source>_images``. ``rows`` are its splits
-    if they were read already.
+    The dataset's own images are in the column ``image``, or in the config ``<source>_images``; or those of a
+    ``benchmark``, whose rows are ``rows``, the splits if they were read already.
     """
     location, splits, image_ids = dataset_image_ids(dataset, config, rows)
     if directory is not None:
         return DatasetImages(str(directory), find_by_id(directory, image_ids), image_ids)
+    if benchmark is not None:
+        return DatasetImages(location, BenchmarkImages(benchmark), image_ids)
     first = next(iter(splits.values()))
     base = Path(dataset).absolute() if Path(dataset).is_dir() else None
     allowed = allowed_images(first, base, None if base else dataset)
@@ -198,6 +205,28 @@ def dataset_image_ids(
     if not image_ids:
         raise InputError(f"{location} has no rows")
     return location, splits, list(image_ids)
+
+
+class BenchmarkImages:
+    """The images of a benchmark's rows by image id; raises InputError if there are none."""
+
+    def __init__(self, benchmark: "Benchmark") -> None:
+        splits = benchmark.splits.values()
+        found = [(one.images, one.rows["image_id"].to_pylist()) for one in splits if one.images is not None]
+        if not found:
+            missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
+            raise InputError(f"{benchmark.test.location}: {missing}")
+        self._rows = {one: (images, row) for images, ids in found for row, one in enumerate(ids) if one}
+
+    def __contains__(self, image_id: str) -> bool:
+        return image_id in self._rows
+
+    def read(self, image_id: str) -> bytes:
+        """The content of the image file; raises InputError if it is not allowed or cannot be read."""
+        images, row = self._rows[image_id]
+        for found in images.read(row):
+            return found
+        raise InputError(next(images.refused(), "the row has no image"))
 
 
 class RowImages:

@@ -180,12 +180,13 @@ def _csv(path: Path) -> pa.Table:
 
 def delimiter(path: Path) -> str:
     """The delimiter of a csv or tsv file, existing or new: that of most columns in the header."""
-    if file_form(path) == "tsv":
-        return "\t"
+    is_tsv = file_form(path) == "tsv"
     if not path.exists():
-        return ","
+        return "\t" if is_tsv else ","
     with unpacked(path) as stream:
         header = re.sub(rb'"[^"]*"', b"", stream.readline())
+    if is_tsv and b"\t" in header:
+        return "\t"
     return max((",", ";", "\t", "|"), key=lambda one: header.count(one.encode()))
 
 

@@ -67,10 +67,15 @@ class Images:
             return (content,)
         if image_id and self.stored is not None and not values:
             raise InputError(f"{self.stored_in}: no image {image_id!r}")
-        names = [value for value in values if _is_named(value)]
+        names = [value for value in values if is_named(value)]
         if any(self.allowed.refuses(name) for name in names if self.stored is None or name not in self.stored):
             return ()
         return tuple(self._content(value, row) for value in values)
+
+    def content(self, name: str) -> bytes:
+        """The content of the image with this path or id; raises InputError if it cannot be read."""
+        found = self._stored_content(name)
+        return self.allowed.read(name) if found is None else found
 
     @cached_property
     def has_several(self) -> bool:
@@ -85,7 +90,7 @@ class Images:
         """
         found = []
         for value in self._values(row):
-            if not _is_named(value):
+            if not is_named(value):
                 content = value.encode() if isinstance(value, str) else value
                 with contextlib.suppress(ValueError):
                     content = _decoded(value) if isinstance(value, str) else value
@@ -95,7 +100,7 @@ class Images:
 
     def names(self) -> Iterator[str]:
         """The paths and other names in the cells."""
-        return (value for value in self._every() if _is_named(value))
+        return (value for value in self._every() if is_named(value))
 
     def missing(self) -> str:
         """Why none of the first images was found, and what to do; "" if no row has one."""
@@ -111,7 +116,7 @@ class Images:
     def found(self) -> Iterator[bool]:
         """Whether each image in the cells is available."""
         for value in self._every():
-            yield not _is_named(value) or self.allowed.has(value)
+            yield not is_named(value) or self.allowed.has(value)
 
     def refused(self) -> Iterator[str]:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""
@@ -166,10 +171,8 @@ class Images:
                 return _decoded(value)
             except ValueError as error:
                 raise InputError(f"{where}: the image is not base64 text ({error}): {shown(value)}") from error
-        if (content := self._stored_content(value)) is not None:
-            return content
         try:
-            return self.allowed.read(value)
+            return self.content(value)
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
 
@@ -226,7 +229,8 @@ def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64
             yield chunk.take(at), rows[at]
 
 
-def _is_named(value: Any) -> bool:  # noqa: ANN401
+def is_named(value: Any) -> bool:  # noqa: ANN401
+    """Whether an image in a cell is a path or another name instead of its content."""
     return isinstance(value, str) and _is_name(value)
 
 

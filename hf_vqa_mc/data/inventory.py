@@ -13,8 +13,9 @@ split. An open-ended config also has ``open_ended`` (description, columns,
 features as JSON text, before).
 
 A folder of ``vqa-mc remedy`` has no sources but ``configs``: each with ``splits``, ``files``, ``file_bytes`` and
-``row_hashes``, its published ``dataset`` and ``config``, ``features`` as JSON text, ``title`` and ``text`` for the
-card, and, if it was made from a built folder, ``about`` of its sources by name.
+``row_hashes``, its published ``dataset`` and ``config``, ``features`` as JSON text, ``missing_images`` (why images are
+only paths, which prevents a push), ``title`` and ``text`` for the card, and, if it was made from a built folder,
+``about`` of its sources by name.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.data.files import EXPECTED, frame_table, read_file, split_of, splits_of
+from hf_vqa_mc.data.files import EXPECTED, file_form, frame_table, read_file, split_of, splits_of
 from hf_vqa_mc.data.loading import check_has_choices, load_splits, revision_of
 from hf_vqa_mc.errors import InputError
 
@@ -52,6 +52,9 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     config, splits = load_splits(dataset, config, expected)
     folder = path.absolute() if path.is_dir() else None
+    if folder and {name for rows in splits.values() for name in rows.column_names} <= {"image", "label"}:
+        for file in sorted(one for one in folder.iterdir() if file_form(one)):
+            raise InputError(f"{dataset} was read as a folder of images without questions; give {path / file.name}")
     opened = _opened(dataset, config, f"{dataset}, {config}", splits, open_ended)
     return replace(opened, path=folder, location=dataset, revision=None if folder else revision_of(splits))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
 """Remedy if columns are not recognised, for messages."""
+_LONGEST_NAME = 150  # of what file systems allow, 255
 OTHER_COLUMNS = ("question_type", "image_id", "question_id")
 """Names in ``columns``."""
 
@@ -110,9 +111,8 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
 
     @property
     def paths(self) -> list[Path]:
-        """The input files and folders, which outputs must not overwrite."""
-        named = [self.dataset] if isinstance(self.dataset, str | Path) else []
-        return [Path(path) for path in (*named, self.images) if path is not None and Path(path).exists()]
+        """The dataset's file or folder, which outputs must not overwrite, nor be in it; ``images`` may hold them."""
+        return [Path(self.dataset)] if isinstance(self.dataset, str | Path) and Path(self.dataset).exists() else []
 
     @property
     def dataset_name(self) -> str:
@@ -136,12 +136,13 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
 
 
 def folder_name(dataset: str, config: str | None, split: str | None) -> str:
-    """The name of the folder of an audit or evaluation.
+    """The name of the folder of an audit, evaluation or index: the path from here, so that no two datasets share it.
 
     >>> folder_name("vqa_mc", "cocoqa_iou", None), folder_name("data/mine.tsv", None, "dev")
-    ('vqa_mc-cocoqa_iou', 'mine-dev')
+    ('vqa_mc-cocoqa_iou', 'data--mine.tsv-dev')
     """
     path = Path(dataset)
-    is_local = path.exists() or (path.suffix and "@" not in dataset)  # otherwise it is a name on the Hub
-    local = path.resolve().name.split(".")[0] if is_local else dataset
-    return file_name("-".join(part for part in (local or dataset, config, split) if part))
+    if path.exists() or path.is_absolute() or (path.suffix and "@" not in dataset):  # else a name on the Hub
+        target, here = path.resolve(), Path.cwd().resolve()
+        dataset = target.relative_to(here).as_posix() if here in target.parents else target.as_posix()
+    return file_name("-".join(part for part in (dataset, config, split) if part)[-_LONGEST_NAME:])

@@ -150,7 +150,8 @@ def _split(
         rows = pa.table(found, schema=ROWS)
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {reason(error)}") from error
-    split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty, unread)
+    about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
+    split = Split(name, location, rows, table, pictures.source, *about)
     columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
     columns["type"] = (question_type,)
     named = ((what, [*filter(None, names)]) for what, names in columns.items())
@@ -198,8 +199,11 @@ def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]
     return opened.config or Path(dataset).stem, tables
 
 
-def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
-    """As `training_tables` with the column ``image_id``; rows with several images are an error."""
+def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict, Benchmark | None]":
+    """As `training_tables` with the column ``image_id``, and the benchmark unless its images are in the rows.
+
+    Rows with several images are an error.
+    """
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
     from datasets import Dataset, DatasetDict  # after an error about the file
 
@@ -208,13 +212,14 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict]":
     if benchmark is None:
         if len(picture_columns(next(iter(opened.tables.values())).column_names)) > 1:
             raise InputError(f"{dataset}, {name}: {SEVERAL}")
-        return name, DatasetDict(opened.splits)
+        return name, DatasetDict(opened.splits), None
     from datasets.table import InMemoryTable
 
     for split in benchmark.splits.values():
         if split.images is not None and split.images.has_several:
             raise InputError(f"{split.location}: {SEVERAL}")
-    return name, DatasetDict({split: Dataset(InMemoryTable(_table(rows))) for split, rows in benchmark.splits.items()})
+    tables = {split: Dataset(InMemoryTable(_table(rows))) for split, rows in benchmark.splits.items()}
+    return name, DatasetDict(tables), benchmark
 
 
 def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:

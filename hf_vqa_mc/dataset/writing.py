@@ -1,9 +1,10 @@
 """Write a benchmark with new choices in the format in which it was read: a file of the same type, or a folder."""
 
+import itertools
 import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -13,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data.benchmark import Benchmark
-from hf_vqa_mc.data.cells import is_image, is_list
-from hf_vqa_mc.data.dataset_images import AllowedImages, RefusedImage, shortened
+from hf_vqa_mc.data.benchmark import Benchmark, Split
+from hf_vqa_mc.data.cells import is_image, is_list, is_text
+from hf_vqa_mc.data.dataset_images import shortened
 from hf_vqa_mc.data.files import file_form
+from hf_vqa_mc.data.images import Images, image_cells, is_named
 from hf_vqa_mc.data.inventory import (
     IMAGES,
     LAYOUT,
@@ -29,7 +31,8 @@ from hf_vqa_mc.data.inventory import (
     read_inventory,
     write_inventory,
 )
-from hf_vqa_mc.data.shards import description, features_of, file_content, measures, write_split
+from hf_vqa_mc.data.names import IMAGE_PATH, named
+from hf_vqa_mc.data.shards import features_of, file_content, measures, readable_by_all, write_split
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, card_metadata, croissant
 from hf_vqa_mc.dataset.card_text import hashes_text, title
 from hf_vqa_mc.dataset.folder import downloaded
@@ -42,8 +45,8 @@ from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.text.markdown import block, plain
 
-AT_ONCE = 1000
-"""Rows whose images are read at a time."""
+SAMPLE = 100
+"""Rows whose images are read to estimate the size of all."""
 DEFAULT = "default"
 """Config name of a benchmark without configs."""
 REMEDIED = FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
@@ -101,29 +104,40 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
     return {name: configs[name]}
 
 
-def _with_files(table: pa.Table, allowed: AllowedImages) -> tuple[pa.Table, list[str]]:
-    """The table with the content of images that are paths or addresses, and why others remain as they are."""
-    unread: list[str] = []
-    for index, field in enumerate(table.schema):
-        kind = field.type
-        while is_list(kind):
-            kind = kind.value_type
-        if is_image(kind) and kind.num_fields == 2:
-            chunks = [one.slice(at, AT_ONCE) for one in table[index].chunks for at in range(0, len(one), AT_ONCE)]
-            embedded = [_embedded(chunk, allowed, unread) for chunk in chunks]
-            if any(new is not old for new, old in zip(embedded, chunks, strict=True)):
-                table = table.set_column(index, field, pa.chunked_array(embedded, field.type))
-    return table, unread
+def _image_rows(table: pa.Table, split: Split, kept: bool) -> pa.Table:
+    """The table with its image paths, or the ids of images that are not ``kept`` in a config, as `datasets.Image`."""
+    from datasets import Features, Image, List
+
+    def cell(value: Any) -> Any:  # noqa: ANN401
+        return list(map(cell, value)) if isinstance(value, list) else {"bytes": None, "path": value} if value else None
+
+    images, ids, columns = split.images, split.rows["image_id"], dict[str, pa.ChunkedArray]()
+    stored = None if images is None else images.stored
+    if images is not None and not images.references:
+        own = {name: image_cells(table[name]) for name in split.image_columns}
+        columns = own if images.columns else {} if kept else {next(iter(own), "image"): ids}
+    features: dict[str, Any] = dict(features_of(table))
+    for name, cells in columns.items():
+        listed, values = is_list(cells.type), cells.to_pylist()
+        if not is_text(cells.type.value_type if listed else cells.type):
+            continue
+        if stored is not None and not listed:
+            values = [one if one in stored else value for one, value in zip(ids.to_pylist(), values, strict=True)]
+        flat = itertools.chain.from_iterable(filter(None, values)) if listed else values
+        if not all(map(is_named, filter(None, flat))):
+            continue  # base64 text
+        target = "image" if named([name], IMAGE_PATH) and "image" not in features else name
+        features[target] = List(Image()) if listed else Image()
+        column = pa.array(map(cell, values), pa.list_(Image().pa_type) if listed else Image().pa_type)
+        index = table.schema.get_field_index(target)
+        table = table.append_column(target, column) if index < 0 else table.set_column(index, target, column)
+    return table.replace_schema_metadata(readable_by_all(Features(features).arrow_schema).metadata)
 
 
-def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.Array:
-    """An array of images, or of lists of images, with the content of those that are paths."""
-    inner = array
-    while is_list(inner.type):
-        inner = pc.list_flatten(inner)
-    contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
-    if not pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
-        return array
+def _with_files(
+    table: pa.Table, content: Callable[[str], bytes], unread: dict[str, str], start: int, stop: int
+) -> pa.Table:
+    """Some rows with the ``content`` of images that are paths or addresses; adds to ``unread`` why others remain."""
 
     def filled(value: Any) -> Any:  # noqa: ANN401  a cell
         if isinstance(value, list):
@@ -131,26 +145,39 @@ def _embedded(array: pa.Array, allowed: AllowedImages, unread: list[str]) -> pa.
         if value is None or value["bytes"] is not None or not isinstance(value["path"], str):
             return value
         try:
-            content = allowed.read(value["path"])
-        except RefusedImage:
-            return value
+            found = content(value["path"])
+            if not is_picture(found):
+                raise InputError(f"{shortened(value['path'])} is not an image")
         except InputError as error:
-            unread.append(str(error))
+            unread[value["path"]] = str(error)
             return value
-        if not is_picture(content):
-            unread.append(f"{shortened(value['path'])} is not an image")
-            return value
-        return {"bytes": content, "path": PurePosixPath(value["path"]).name}
+        return {"bytes": found, "path": PurePosixPath(value["path"]).name}
 
-    return pa.array([filled(value) for value in array.to_pylist()], array.type)
+    table = table.slice(start, stop - start)
+    for index, field in enumerate(table.schema):
+        inner = table[index]
+        while is_list(inner.type):
+            inner = pc.list_flatten(inner)
+        if is_image(inner.type) and inner.type.num_fields == 2:
+            contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
+            if pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
+                table = table.set_column(index, field, pa.array(map(filled, table[index].to_pylist()), field.type))
+    return table
 
 
-def _described(benchmark: Benchmark, config: str, note: str, pruned: bool) -> dict[str, str]:
-    name = _name(benchmark)
-    rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
+CHANGES = {
+    "choices": (", choices replaced", " All columns except choices and labels are unchanged."),
+    "rows": (", pruned", " The remaining rows are unchanged."),
+    "": ("", ""),
+}
+"""What a written benchmark differs in from the published one, with its words for title and text."""
+
+
+def _described(benchmark: Benchmark, config: str, note: str, changed: str) -> dict[str, str]:
+    name, (suffix, rest) = _name(benchmark), CHANGES[changed]
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
-    title = f"{name}, {'pruned' if pruned else 'choices replaced'}"
-    return {"title": title, "text": f"From {origin}: {benchmark.spec.description}. {rest}", "note": note}
+    text = f"From {origin}: {benchmark.spec.description}.{rest}"
+    return {"title": f"{name}{suffix}", "text": text, "note": note}
 
 
 def _folder_card(inventory: Inventory) -> str:
@@ -170,20 +197,27 @@ def _folder_card(inventory: Inventory) -> str:
 def check_output(dataset: object, output: Path, overwrite: bool = False) -> None:
     """Raise InputError unless the benchmark ``dataset``, as for `read_benchmark`, can be written to an output."""
     source = Path(dataset) if isinstance(dataset, str | Path) else None
-    if source is None or not source.is_file():
-        if source is not None:
-            check_outside(output, "output", [source])
-        outputs.check_output(output, REMEDIED, overwrite)
+    form, wanted = file_form(source) if source and source.is_file() else None, file_form(output)
+    if is_single_file(source, output):
+        if wanted != form:
+            folder = "or a folder, without a suffix, for load_dataset and vqa-mc push"
+            raise InputError(f"output {output}: expected a .{form} file, as {source}, {folder}; rename the output")
+        check_output_file(output, "output", filter(None, [source]), overwrite)
         return
-    form = file_form(source)
-    if file_form(output) != form:
-        raise InputError(f"output {output}: expected a .{form} file, as {source}; rename the output")
-    check_output_file(output, "output", [source], overwrite)
+    if wanted is not None:
+        raise InputError(f"output {output}: {dataset} is written as a folder; leave out .{wanted}")
+    check_outside(output, "output", filter(None, [source]))
+    outputs.check_output(output, REMEDIED, overwrite)
+
+
+def is_single_file(source: Path | None, output: Path) -> bool:
+    """Whether a benchmark is written as a file: it was one, and the output has a suffix."""
+    return source is not None and source.is_file() and bool(output.suffix) and not output.is_dir()
 
 
 def check_config(benchmark: Benchmark, output: Path, config: str | None, overwrite: bool = False) -> None:
     """Raise InputError unless the benchmark can be written to an output as a config of this name."""
-    if not _is_file(benchmark):
+    if not is_single_file(benchmark.path, output):
         check_folder_config(benchmark, output, config, overwrite)
 
 
@@ -195,16 +229,17 @@ def staged_benchmark(
     note: str = "",
     config: str | None = None,
     overwrite: bool = False,
-    pruned: bool = False,
+    changed: str = "choices",
     hashes: Mapping[str, RowHashes] | None = None,
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
-    A benchmark of one file is written as a file of the same type. Others are written as a folder with README.md and,
-    in a folder named ``config`` (by default the benchmark's), parquet files; other configs there are kept. ``tables``
-    are columns by split, such as those of ``Benchmark.with_choices``; ``overwrite`` replaces an existing file, changed
-    files in the folder, and the same config of another benchmark. README.md shows the paragraph ``note``, the
-    ``hashes`` of the rows by split, and whether rows were removed and the choices kept (``pruned``).
+    A benchmark of one file is written as a file of the same type if the output has a suffix. Others are written as a
+    folder with README.md and, in a folder named ``config`` (by default the benchmark's), parquet files with images;
+    other configs there are kept. ``tables`` are columns by split, such as those of ``Benchmark.with_choices``, of the
+    rows of ``benchmark``; ``overwrite`` replaces an existing file, changed files in the folder, and the same config of
+    another benchmark. README.md shows the paragraph ``note``, the ``hashes`` of the rows by split, and what
+    ``changed``, a key of CHANGES.
 
     Yields:
         The new file or folder, and the paths of its files.
@@ -215,32 +250,42 @@ def staged_benchmark(
         if name not in benchmark.splits:
             raise unknown_name(f"split of {benchmark.dataset}", name, benchmark.splits)
     check_output(benchmark.path, output, overwrite)
-    if benchmark.path is not None and _is_file(benchmark):
+    if benchmark.path is not None and is_single_file(benchmark.path, output):
         content = file_content(benchmark.path, pa.concat_tables(tables.values(), promote_options="default"), output)
         with new_file(output, content, overwrite) as new:
             yield new, [output]
         return
     config = check_folder_config(benchmark, output, config, overwrite)
     with new_folder(output, REMEDIED, overwrite) as new:
-        splits = {}
+        splits, features, missing = {}, {}, []
+        kept = _keep_images(benchmark.path, config, new.tree)
         for split, table in tables.items():
-            rows, unread = _with_files(table.replace_schema_metadata(description(table)), benchmark.allowed)
+            of_split, unread = benchmark.splits[split], dict[str, str]()
+            rows = _image_rows(table, of_split, bool(kept))
+            features[split] = features_of(rows)
+            images = of_split.images or Images((), split, benchmark.allowed)
+            fill = partial(_with_files, rows, images.content, unread)
+            sample = fill(0, SAMPLE)
+            size = rows.nbytes + sample.nbytes * rows.num_rows // max(sample.num_rows, 1)
+            splits[split] = write_split(new.tree / config, split, features[split], rows.num_rows, size, fill)
             if unread:
-                kept = f"{len(unread):,} images of {split} could not be read and remain paths, e.g. {unread[0]}"
-                warnings.warn(kept, stacklevel=3)
-                note = f"{note} {without_folders(kept, *map(str, benchmark.allowed.folders))}."
-            part = partial(lambda rows, start, stop: rows.slice(start, stop - start), rows)
-            sizes = rows.num_rows, rows.nbytes
-            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, part)
+                some = f"{len(unread):,} images of {split} could not be read and remain paths"
+                missing.append(f"{some}, e.g. {next(iter(unread.values()))}")
+                warnings.warn(missing[-1], stacklevel=3)
+            elif of_split.images is None and of_split.image_columns:
+                missing.append(of_split.images_missing)
+        missing = without_folders(missing, *map(str, benchmark.allowed.folders))
+        note = " ".join([note, *(f"{one}." for one in missing)]).strip()
         entry = {
             **_origin(benchmark),
             **_about(benchmark),
             **measures(config, splits),
             "row_hashes": {split: asdict(found) for split, found in (hashes or {}).items()},
-            "features": json.dumps(features_of(next(iter(tables.values()))).to_dict()),
-            **_described(benchmark, config, note, pruned),
+            "features": json.dumps(next(iter(features.values())).to_dict()),
+            "missing_images": missing,
+            **_described(benchmark, config, note, changed),
         }
-        made = {config: entry, **_keep_images(benchmark.path, config, new.tree)}
+        made = {config: entry, **kept}
 
         def keep(old: Path | None, names: list[str]) -> None:
             check_folder_config(benchmark, output, config, overwrite)
@@ -260,7 +305,3 @@ def staged_benchmark(
 
 write_benchmark = published(staged_benchmark)
 """Write a benchmark as `staged_benchmark` does, publish it, and return its files."""
-
-
-def _is_file(benchmark: Benchmark) -> bool:
-    return benchmark.path is not None and benchmark.path.is_file()

@@ -38,6 +38,8 @@ from hf_vqa_mc.result import Frame, Result, frame_of
 if TYPE_CHECKING:
     from datasets import DatasetDict
 
+    from hf_vqa_mc.data.benchmark import Benchmark
+
 
 @dataclass(eq=False, repr=False)
 class FeaturesResult(Result):
@@ -117,16 +119,17 @@ def extract_features(
     workers: int | None = None,
     progress: Progress = silent,
     rows: "DatasetDict | None" = None,
+    benchmark: "Benchmark | None" = None,
     share: tuple[int, int] | None = None,
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    Computed features are kept if a run fails or is killed. ``rows`` are the splits of the config if they were read
-    already; ``share`` is the number of a share and the number of shares, to encode only these images and write no
-    index. Other arguments and errors are those of `features`.
+    Computed features are kept if a run fails or is killed. ``rows`` and ``benchmark`` are those of
+    `rows_with_images`, if they were read already; ``share`` is the number of a share and the number of shares, to
+    encode only these images and write no index. Other arguments and errors are those of `features`.
     """
-    check_outside(output, "--output", [path for path in (dataset, images) if path is not None])
-    found = find_images(dataset, config, images, rows)
+    check_outside(output, "--output", [dataset])
+    found = find_images(dataset, config, images, rows, benchmark)
     progress("reading the dataset", 1, 1)
     if share:
         found = replace(found, image_ids=found.image_ids[share[0] :: share[1]])

@@ -1,14 +1,17 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
+import weakref
 from collections.abc import Collection
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
 from hf_vqa_mc.dataset.card_text import title
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
-from hf_vqa_mc.io.outputs import sha256_of
+from hf_vqa_mc.io.outputs import MANIFEST, sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -19,17 +22,34 @@ FOLDER = Path("vqa_mc")
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """The files of a dataset: card, Croissant metadata, statistics and the Parquet files listed there, unchanged.
 
-    ``croissant.json`` is made anew, with the address of the repository.
+    ``croissant.json`` is made anew, with the address of the repository. A benchmark that is no folder of
+    ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its rows as they are. Raises InputError if
+    images would be missing.
     """
+    given = request.folder or FOLDER
+    if read_inventory(given) is not None:
+        return _shipment(request, given, progress)
+    check_name(request.name)
+    with ExitStack() as stack:
+        written = Path(stack.enter_context(TemporaryDirectory(prefix="vqa-mc-push-")), "dataset")
+        _write(given, written, progress)
+        shipment = _shipment(request, written, progress)
+        weakref.finalize(shipment, stack.pop_all().close)
+    return shipment
+
+
+def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     from huggingface_hub import constants
 
-    name, folder = check_name(request.name), request.folder or FOLDER
-    inventory = read_inventory(folder)
-    if inventory is None:
-        raise InputError(f"{folder}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
+    name, inventory = check_name(request.name), read_inventory(folder) or {}
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
+    for missing in (one for config in configs_of(inventory).values() for one in config.get("missing_images", ())):
+        raise InputError(
+            f"{request.folder}: not all images can be pushed: {missing}. vqa-mc remedy BENCHMARK --images DIR "
+            "--output FOLDER writes a folder to push with its images, --image '' one with their paths alone"
+        )
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
@@ -46,6 +66,28 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
         left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,
     )
+
+
+def _write(source: Path, folder: Path, progress: Progress) -> None:
+    """Write the rows of any benchmark as they are, with their images, to a folder to push."""
+    from hf_vqa_mc.data.options import BenchmarkOptions
+    from hf_vqa_mc.data.reading import load
+    from hf_vqa_mc.dataset.writing import write_benchmark
+
+    if not source.exists():
+        raise InputError(f"there is no folder {source}; name the benchmark, a file or a folder: --folder PATH")
+    if (source / MANIFEST).is_file():
+        raise InputError(f"{source}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
+    try:
+        benchmark = load(BenchmarkOptions(str(source)), progress)
+    except InputError as error:
+        options = "vqa-mc remedy BENCHMARK --output FOLDER has options for these, and writes a folder to push"
+        raise InputError(f"{error}. {options}") from error
+    for name, why in benchmark.left_out.items():
+        raise InputError(f"{source}: {name} would not be pushed ({why}); remove or complete these rows first")
+    hashes = {name: split.hashes for name, split in benchmark.splits.items()}
+    tables = {name: split.original for name, split in benchmark.splits.items()}
+    write_benchmark(benchmark, tables, folder, changed="", hashes=hashes)
 
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:

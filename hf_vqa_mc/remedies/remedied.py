@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,10 +44,11 @@ class Remedied(NamedTuple):
     ) -> AbstractContextManager[tuple[Staged, list[Path]]]:
         """Write it in the format of the published benchmark, for `publish_together`; see `write_benchmark`."""
         note = " ".join([*in_words(self.statistics), *(f"{one.rstrip('.')}." for one in published.notes)])
-        pruned = "rounds" in self.statistics
-        hashes = {name: split.hashes for name, split in self.benchmark.splits.items()}
-        config = self.benchmark.config
-        return staged_benchmark(published, self.tables, path, note, config, overwrite, pruned, hashes)
+        changed = "rows" if "rounds" in self.statistics else "choices"
+        splits = self.benchmark.splits
+        hashes = {name: split.hashes for name, split in splits.items()}
+        remaining, config = replace(published, splits=splits), self.benchmark.config
+        return staged_benchmark(remaining, self.tables, path, note, config, overwrite, changed, hashes)
 
 
 def decoy_statistics(

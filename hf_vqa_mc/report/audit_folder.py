@@ -15,9 +15,10 @@ from pyarrow import parquet
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
 from hf_vqa_mc.data.benchmark import Benchmark
-from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, spec_of
@@ -68,7 +69,8 @@ def next_step(
         return None
     path = Path(dataset)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
-    output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
+    stem = path.resolve().name.split(".")[0] if path.exists() else str(dataset)
+    output = f"{file_name('-'.join(filter(None, [stem, settings.config, settings.split])))}-remedied{ending}"
     strategy, why = recommended(benchmark.test)
     return why, command_line("remedy", settings, *strategy.command, "--output", output, name=name)
 

@@ -108,7 +108,7 @@ def _targets(columns: Questions, name: str, rows: list[int], kinds: Sequence[str
     if len(rows) != len(choices) * times:
         raise InputError(
             f"set {name!r} has {len(rows)} rows and {len(choices)} choices; expected {len(choices) * times} rows "
-            "(keep all rows of a set, or make their set_id empty)"
+            "(keep all rows of a set, make their set_id empty, or score rows alone: --metric mc_accuracy)"
         )
     texts: list[str] = [columns["choices"][row][targets[row]] for row in rows]
     target, count = Counter(sorted(texts)).most_common(1)[0]

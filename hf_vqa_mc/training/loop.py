@@ -233,7 +233,8 @@ class _Run:
                 f"fitted: validation {found.score:.1%}"
                 if loss is None
                 else f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
-                f"{found.score:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, "
+                f"{found.score:.1%}{', the best so far' if better and found.score else ''}; "
+                f"rate {point['learning_rate']:g}, "
                 f"{1000 * timing['seconds_per_step']:.0f} ms per step, {timing['waited']:.0%} of it waiting for input",
                 extra={"validation": {**point, **timing}},
             )

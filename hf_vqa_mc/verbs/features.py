@@ -11,6 +11,7 @@ from hf_vqa_mc.options import AT_LEAST_ONE, FOLDER, ExecutorOptions, option, set
 if TYPE_CHECKING:
     from datasets import DatasetDict
 
+    from hf_vqa_mc.data.benchmark import Benchmark
     from hf_vqa_mc.extraction.backbones import Backbone
     from hf_vqa_mc.extraction.extraction import FeaturesResult
 
@@ -97,11 +98,11 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """
     from hf_vqa_mc.data.reading import rows_with_images
 
-    config, rows = rows_with_images(settings.dataset, settings.config)
+    config, rows, benchmark = rows_with_images(settings.dataset, settings.config)
     if settings.executor != "local":
         from hf_vqa_mc.data.dataset_images import find_images
 
-        found = find_images(settings.dataset, config, settings.images, rows)
+        found = find_images(settings.dataset, config, settings.images, rows, benchmark)
         shares = -(-len(found.image_ids) // SHARE_IMAGES)
         calls = {
             f"share {number} of {shares} of the images in {found.location}": (settings, (number, shares))
@@ -112,7 +113,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
             cluster.map(encode_share, calls, step, progress, workers=settings.workers, gpu=True)
     # what is left is to read the images and write the index
     if settings.regions is None:
-        return _extracted(settings, config, rows, progress)
+        return _extracted(settings, config, rows, benchmark, progress)
     from hf_vqa_mc.extraction.extraction import import_regions
 
     used = {name: getattr(settings, name) for name in ("dataset", "output", "skip_missing")}
@@ -123,20 +124,21 @@ def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
     from hf_vqa_mc.data.reading import rows_with_images
 
-    config, rows = rows_with_images(settings.dataset, settings.config)
-    _extracted(settings, config, rows, silent, share)
+    _extracted(settings, *rows_with_images(settings.dataset, settings.config), silent, share)
 
 
 def _extracted(
     settings: FeaturesSettings,
     config: str,
     rows: "DatasetDict",
+    benchmark: "Benchmark | None",
     progress: Progress,
     share: tuple[int, int] | None = None,
 ) -> "FeaturesResult":
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    given = {**vars(settings), "config": config, "rows": rows, "progress": progress, "share": share}
+    read = {"config": config, "rows": rows, "benchmark": benchmark}
+    given = {**vars(settings), **read, "progress": progress, "share": share}
     for name in ("executor", "address", "regions"):
         given.pop(name)
     return extract_features(**given)

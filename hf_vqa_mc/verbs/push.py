@@ -38,10 +38,10 @@ class PushSettings:
         kw_only=False,
     )
     folder: Path | None = option(
-        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy. Model: checkpoint of vqa-mc train, such as "
-        "RUN/best. Results: folder of vqa-mc evaluate.",
+        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy, or any benchmark that vqa-mc audit reads. "
+        "Model: checkpoint of vqa-mc train, such as RUN/best. Results: folder of vqa-mc evaluate.",
         default=None,
-        check=("an existing folder of vqa-mc", Path.is_dir),
+        check=("an existing folder or file", Path.exists),
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
@@ -151,6 +151,7 @@ class PushResult(Result):
 @verb(
     PushSettings,
     "vqa-mc push dataset NAMESPACE/vqa_mc --dry-run",
+    "vqa-mc push dataset NAMESPACE/benchmark --folder remedied",
     "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
     "vqa-mc push metric NAMESPACE/mc_accuracy",
     "vqa-mc push results NAMESPACE/mlp-iqa --folder vqa_mc_evaluations/iqa --benchmark NAMESPACE/vqa_mc",

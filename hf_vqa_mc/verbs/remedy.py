@@ -35,7 +35,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path | None:
     if given.get("output") is None:
         return None
     implied = "prune" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
-    output = Path(given["output"]).name.split(".")[0]
+    output = str(Path(given["output"]).absolute())
     return REMEDIES / folder_name(output, given.get("config"), given.get("strategy") or implied or "repair")
 
 
@@ -52,7 +52,9 @@ class RemedySettings(BenchmarkOptions, StrategySettings):
     """
 
     output: Path | None = option(
-        "File to write, in the benchmark's format, or folder; by default nothing is written.", default=None
+        "File to write, in the benchmark's format, or folder with its images for load_dataset and vqa-mc push; by "
+        "default nothing is written.",
+        default=None,
     )
     overwrite: bool = overwrite_option()
     strategy: str | None = option(
@@ -214,7 +216,7 @@ class RemedyResult(Result):
     RemedySettings,
     "vqa-mc remedy benchmark.tsv --output remedied.tsv",
     "vqa-mc remedy vqa_mc easyvqa_random_uniform --strategy iou_qou --word-vectors corpus",
-    "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied.tsv",
+    "vqa-mc remedy benchmark.tsv --guarantee choices --output remedied",
 )
 def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     """Remedy a benchmark.

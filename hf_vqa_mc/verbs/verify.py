@@ -75,7 +75,7 @@ class VerifyResult(Result):
 
 @verb(
     VerifySettings,
-    "vqa-mc verify vqa_mc_audit/benchmark/audit.json benchmark.csv",
+    "vqa-mc verify vqa_mc_audit/benchmark.csv/audit.json benchmark.csv",
     "vqa-mc verify audit.json NAMESPACE/benchmark@v1.0 --no-probes",
     "vqa-mc verify vqa_mc/statistics.json NAMESPACE/vqa_mc cocoqa_iou_qou",
 )

@@ -43,7 +43,7 @@ def test_a_planted_shortcut_is_found_and_the_report_written(run, tmp_path):
     assert strongest["alarm"]
     assert strongest["name"].startswith("choice ")
     assert strongest["low"] <= 0.4 * 0.75 <= strongest["high"]
-    folder = tmp_path / "vqa_mc_audit" / "b"
+    folder = tmp_path / "vqa_mc_audit" / "b.jsonl"
     assert {path.name for path in folder.iterdir()} == {
         "audit.json",
         "report.html",

@@ -39,7 +39,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tm
     assert printed["remedy"]["decoys"]["iou"]["fallbacks"] == 0
     remedied = [json.loads(line) for line in (tmp_path / "remedied.jsonl").read_text("utf-8").splitlines()]
     assert [row["choices"][row["answer"]] for row in remedied] == [row["choices"][0] for row in rows]
-    report = tmp_path / "vqa_mc_remedy" / "remedied-iou"
+    report = tmp_path / "vqa_mc_remedy" / "remedied.jsonl-iou"
     stored = json.loads((report / "report.json").read_text("utf-8"))
     assert stored == {name: value for name, value in printed.items() if name != "written"}
     page = (report / "report.html").read_text("utf-8")

@@ -13,6 +13,7 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
+from tests.data.shapes import picture
 
 GOOD = {"question": "a", "choices": ["x", "y"], "label": 1}
 CSV = b"question,A,B,answer\na,x,y,B\n"
@@ -210,3 +211,21 @@ def test_rows_of_several_splits_in_a_file_are_read_and_written_together(tmp_path
 def test_a_column_split_with_other_values_names_no_split(value):
     frame = pd.DataFrame({"question": ["Why?"], "A": ["x"], "B": ["y"], "answer": ["A"], "split": [value]})
     assert read_benchmark(frame).evaluated == "test"
+
+
+def test_a_folder_of_images_next_to_the_questions_names_their_file(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.png").write_bytes(picture("red"))
+    (tmp_path / "data.jsonl").write_text(json.dumps({"question": "a", "choices": ["x", "y"], "label": 0}) + "\n")
+    with pytest.raises(InputError, match=rf"a folder of images without questions; give {tmp_path}/data.jsonl"):
+        read_benchmark(str(tmp_path))
+
+
+@pytest.mark.parametrize("delimiter", [";", ",", "|"])
+def test_a_tsv_without_tabs_has_another_delimiter(delimiter, tmp_path):
+    lines = ["question,A,B,answer", "a,x,y,B", "b,x,y,A"]
+    (tmp_path / "rows.tsv").write_text("\n".join(lines).replace(",", delimiter))
+    benchmark = read_benchmark(str(tmp_path / "rows.tsv"))
+    assert benchmark.test.rows["label"].to_pylist() == [1, 0]
+    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "same.tsv")
+    assert read_benchmark(str(tmp_path / "same.tsv")).test.hashes == benchmark.test.hashes

@@ -120,7 +120,8 @@ def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path
     names = ["own.png", *attacks(folder, secret, images_config)]
     pq.write_table(rows(names), folder / "test.parquet")
     benchmark = read_benchmark(str(folder))
-    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
+    with pytest.warns(UserWarning, match=r"images of test could not be read and remain paths, e.g. the image"):
+        write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
     table = pq.read_table(next((tmp_path / "written").rglob("*.parquet")))
     assert table["image"].to_pylist() == [
         {"bytes": RED, "path": "own.png"},
@@ -146,7 +147,8 @@ def test_lists_of_images_are_embedded_by_the_same_rule(tmp_path, secret):
     pq.write_table(given.cast(features.arrow_schema), tmp_path / "bench" / "test.parquet")
     benchmark = read_benchmark(str(tmp_path / "bench"))
     assert benchmark.notes[0].startswith("1 images are outside of the dataset's folder")
-    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
+    with pytest.warns(UserWarning, match=r"1 images of test could not be read and remain paths"):
+        write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
     (found,) = pq.read_table(next((tmp_path / "written").rglob("*.parquet")))["image"].to_pylist()
     assert [one["bytes"] for one in found] == [RED, None, BLUE]
 
@@ -254,7 +256,8 @@ def test_addresses_are_not_fetched(tmp_path):
         benchmark = read_benchmark(str(folder))
         assert "the images are on the web" in benchmark.test.images_missing
         assert "download them first, and give the folder that holds them" in benchmark.test.images_missing
-        write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "without")
+        with pytest.warns(UserWarning, match="is on the web and is not read; download them first"):
+            write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "without")
         vm.preview(str(folder), output=tmp_path / "page.html")
         vm.export("vlmevalkit", str(folder), output=tmp_path / "export", name="a")
         assert not publisher.requests

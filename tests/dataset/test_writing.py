@@ -298,3 +298,29 @@ def test_licence_and_citation_of_a_built_source_are_kept(tmp_path):
     for folder in ("once", "twice"):
         card = (tmp_path / folder / "README.md").read_text()
         assert "license: cc-by-4.0" in card and ABOUT["citation"] in card
+
+
+@pytest.mark.parametrize("names", [["image"], ["file_name"], ["image_1", "image_2"], ["images"], ["image_id"]])
+def test_images_named_by_a_table_are_in_the_folder_that_is_written(names, tmp_path):
+    pictures = [picture(colour) for colour in ("red", "blue", "green")]
+    for folder in ("pics", "more"):
+        (tmp_path / folder).mkdir()
+    for number, content in enumerate(pictures):
+        (tmp_path / ("more" if number == 2 else "pics") / f"{number}.png").write_bytes(content)
+    records = [{"question": "a", "choices": ["x", "y"], "label": number % 2} for number in range(3)]
+    for number, record in enumerate(records):
+        paths = [f"pics/{number}.png", f"pics/{1 - number}.png"] if number < 2 else ["2.png", None]
+        values = [paths] if names == ["images"] else [str(number)] if names == ["image_id"] else paths
+        record.update(zip(names, values, strict=False))
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, records)))
+    images = tmp_path if names == ["image_id"] else tmp_path / "more"
+    benchmark = read_benchmark(str(tmp_path / "rows.jsonl"), images=images)
+    before = [benchmark.test.images.read(row) for row in range(3)]
+    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
+    for folder in ("pics", "more"):
+        shutil.rmtree(tmp_path / folder)
+    again = read_benchmark(str(tmp_path / "written"))
+    assert [again.test.images.read(row) for row in range(3)] == before
+    assert before[1][0] == pictures[1] and before[2][0] == pictures[2]
+    (loaded,) = load_dataset(str(tmp_path / "written")).values()
+    assert loaded.features["image" if names[0] in ("file_name", "image_id") else names[0]] in (Image(), List(Image()))

@@ -93,7 +93,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
 
 @pytest.mark.slow
 def test_the_folder_is_vqa_mc_where_none_is_named(built, vqa_mc, tmp_path):
-    assert "vqa_mc: not a folder of vqa-mc build or remedy" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
+    assert "there is no folder vqa_mc; name the benchmark" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
     (tmp_path / "vqa_mc").symlink_to(built)
     assert vqa_mc("push", "dataset", NAME, "--dry-run").returncode == 0
 
@@ -361,7 +361,7 @@ def test_no_network_is_exit_code_1(built, vqa_mc):
 
 
 SPOILT = {
-    "empty": (lambda folder: [path.unlink() for path in folder.glob("*.*")], "not a folder of vqa-mc build"),
+    "inventory": (lambda folder: (folder / "statistics.json").unlink(), "(its statistics.json is missing)"),
     "card": (lambda folder: (folder / "README.md").unlink(), "README.md is missing; build it again"),
     "file": (lambda folder: next(folder.glob("cocoqa_iou/test*")).unlink(), ".parquet is missing; build it again"),
     "content": (lambda folder: next(folder.glob("*_iou/t*")).write_bytes(b""), "was changed after the build"),

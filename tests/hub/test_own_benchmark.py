@@ -1,0 +1,194 @@
+"""A benchmark of one's own, its images named by path: lint, audit, remedy, score, evaluate, push."""
+
+import csv
+import json
+import random
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from datasets import Dataset, DatasetDict, Image, load_dataset
+from huggingface_hub import snapshot_download
+from PIL import Image as Picture
+from typer.testing import CliRunner
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.cli import app
+from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.errors import InputError
+from tests.hub.test_push_dataset import OF_HUGGINGFACE_HUB, sent
+
+COLOURS = ["red", "green", "blue", "yellow", "white", "black"]
+NAME = "ada/colours"
+pytestmark = OF_HUGGINGFACE_HUB
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """200 questions about 100 images in the working directory; decoys that were added to the colour give it away."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").mkdir()
+    found, rng = [], random.Random(0)
+    for n in range(200):
+        colour, image = COLOURS[n // 2 % 6], f"images/{n // 2:03d}.png"
+        picture = Picture.new("RGB", (8, 8), colour)
+        picture.putpixel((0, 0), (n // 2, 0, 0))
+        picture.save(image)
+        choices = [f"{COLOURS[(COLOURS.index(colour) + k) % 6]} paint" for k in (1, 2, 3)]
+        choices.insert(label := rng.randrange(4), colour)
+        question = ("What colour is it?", "Which colour do you see?")[n % 2]
+        found.append({"question_id": f"q{n}", "image": image, "question": question, "choices": choices,
+                      "label": label})  # fmt: skip
+    return found
+
+
+def as_csv(rows, folder, delimiter=","):
+    with (folder / "benchmark.csv").open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(["question_id", "image", "question", *"ABCD", "answer"])
+        for row in rows:
+            named = row["question_id"], row["image"], row["question"], *row["choices"], "ABCD"[row["label"]]
+            writer.writerow(named)
+    return "benchmark.csv"
+
+
+def as_jsonl(rows, folder):
+    (folder / "benchmark.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "benchmark.jsonl"
+
+
+def as_parquet_folder(rows, folder):
+    Dataset.from_list(rows).to_parquet(folder / "mine" / "test-00000-of-00001.parquet")
+    shutil.copytree(folder / "images", folder / "mine" / "images")
+    return "mine"
+
+
+def as_dataset_dict(rows, folder):
+    rows = [{**row, "image": str(folder / row["image"])} for row in rows]
+    return DatasetDict(test=Dataset.from_list(rows).cast_column("image", Image()))
+
+
+class Viewer:
+    """Picks the colour in the middle of the picture; the first choice without one."""
+
+    def scores(self, prompts):
+        colours = [prompt.picture and prompt.picture.getpixel((4, 4)) for prompt in prompts]
+        return [
+            [float(colour == Picture.new("RGB", (1, 1), choice.split()[0]).getpixel((0, 0))) for choice in one.choices]
+            for colour, one in zip(colours, prompts, strict=True)
+        ]
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, [*map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
+    benchmark = as_csv(rows, tmp_path)
+    assert "No issues." in run("lint", benchmark)
+    run("audit", benchmark, "--no-probes")
+    before = json.loads((tmp_path / "vqa_mc_audit" / "benchmark.csv" / "audit.json").read_text())
+    assert max(one["accuracy"] for one in before["shortcuts"]) == 1
+    run("remedy", benchmark, "--guarantee", "choices", "--no-probes", "--output", "closed")
+    assert "exact by construction" in run("audit", "closed", "--no-probes")
+    after = read_benchmark("closed").test
+    guesses = [{"question_id": row["question_id"], "prediction": row["choices"][0]} for row in after.rows.to_pylist()]
+    (tmp_path / "guesses.json").write_text(json.dumps(guesses))
+    sizes = [len(choices) for choices in after.rows["choices"].to_pylist()]
+    accuracy = vm.score("guesses.json", "closed").to_dict()["results"]["mc_accuracy"]["accuracy"]
+    assert accuracy == pytest.approx(sum(1 / size for size in sizes) / len(sizes))
+    seen = vm.evaluate("closed", model=Viewer(), inputs=["full", "no-image"], output="run").to_pandas()
+    assert seen.set_index("input")["accuracy"]["full"] == 1 > seen.set_index("input")["accuracy"]["no-image"]
+    assert "created" in run("push", "dataset", NAME, "--folder", "closed")
+    shutil.rmtree(tmp_path / "images")
+    copy = snapshot_download(NAME, repo_type="dataset", local_dir=tmp_path / "copy")
+    assert run("verify", "closed/statistics.json", copy)
+    (loaded,) = load_dataset(copy).values()
+    assert loaded[0]["image"].getpixel((4, 4)) == Picture.new("RGB", (1, 1), "red").getpixel((0, 0))
+    assert vm.features(copy, backbone="pixels", output="features").to_dict()["images"] == 100
+
+
+@pytest.mark.parametrize("form", [as_parquet_folder, as_dataset_dict])
+def test_a_remedied_folder_has_its_images_whatever_it_was(form, rows, tmp_path, hub_here):
+    fixed = vm.remedy(form(rows, tmp_path), images="images", guarantee="choices", probes=False)
+    fixed.save("closed")
+    shutil.rmtree(tmp_path / "images")
+    vm.push("dataset", NAME, folder="closed")
+    files = [path for path in sent(hub_here, NAME) if path.endswith(".parquet")]
+    (tmp_path / "sent.parquet").write_bytes(sent(hub_here, NAME)[files[0]])
+    images = pq.read_table(tmp_path / "sent.parquet")["image"].to_pylist()
+    assert len(images) > 190 and all(one["bytes"] for one in images)
+    assert {one["path"] for one in images} == {f"{n:03d}.png" for n in range(100)}
+
+
+@pytest.mark.parametrize("form", [as_csv, as_jsonl, as_parquet_folder])
+def test_a_benchmark_that_is_only_audited_is_pushed_as_it_is(form, rows, tmp_path, hub_here):
+    given = form(rows, tmp_path)
+    before = read_benchmark(given).test
+    vm.push("dataset", NAME, folder=given)
+    copy = snapshot_download(NAME, repo_type="dataset", local_dir=tmp_path / "copy")
+    after = read_benchmark(copy).test
+    assert after.hashes == before.hashes
+    assert [after.images.read(n) for n in range(200)] == [before.images.read(n) for n in range(200)]
+    assert "replaced" not in (tmp_path / "copy" / "README.md").read_text()
+    assert not vm.push("dataset", NAME, folder=given).pushed.changed
+
+
+def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_path, hub_here):
+    as_csv(rows, tmp_path)
+    (tmp_path / "images").rename(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"not all images can be pushed: none of 100 image paths exists"):
+        vm.push("dataset", NAME, folder="benchmark.csv")
+    fixed = vm.remedy("benchmark.csv", guarantee="choices", probes=False)
+    fixed.save("without")
+    with pytest.raises(InputError, match=r"--image '' one with their paths alone"):
+        vm.push("dataset", NAME, folder="without")
+    (tmp_path / "elsewhere").rename("images")
+    (tmp_path / "images" / "000.png").unlink()
+    with (
+        pytest.warns(UserWarning, match="1 images of test could not be read"),
+        pytest.raises(InputError, match=r"1 images of test could not be read and remain paths, e.g. no image"),
+    ):
+        vm.push("dataset", NAME, folder="benchmark.csv")
+    assert hub_here.repositories == {}
+    vm.remedy("benchmark.csv", image="", guarantee="choices", probes=False).save("text")
+    assert vm.push("dataset", NAME, folder="text").pushed.created
+
+
+def test_rows_that_are_not_read_are_not_left_out_silently(rows, tmp_path, hub_here):
+    as_jsonl([{**row, "choices": row["choices"] if n else []} for n, row in enumerate(rows)], tmp_path)
+    with pytest.raises(InputError, match=r"rows without choices\) would not be pushed \(1 of 200 rows\)"):
+        vm.push("dataset", NAME, folder="benchmark.jsonl")
+    Dataset.from_list([{"mine": row["question"], "other": 1} for row in rows]).to_json(tmp_path / "odd.jsonl")
+    with pytest.raises(InputError, match=r"no choices recognised.*vqa-mc remedy BENCHMARK --output FOLDER"):
+        vm.push("dataset", NAME, folder="odd.jsonl")
+
+
+def test_results_of_benchmarks_with_the_same_name_keep_apart(rows, tmp_path):
+    (tmp_path / "other").mkdir()
+    for folder in (tmp_path, tmp_path / "other"):
+        as_csv(rows, folder)
+    as_jsonl(rows, tmp_path)
+    for given in ("benchmark.csv", "other/benchmark.csv", "benchmark.jsonl"):
+        run("audit", given, "--no-probes", "--images", ".")
+    names = {path.name for path in (tmp_path / "vqa_mc_audit").iterdir()}
+    assert names == {"benchmark.csv", "other--benchmark.csv", "benchmark.jsonl"}
+    run("features", "benchmark.csv", "--images", ".", "--backbone", "pixels")
+    vm.evaluate("benchmark.csv", images=".", model=Viewer(), inputs=["full"], output="run")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "output", "message"),
+    [
+        ("benchmark.csv", "closed.txt", r"expected a .csv file, as benchmark.csv, or a folder, without a suffix"),
+        ("benchmark.csv", ".", "would replace or change an input"),
+        ("mine", "closed.csv", "mine is written as a folder; leave out .csv"),
+    ],
+)
+def test_an_output_of_another_form_is_refused_with_the_remedy(dataset, output, message, rows, tmp_path):
+    as_csv(rows, tmp_path)
+    as_parquet_folder(rows, tmp_path)
+    with pytest.raises(InputError, match=message):
+        vm.remedy(dataset, output=output, guarantee="choices", probes=False)
