@@ -7,6 +7,7 @@ function of its instance into the public function; ``cli.command`` turns the sam
 import contextlib
 import inspect
 import math
+import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -53,8 +54,6 @@ class Spec:
     help: str
     panel: str = ""
     """group of options in the command's help"""
-    flag: str | None = None
-    """option on the command line, such as ``--type``; by default from the field's name"""
     check: Check | None = None
     separator: str | None = None
     """separator of a tuple's elements in one text: ``--variants iou,qou``"""
@@ -116,13 +115,30 @@ def flag_of(one: "Field[Any]") -> str:
     """The name of a setting on the command line, such as ``--drop-at`` or ``DATASET``."""
     if not one.kw_only:
         return one.name.upper()
-    return spec_of(one).flag or f"--{one.name.replace('_', '-')}"
+    return f"--{one.name.replace('_', '-')}"
 
 
 def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
     """The type of a field without ``None``; the first one of a union."""
     kinds = get_args(one.type) if get_origin(one.type) in (Union, types.UnionType) else (one.type,)
     return next((kind for kind in kinds if kind is not type(None)), str)
+
+
+def python_names(text: str, settings: type | None = None) -> str:
+    """A message for Python: the names of arguments instead of those of the command line's options.
+
+    >>> python_names("--fail-above needs --no-probes; remove it")
+    'fail_above needs probes=False; remove it'
+    """
+    kinds = {flag_of(one): (one.name, inner_type(one)) for one in fields(settings)} if settings else {}
+
+    def named(match: re.Match[str]) -> str:
+        name, kind = kinds.get(match[0], (match[2].replace("-", "_"), None))
+        return f"{name}={not match[1]}" if match[1] or kind is bool else name
+
+    text = re.sub(r"(?<![\w-])--(no-)?([a-z][\w-]*)", named, text)
+    first, *rest = text.split(" ", 1)
+    return " ".join([kinds[first][0], *rest]) if first in kinds else text  # DATASET
 
 
 def check_options(settings: Any, inputs: bool = False) -> None:  # noqa: ANN401  any settings dataclass
@@ -296,9 +312,16 @@ def verb(
 
         @wraps(run)
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
-            made = settings(*args, **kwargs)
-            with interactive_progress() as progress:
-                return reported(made, progress)
+            known = inspect.signature(settings)
+            if unknown := next((name for name in kwargs if name not in known.parameters), None):
+                raise TypeError(f"{run.__name__}(): {unknown_name('argument', unknown, known.parameters)}")
+            known.bind(*args, **kwargs)  # names a missing argument
+            try:
+                with interactive_progress() as progress:
+                    return reported(settings(*args, **kwargs), progress)
+            except InputError as error:
+                error.args = (python_names(str(error), declared.settings),)
+                raise
 
         declared = Verb(run.__name__, settings, reported, examples, settings_file)  # type: ignore[arg-type]
         arguments = [f"    {one.name}: {spec_of(one).help}" for one in listed_options(declared.settings)]

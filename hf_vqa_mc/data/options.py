@@ -3,31 +3,39 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
-from hf_vqa_mc.options import ADVANCED, FOLDER, check_options, option, settings
+from hf_vqa_mc.options import FOLDER, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
+    class Remedied(Protocol):
+        """The result of a remedy."""
+
+        @property
+        def dataset(self) -> datasets.DatasetDict:
+            """The remedied rows."""
+
+    Table = datasets.Dataset | pd.DataFrame
+    Source = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
 
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
 """Remedy if columns are not recognised, for messages."""
-OTHER_COLUMNS = ("question_type", "image_id", "question_id")
-"""Names in ``columns``."""
 
 
 @settings
 class DatasetOptions:
     """A dataset, and where its images are."""
 
-    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
+    dataset: "Source" = option(
         "Parquet, jsonl, json, csv, tsv or xlsx file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, "
-        "branch or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
+        "branch or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict, a data frame, a list of "
+        "records, or the result of a remedy.",
         kw_only=False,
     )
     config: str | None = option(
@@ -74,13 +82,10 @@ class ColumnOptions:
     image: str | None = option(
         "Column of the image: image data, base64 text or path; '' for none.", default=None, panel=COLUMNS
     )
-    columns: Mapping[str, str] = option(
-        "Other columns: question_type=COLUMN, image_id=COLUMN (the same for rows with the same image), "
-        "question_id=COLUMN (unique).",
-        factory=dict,
-        separator=",",
-        check=(f"names among {', '.join(OTHER_COLUMNS)}", lambda value: set(value) <= set(OTHER_COLUMNS)),
-        panel=ADVANCED,
+    question_type: str | None = option("Column of the question type or category.", default=None, panel=COLUMNS)
+    question_id: str | None = option("Column of unique question ids.", default=None, panel=COLUMNS)
+    image_id: str | None = option(
+        "Column of image ids, the same for rows with the same image.", default=None, panel=COLUMNS
     )
 
     def __post_init__(self) -> None:
@@ -90,7 +95,7 @@ class ColumnOptions:
     def given_columns(self) -> dict[str, Any]:
         """The column options that are given, by name."""
         values = {one.name: getattr(self, one.name) for one in fields(ColumnOptions)}
-        return {name: value for name, value in values.items() if not (value is None or value is False or value == {})}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
 
 
 @settings
@@ -125,7 +130,7 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
 
     def check_columns(self, names: Sequence[str], location: str) -> None:
         """Raise InputError unless all columns named by the user are among ``names``."""
-        singles = (self.question, self.label, self.image, *self.columns.values())
+        singles = (self.question, self.label, self.image, self.question_type, self.question_id, self.image_id)
         for name in (*(self.choices or ()), *filter(None, singles)):
             if name not in names:
                 raise unknown_name(f"column of {location}", name, names)

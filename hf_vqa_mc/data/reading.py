@@ -152,7 +152,7 @@ def _split(
         raise InputError(f"{location}: {reason(error)}") from error
     split = Split(name, location, rows, table, pictures.source, spec.ordered, pictures.missing, faulty, unread)
     columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
-    columns["type"] = (question_type,)
+    columns["question_type"] = (question_type,)
     named = ((what, [*filter(None, names)]) for what, names in columns.items())
     others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
     return split, ", ".join([spec.read_as, *others]), (*of_ids, *notes)

@@ -189,7 +189,7 @@ def test_the_user_names_the_columns(tmp_path):
     }
     assert "no choices recognised among the columns 'frage', 'eins'" in refused(tmp_path, rows)
     columns = {"question": "frage", "choices": ("eins", "zwei"), "label": "richtig", "image": "bild"}
-    columns["columns"] = {"question_id": "nummer", "question_type": "art"}
+    columns |= {"question_id": "nummer", "question_type": "art"}
     split = read(tmp_path, rows, **columns).test
     (row,) = split.rows.drop_columns(["image_id"]).to_pylist()
     assert (row["question_id"], row["question"], row["choices"], row["label"]) == ("5", "a", ["x", "y"], 1)
@@ -197,8 +197,7 @@ def test_the_user_names_the_columns(tmp_path):
     assert split.images.read(0) == (b"123",)
     assert "did you mean 'frage'" in refused(tmp_path, rows, question="frag")
     assert "expected one column, or several distinct columns" in refused(tmp_path, rows, choices=())
-    assert "image_id" in refused(tmp_path, rows, columns={"picture_id": "bild"})
-    assert "did you mean 'nummer'" in refused(tmp_path, rows, columns={"question_id": "numer"})
+    assert "did you mean 'nummer'" in refused(tmp_path, rows, question_id="numer")
 
 
 GOOD = {"question": ["a", "b"], "choices": [["x", "y"], ["x", "y"]], "label": [0, 1]}
