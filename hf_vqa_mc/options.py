@@ -7,7 +7,6 @@ function of its instance into the public function; ``cli.command`` turns the sam
 import contextlib
 import inspect
 import math
-import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -15,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.errors import InputError, python_names, shown, unknown_name
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
@@ -122,23 +121,6 @@ def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
     """The type of a field without ``None``; the first one of a union."""
     kinds = get_args(one.type) if get_origin(one.type) in (Union, types.UnionType) else (one.type,)
     return next((kind for kind in kinds if kind is not type(None)), str)
-
-
-def python_names(text: str, settings: type | None = None) -> str:
-    """A message for Python: the names of arguments instead of those of the command line's options.
-
-    >>> python_names("--fail-above needs --no-probes; remove it")
-    'fail_above needs probes=False; remove it'
-    """
-    kinds = {flag_of(one): (one.name, inner_type(one)) for one in fields(settings)} if settings else {}
-
-    def named(match: re.Match[str]) -> str:
-        name, kind = kinds.get(match[0], (match[2].replace("-", "_"), None))
-        return f"{name}={not match[1]}" if match[1] or kind is bool else name
-
-    text = re.sub(r"(?<![\w-])--(no-)?([a-z][\w-]*)", named, text)
-    first, *rest = text.split(" ", 1)
-    return " ".join([kinds[first][0], *rest]) if first in kinds else text  # DATASET
 
 
 def check_options(settings: Any, inputs: bool = False) -> None:  # noqa: ANN401  any settings dataclass
@@ -320,7 +302,9 @@ def verb(
                 with interactive_progress() as progress:
                     return reported(settings(*args, **kwargs), progress)
             except InputError as error:
-                error.args = (python_names(str(error), declared.settings),)
+                every = fields(declared.settings)
+                flags = {flag_of(one): f"{one.name}=True" if one.type is bool else one.name for one in every}
+                error.args = (python_names(str(error), flags),)
                 raise
 
         declared = Verb(run.__name__, settings, reported, examples, settings_file)  # type: ignore[arg-type]

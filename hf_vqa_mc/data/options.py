@@ -1,9 +1,9 @@
 """Options that name a multiple-choice benchmark and its columns; shared by all verbs that read one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         def dataset(self) -> datasets.DatasetDict:
             """The remedied rows."""
 
-    Table = datasets.Dataset | pd.DataFrame
-    Source = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
+    Table: TypeAlias = datasets.Dataset | pd.DataFrame
+    Source: TypeAlias = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
 
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
@@ -118,6 +118,15 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
         """The input files and folders, which outputs must not overwrite."""
         named = [self.dataset] if isinstance(self.dataset, str | Path) else []
         return [Path(path) for path in (*named, self.images) if path is not None and Path(path).exists()]
+
+    def arguments(self, name: Callable[[str], str] = str) -> tuple[tuple[object, ...], dict[str, Any]]:
+        """The positional and the other arguments with which a verb reads the same benchmark; ``name`` is for paths."""
+        values = {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.kw_only}
+        given = {key: value for key, value in values.items() if value is not None and value is not False}
+        if self.images is not None:
+            given["images"] = name(str(self.images))
+        dataset = name(str(self.dataset)) if isinstance(self.dataset, str | Path) else self.dataset
+        return (dataset, *filter(None, [self.config])), given
 
     @property
     def dataset_name(self) -> str:

@@ -17,7 +17,7 @@ from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
-from hf_vqa_mc.evaluation.language_model import name_of
+from hf_vqa_mc.evaluation.language_model import FunctionModel, name_of
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
@@ -132,11 +132,13 @@ def open_model(
         ConnectionError: the Hub or the server cannot be reached.
     """
     if not isinstance(model, str | Path):
-        if not any(callable(getattr(model, name, None)) for name in METHODS):
-            raise InputError(
-                f"model is {shown(model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
-            )
-        return model
+        if any(callable(getattr(model, name, None)) for name in METHODS):
+            return model
+        if callable(model):
+            return FunctionModel(model)
+        raise InputError(
+            f"model is {shown(model)}; expected a name, a function, or an object with a method {' or '.join(METHODS)}"
+        )
     name = str(model)
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel

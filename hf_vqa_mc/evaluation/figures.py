@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COUNTED = ("unparsed", "cut_off", "failed")
 """Numbers of replies that a reader should know of."""
+FAVOURED = 0.3
+"""How much more often than it is correct a letter is picked that is reported, as a fraction of the answers."""
 NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
 
 
@@ -144,6 +146,21 @@ class Figures:
         """The accuracy with an input, over all rotations."""
         picks = self.of(name) if rule is None else self.picks[name][rule]
         return share(picks.scores[picks.evaluated], self.clusters[picks.evaluated])
+
+    def beats_chance(self, name: str) -> bool:
+        """Whether the 95% interval of the accuracy with an input is above chance."""
+        low = self.accuracy(name).low
+        return low is not None and low > self.chance
+
+    def favourite(self, name: str) -> str:
+        """A sentence about the letter that is picked far more often than it is correct; "" if there is none."""
+        most = max(self.positions(name), key=lambda one: one["picked"] - one["target"])
+        if most["picked"] - most["target"] < FAVOURED:
+            return ""
+        return (
+            f"With {name}, the model picks {most['letter']} in {percent(most['picked'])}% of its answers; it is "
+            f"correct in {percent(most['target'])}%."
+        )
 
     def circular(self, name: str) -> Share:
         """The share of rows that are answered correctly in every rotation."""
@@ -318,8 +335,12 @@ class Figures:
             yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
         if others := self.rules[1:]:
             yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."
-        if any(gain and gain.low is None for gain in map(self.gain, self.picks)):
+        yield from filter(None, map(self.favourite, self.picks))
+        gains = {name: gain for name in self.picks if (gain := self.gain(name))}
+        if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL
+        for name in [name for name, gain in gains.items() if gain.high is not None and gain.high < 0]:
+            yield f"The accuracy of {name} is above that of full: what {name} hides misleads the model."
         for name, failures in self.failures.items():
             if failures:
                 yield f"{name}, {len(failures):,} without a reply, such as: {failures[0]}"

@@ -2,10 +2,8 @@
 
 import io
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +13,16 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import flag_of, spec_of
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
+from hf_vqa_mc.result import Step
 
 AUDITED = FolderKind("vqa-mc audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
@@ -35,35 +33,33 @@ AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
 
 
-def next_step(
-    settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str
-) -> tuple[str, str] | None:
-    """The remedy that suits the benchmark: why, and the command quoted for a shell; None for an object in memory.
+def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], str] = str) -> list[Step]:
+    """What to do after an audit: the remedy that suits the benchmark, or to evaluate a model and publish it.
 
     Args:
         settings: how the benchmark was read.
-        benchmark: the audited benchmark.
+        done: the audit.
         name: from the path of the dataset and of its images to the text in the command.
     """
-    dataset = settings.dataset
-    if not isinstance(dataset, str | Path):
-        return None
-    parts = ["vqa-mc", "remedy"]
-    for one in fields(BenchmarkOptions):
-        value = getattr(settings, one.name)
-        if value is True:
-            parts.append(flag_of(one))
-        elif value is not None and value is not False and value != {} and spec_of(one).cli:
-            if isinstance(value, dict):
-                value = tuple(f"{name_of}={column}" for name_of, column in value.items())
-            text = ",".join(value) if isinstance(value, tuple) else str(value)
-            flags = [flag_of(one)] if one.kw_only else []
-            parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
-    path = Path(dataset)
+    (dataset, *config), given = settings.arguments(name)
+    inputs, path = (dataset, *config), Path(settings.dataset_name)
+    title = folder_name(settings.dataset_name, settings.config, settings.split)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
-    output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
-    strategy, why = recommended(benchmark.test)
-    return why, shlex.join([*parts, *strategy.command, "--output", output])
+    if any(one.alarm for one in done.gains) and not done.exact:
+        if "choice_origins" in done.benchmark.test.original.column_names:
+            why = "This is the output of a remedy: find a better strategy for the published benchmark"
+            output = f"{title.removesuffix('-remedied')}-best{ending}"
+            return [Step(why, "remedy", ("PUBLISHED",), {"strategy": "best", "output": output})]
+        strategy, why = recommended(done.benchmark.test)
+        best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
+        if best is not None and strategy.guarantees:
+            now, then = best.estimate.accuracy, float(done.rows.chance.mean())
+            why += f"; the choices alone answer {100 * now:.1f}% now, and exactly {100 * then:.1f}% then"
+        return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
+    steps = [Step("Evaluate a model with the image and without", "evaluate", inputs, given | {"model": "MODEL"})]
+    if isinstance(dataset, str) and path.exists():
+        steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": dataset}))
+    return steps
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path], overwrite: bool = False) -> None:
@@ -85,7 +81,7 @@ def staged_audit(
     done: Audit,
     after: Audit | None = None,
     progress: Progress = silent,
-    remedy: tuple[str, str] | None = None,
+    steps: Sequence[Step] = (),
     overwrite: bool = False,
     sets: Mapping[str, Any] | None = None,
     changes: Sequence[str] = (),
@@ -98,7 +94,7 @@ def staged_audit(
         done: the audit, or the audit before the remedy.
         after: the audit after the remedy.
         progress: called with (step, done, total).
-        remedy: of `next_step`, for the report.
+        steps: of `next_steps`, for the report.
         overwrite: replace changed files of an earlier audit.
         sets: statistics of the closed answer sets of the remedied split, if there are some.
         changes: what changed since an earlier release.
@@ -120,7 +116,7 @@ def staged_audit(
         same = {name: row for row, name in enumerate(later_ids)}
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
-    page = report_html(before, _examples(done, notes), later, later_examples, remedy, changes, judged)
+    page = report_html(before, _examples(done, notes), later, later_examples, steps, changes, judged)
     folder.parent.mkdir(exist_ok=True)
     with new_folder(folder, AUDITED, overwrite) as new:
         contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(after or done)}

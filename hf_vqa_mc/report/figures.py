@@ -1,4 +1,4 @@
-"""The plots of a report: gains of shortcuts, overall and by question type, calibration and bias.
+"""The plots of a report: gains of shortcuts, overall and by question type, and bias.
 
 Positions are in percent of the width, so that the inline SVG of the templates fits any screen.
 """
@@ -23,11 +23,6 @@ STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 """Possible distances between two ticks."""
 TICKS = 6
 """Maximum number of ticks of a scale of gains."""
-SQUARE = 300.0
-"""Side of the calibration plot in SVG units."""
-DOTS = (3.0, 10.0)
-"""Minimum and maximum radius of a dot."""
-
 
 Sides = Mapping[str, Mapping[str, Any]]
 """``before``: an audit's JSON; ``after``: that of the remedied benchmark if there is one."""
@@ -41,9 +36,9 @@ def matched(sides: Sides, section: str, key: str = "name") -> dict[str, dict[str
 
 
 def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:
-    """The shortcut with the largest gain, of those with these inputs or of all; None if there is none."""
+    """The significant shortcut with the largest gain, else any, of those with these inputs or of all; None if none."""
     rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != ProbeInputs.EVERYTHING)]
-    return max(rows, key=lambda row: row["gain"], default=None)
+    return max(rows, key=lambda row: (row["alarm"], row["gain"]), default=None)
 
 
 def tiles(sides: Sides) -> dict[ProbeInputs, dict[str, Mapping[str, Any]]]:
@@ -56,8 +51,16 @@ def tiles(sides: Sides) -> dict[ProbeInputs, dict[str, Mapping[str, Any]]]:
 
 
 def chart(sides: Sides) -> dict[str, Any] | None:
-    """The plot of all shortcuts, in the order of their gain before; those that are only in ``after`` come last."""
-    found = matched(sides, "shortcuts")
+    """The plot of all shortcuts, in the order of their gain before; those that are only in ``after`` come last.
+
+    Probes with all inputs are no shortcuts, so they are not in it.
+    """
+    every = matched(sides, "shortcuts")
+    found = {
+        name: rows
+        for name, rows in every.items()
+        if any(row and row["inputs"] != ProbeInputs.EVERYTHING for row in rows.values())
+    }
     if not found:
         return None
     scale = scale_of(row for rows in found.values() for row in rows.values() if row)
@@ -71,15 +74,13 @@ def chart(sides: Sides) -> dict[str, Any] | None:
                 "name": plain(name, 120),
                 "row": first,
                 "inputs": ProbeInputs[first["inputs"].upper()].label,
-                "everything": first["inputs"] == ProbeInputs.EVERYTHING,
                 "bars": bars,
                 "title": " ".join(plain(sentence, 500) for sentence in sentences),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
             }
         )
     shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
-    everything = any(line["everything"] for line in lines)
-    return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0), "everything": everything}
+    return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0)}
 
 
 def _collapsed(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
     types = matched(sides, "per_type", "type")
     rows = [row for of_type in types.values() for row in of_type.values() if row]
     given = {name for row in rows for name in row["shortcuts"]}
-    ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
+    ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: (-row["alarm"], -row["gain"]))
     ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
     firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
     ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
@@ -114,28 +115,6 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
     ]
     lines.sort(key=lambda line: (-line["rows"][0]["rows"], line["type"]))
     return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
-
-
-def calibration(sides: Sides) -> list[dict[str, Any]]:
-    """The dots of each side's reliability diagram; ``error`` is the expected calibration error (ECE)."""
-    found = []
-    for side, audit in sides.items():
-        bins = [row for row in audit.get("calibration") or () if row["rows"]]
-        rows = sum(row["rows"] for row in bins)
-        dots = [
-            {
-                "x": f"{SQUARE * row['confidence']:.1f}",
-                "y": f"{SQUARE * (1 - row['accuracy']):.1f}",
-                "radius": f"{DOTS[0] + (DOTS[1] - DOTS[0]) * math.sqrt(row['rows'] / rows):.1f}",
-                "title": f"{row['rows']:,} questions: confidence {row['confidence']:.0%}, "
-                f"accuracy {row['accuracy']:.0%}",
-            }
-            for row in bins
-        ]
-        if dots:
-            error = sum(row["rows"] * abs(row["confidence"] - row["accuracy"]) for row in bins) / rows
-            found.append({"side": side, "dots": dots, "error": error})
-    return found
 
 
 def histogram(sides: Sides) -> dict[str, Any] | None:
@@ -239,21 +218,16 @@ def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
 
 
 def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
-    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``; None without a row.
-
-    Rows of shortcuts also have ``alarm`` and ``inputs``.
-    """
+    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``; None without a row."""
     if row is None:
         return None
     start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
-    everything = row.get("inputs") == ProbeInputs.EVERYTHING  # no shortcut, so no alarm either
     return {
         "x": start,
         "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",
         "low": scale.at(row["low"]),
         "high": scale.at(row["high"]),
-        "alarm": bool(row.get("alarm", row["low"] > 0)) and not everything,
-        "everything": everything,
+        "alarm": row["alarm"],
         "row": row,
     }
 

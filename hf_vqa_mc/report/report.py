@@ -8,10 +8,8 @@ from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.figures import (
-    SQUARE,
     Sides,
     ambiguous_decoys,
-    calibration,
     chart,
     histogram,
     leak_plot,
@@ -24,6 +22,7 @@ from hf_vqa_mc.report.figures import (
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
+from hf_vqa_mc.result import Step
 
 
 def report_html(
@@ -31,7 +30,7 @@ def report_html(
     examples: Sequence[Example],
     after: Mapping[str, Any] | None = None,
     after_examples: Sequence[Example] = (),
-    remedy: tuple[str, str] | None = None,
+    steps: Sequence[Step] = (),
     changes: Sequence[str] = (),
     judged: Mapping[str, Any] | None = None,
 ) -> str:
@@ -45,7 +44,7 @@ def report_html(
         examples: example questions with their images; some dozens, since images are embedded.
         after: the same for the remedied benchmark.
         after_examples: example questions of the remedied benchmark.
-        remedy: why and how to remedy the benchmark, shown at the end.
+        steps: what to do next, shown at the end.
         changes: lines about what changed since an earlier release.
         judged: of `judgement.page_values`, of a remedy.
     """
@@ -54,7 +53,7 @@ def report_html(
     pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
     shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
     shown += [_card(one) | {"before": None, "after": _choices(one)} for one in later.values()]
-    values = {**report_values(sides, changes), "has_examples": bool(shown), "remedy": remedy, "judged": judged}
+    values = {**report_values(sides, changes), "has_examples": bool(shown), "steps": steps, "judged": judged}
     data = {"examples": shown, "sides": 2 if after_examples else 1, "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
 
@@ -83,10 +82,8 @@ def report_values(sides: Sides, changes: Sequence[str] = ()) -> dict[str, Any]:
         "findings": matched(sides, "findings"),
         "ambiguous": ambiguous_decoys(sides),
         "predictive_texts": _predictive_texts(sides),
-        "calibration": calibration(sides),
         "histogram": histogram(sides),
         "leaks": leak_plot(sides),
-        "square": SQUARE,
         "not_run": _not_run(sides),
         "changes": changes,
     }
@@ -134,7 +131,7 @@ def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for side, audit in sides.items():
         given = audit.get("predictive_texts") or {"words": (), "choices": ()}
-        words, choices = ({row["text"] for row in given[what]} for what in ("words", "choices"))
+        words, choices = ({row["text"].lower() for row in given[what]} for what in ("words", "choices"))
         tables = [
             {"what": what, "predicts": predicts, "rows": rows}
             for what in ("words", "choices")
