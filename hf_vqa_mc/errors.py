@@ -38,14 +38,17 @@ def python_names(text: str, flags: Mapping[str, str] | None = None) -> str:
 
     >>> python_names("DATASET is empty; --fail-above needs --no-probes", {"DATASET": "dataset"})
     'dataset is empty; fail_above needs probes=False'
+    >>> python_names("--seed -1: expected 0 or more")
+    'seed=-1: expected 0 or more'
     """
     known = flags or {}
+    text = re.sub(r"--(columns|inputs) (\w+)=([A-Z]+)", r'\1={"\2": \3}', text)
 
     def named(match: re.Match[str]) -> str:
-        name = match[2].replace("-", "_")
-        return known.get(match[0], f"{name}=False" if match[1] else name)
+        name, value = match[2].replace("-", "_"), match[3]
+        return f"{name}={value}" if value else known.get(match[0], f"{name}=False" if match[1] else name)
 
-    first, space, rest = re.sub(r"(?<![\w-])--(no-)?([a-z][\w-]*)", named, text).partition(" ")
+    first, space, rest = re.sub(r"(?<![\w-])--(no-)?([a-z][\w-]*)(?: ([^\s=]+)(?=: ))?", named, text).partition(" ")
     return known.get(first, first) + space + rest
 
 

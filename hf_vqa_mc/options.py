@@ -296,7 +296,10 @@ def verb(
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
             known = inspect.signature(settings)
             if unknown := next((name for name in kwargs if name not in known.parameters), None):
-                raise TypeError(f"{run.__name__}(): {unknown_name('argument', unknown, known.parameters)}")
+                within = [one.name for one in fields(declared.settings) if f"{unknown}=" in spec_of(one).help]
+                hint = f"unknown argument {unknown!r}; give {within[0]}={{{unknown!r}: ...}}" if within else ""
+                hint = hint or str(unknown_name("argument", unknown, known.parameters))
+                raise TypeError(f"{run.__name__}(): {hint}")
             known.bind(*args, **kwargs)  # names a missing argument
             try:
                 with interactive_progress() as progress:

@@ -43,8 +43,9 @@ class Step:
             return self.call
         words = ["vqa-mc", self.verb, *map(str, self.inputs)]
         for name, value in self.options.items():
-            text = [] if value is True else [",".join(value) if isinstance(value, tuple) else str(value)]
-            words += [f"--{name.replace('_', '-')}", *text]
+            listed = [f"{key}={one}" for key, one in value.items()] if isinstance(value, dict) else value
+            text = ",".join(listed) if isinstance(listed, list | tuple) else str(value)
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
         return shlex.join(words)
 
     @property

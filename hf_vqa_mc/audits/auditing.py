@@ -168,7 +168,7 @@ class Audit:
             sentences.append(
                 "No column of images, videos or contexts groups the rows, so intervals and folds treat rows with "
                 "another question or other choices as independent; if rows belong together, name their column with "
-                "--image-id."
+                "--columns image_id=COLUMN."
             )
         sizes = np.bincount(self.benchmark.test.clusters)
         images = 1 / float(((sizes / sizes.sum()) ** 2).sum())

@@ -55,7 +55,7 @@ def question_ids(
     in the split.
     """
     problem, numbered = "", None
-    given = options.question_id
+    given = options.columns.get("question_id")
     for name in [given] if given else named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
         if is_id(kind):
@@ -102,7 +102,7 @@ def repeats(ids: pa.Array) -> NDArray[np.int64]:
 def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]) -> str | None:
     """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
     names = (name for name in named(table.column_names, QUESTION_TYPE) if is_text(table.schema.field(name).type))
-    return options.question_type or next((name for name in names if name not in other), None)
+    return options.columns.get("question_type") or next((name for name in names if name not in other), None)
 
 
 def human_answers(table: pa.Table) -> pa.Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
-from hf_vqa_mc.options import FOLDER, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, FOLDER, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
 """Remedy if columns are not recognised, for messages."""
+OTHER_COLUMNS = ("question_type", "image_id", "question_id")
+"""Names in ``columns``."""
 
 
 @settings
@@ -82,10 +84,13 @@ class ColumnOptions:
     image: str | None = option(
         "Column of the image: image data, base64 text or path; '' for none.", default=None, panel=COLUMNS
     )
-    question_type: str | None = option("Column of the question type or category.", default=None, panel=COLUMNS)
-    question_id: str | None = option("Column of unique question ids.", default=None, panel=COLUMNS)
-    image_id: str | None = option(
-        "Column of image ids, the same for rows with the same image.", default=None, panel=COLUMNS
+    columns: Mapping[str, str] = option(
+        "Other columns: question_type=COLUMN, image_id=COLUMN (the same for rows with the same image), "
+        "question_id=COLUMN (unique).",
+        factory=dict,
+        separator=",",
+        check=(f"names among {', '.join(OTHER_COLUMNS)}", lambda value: set(value) <= set(OTHER_COLUMNS)),
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -95,7 +100,7 @@ class ColumnOptions:
     def given_columns(self) -> dict[str, Any]:
         """The column options that are given, by name."""
         values = {one.name: getattr(self, one.name) for one in fields(ColumnOptions)}
-        return {name: value for name, value in values.items() if value is not None and value is not False}
+        return {name: value for name, value in values.items() if not (value is None or value is False or value == {})}
 
 
 @settings
@@ -122,7 +127,7 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
     def arguments(self, name: Callable[[str], str] = str) -> tuple[tuple[object, ...], dict[str, Any]]:
         """The positional and the other arguments with which a verb reads the same benchmark; ``name`` is for paths."""
         values = {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.kw_only}
-        given = {key: value for key, value in values.items() if value is not None and value is not False}
+        given = {key: value for key, value in values.items() if not (value is None or value is False or value == {})}
         if self.images is not None:
             given["images"] = name(str(self.images))
         dataset = name(str(self.dataset)) if isinstance(self.dataset, str | Path) else self.dataset
@@ -139,7 +144,7 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
 
     def check_columns(self, names: Sequence[str], location: str) -> None:
         """Raise InputError unless all columns named by the user are among ``names``."""
-        singles = (self.question, self.label, self.image, self.question_type, self.question_id, self.image_id)
+        singles = (self.question, self.label, self.image, *self.columns.values())
         for name in (*(self.choices or ()), *filter(None, singles)):
             if name not in names:
                 raise unknown_name(f"column of {location}", name, names)

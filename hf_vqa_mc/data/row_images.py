@@ -89,7 +89,7 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
     by = source or next(iter(cells.values()), None)
     if by is not None and by.has_several:
         paths = []
-        id_column = columns.image_id
+        id_column = columns.columns.get("image_id")
     texts = id_column or next(iter(paths), None)
     is_listed = texts is not None and is_list(table.schema.field(texts).type)
     ids = pa.repeat("", table.num_rows) if texts is None or is_listed else pc.fill_null(as_text(table[texts]), "")
@@ -127,13 +127,13 @@ def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
 
 
 def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
-    given = columns.image_id
+    given = columns.columns.get("image_id")
     for name in [given] if given else named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
         if is_id(kind):
             return name
         if given:
-            raise InputError(f"--image-id {name}: holds {kind}, expected text or integers")
+            raise InputError(f"--columns image_id={name}: holds {kind}, expected text or integers")
     return None
 
 

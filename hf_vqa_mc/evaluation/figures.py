@@ -38,6 +38,11 @@ class Share:
     high: float | None
     rows: int
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval; the mean if there is none."""
+        return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+
     def percent(self) -> str:
         """The share in percent with its interval."""
         return with_interval(self.mean, None if self.low is None or self.high is None else (self.low, self.high))
@@ -339,7 +344,7 @@ class Figures:
         gains = {name: gain for name in self.picks if (gain := self.gain(name))}
         if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL
-        for name in [name for name, gain in gains.items() if gain.high is not None and gain.high < 0]:
+        for name in [name for name, gain in gains.items() if gain.ends[1] < 0]:
             yield f"The accuracy of {name} is above that of full: what {name} hides misleads the model."
         for name, failures in self.failures.items():
             if failures:

@@ -263,7 +263,7 @@ def _reason(missing: str, others: Sequence[str]) -> str:
     if same := by_number.get(missing.removesuffix(".0").lstrip("0")):
         return f"found one for {same!r}: ids were converted to numbers, keep them as text"
     if missing.partition(" (row ")[0] in others:
-        return "that id is in several rows: make the ids unique, or name other ones (--question-id COLUMN)"
+        return "that id is in several rows: make the ids unique, or name other ones (--columns question_id=COLUMN)"
     return f"found one for {others[0]!r}, which is not in the dataset" if others else "--partial scores the others"
 
 

@@ -197,9 +197,9 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
     *_, reason, command = result.report()
     assert "No images, 10.0 rows per distinct answer: change the fewest decoys:" in str(reason)
     assert "b.jsonl --output b-remedied.jsonl" in str(command)
-    columns = {"label_from": 0, "question_type": "kind"}
+    columns = {"label_from": 0, "columns": {"question_type": "kind"}}
     *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **columns).report()
-    assert "b.jsonl --label-from 0 --question-type kind --output" in str(other)
+    assert "b.jsonl --label-from 0 --columns question_type=kind --output" in str(other)
     assert str(tmp_path) not in (tmp_path / "audit" / "report.html").read_text("utf-8")
     table = planted("none", 0.0, 40, 0)[0]
     assert "vqa-mc remedy" not in repr(hf_vqa_mc.audit(table.to_pandas(), probes=False))

@@ -118,7 +118,7 @@ def test_what_it_does_not_fit_is_reported(scheme, tmp_path):
     path = files.write(tmp_path / "p.json", {str(name): answer for name, *_, answer in files.TDIUC})
     with pytest.raises(InputError, match="word_overlap does not fit TDIUC annotations; expected tdiuc_mpt, wups"):
         vm.score(path, files.tdiuc_file(tmp_path), metric=["word_overlap"])
-    with pytest.raises(InputError, match="--inputs weights is not used by vqa_accuracy on VQA annotations"):
+    with pytest.raises(InputError, match="inputs weights is not used by vqa_accuracy on VQA annotations"):
         vm.score(PREDICTIONS, files.vqa_file(tmp_path), inputs={"weights": path})
     with pytest.raises(InputError, match=r"no metric has an input 'weight'; expected .*weights"):
         vm.score(PREDICTIONS, files.vqa_file(tmp_path), inputs={"weight": path})
