@@ -34,20 +34,22 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def python_names(text: str, flags: Mapping[str, str] | None = None) -> str:
-    """A message with the names of arguments in Python instead of options; ``flags``: option to name.
+    """A message with arguments of Python instead of options, except in commands; ``flags``: option to argument.
 
     >>> python_names("DATASET is empty; --fail-above needs --no-probes", {"DATASET": "dataset"})
     'dataset is empty; fail_above needs probes=False'
-    >>> python_names("--seed -1: expected 0 or more")
-    'seed=-1: expected 0 or more'
+    >>> python_names("--seed -1: expected 0 or more; see vqa-mc audit --help")
+    'seed=-1: expected 0 or more; see vqa-mc audit --help'
     """
     known = flags or {}
-    text = re.sub(r"--(columns|inputs) (\w+)=([A-Z]+)", r'\1={"\2": \3}', text)
 
     def named(match: re.Match[str]) -> str:
+        if re.search(r"vqa-mc [^;:\n]*$", text[: match.start()]):
+            return match[0]
         name, value = match[2].replace("-", "_"), match[3]
         return f"{name}={value}" if value else known.get(match[0], f"{name}=False" if match[1] else name)
 
+    text = re.sub(r"--(columns|inputs) (\w+)=([A-Z]+)", r'\1={"\2": \3}', text)
     first, space, rest = re.sub(r"(?<![\w-])--(no-)?([a-z][\w-]*)(?: ([^\s=]+)(?=: ))?", named, text).partition(" ")
     return known.get(first, first) + space + rest
 

@@ -1,11 +1,10 @@
 """The interface of models, and what they are given and return."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.io.pictures import opened_picture
 
 if TYPE_CHECKING:
@@ -103,21 +102,6 @@ class LanguageModel(Protocol):
 
     def scores(self, prompts: Sequence[Prompt]) -> "Sequence[Sequence[float] | Reply]":
         """A score of each choice, of models that are no language models."""
-
-
-class FunctionModel:
-    """A function from a `Prompt` to the text of an answer, or to the index of a choice, as a model.
-
-    >>> FunctionModel(lambda prompt: 1).generate([Prompt("", ("red", "blue"))])
-    ['B']
-    """
-
-    def __init__(self, function: Callable[[Prompt], str | int]) -> None:
-        self.function, self.name = function, getattr(function, "__name__", type(function).__name__)
-
-    def generate(self, prompts: Sequence[Prompt]) -> list[str]:
-        """The texts, a letter for an index."""
-        return [one if isinstance(one, str) else letter(int(one)) for one in map(self.function, prompts)]
 
 
 def rgb(content: bytes) -> "Image":

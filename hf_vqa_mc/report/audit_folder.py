@@ -56,7 +56,10 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             now, then = best.estimate.accuracy, float(done.rows.chance.mean())
             why += f"; the choices alone answer {100 * now:.1f}% now, and exactly {100 * then:.1f}% then"
         return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
-    steps = [Step("Evaluate a model with the image and without", "evaluate", inputs, given | {"model": "MODEL"})]
+    given["model"], what = "MODEL", "image"
+    if done.benchmark.test.images is None:
+        given["inputs"], what = ("no-image", "choices-only"), "question"
+    steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, given)]
     if isinstance(dataset, str) and path.exists():
         steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": dataset}))
     return steps

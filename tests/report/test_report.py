@@ -315,7 +315,7 @@ def test_dataset_names_are_escaped(name):
     from hf_vqa_mc.report.pages import rendered
     from hf_vqa_mc.report.plain_text import plain
 
-    values = {**report_values({"before": {"dataset": name}}), "has_examples": False, "remedy": None, "judged": None}
+    values = {**report_values({"before": {"dataset": name}}), "has_examples": False, "steps": (), "judged": None}
     page = rendered("report.html.jinja", values, "report.js", {"examples": []})
     page.encode()
     tags = Elements(page).tags
