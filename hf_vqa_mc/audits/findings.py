@@ -224,20 +224,14 @@ def predictive_texts(
     most_frequent = order[np.unique(rows.vocabulary.keys[order], return_index=True)[1]]
     for one in choices:
         one["text"] = published[most_frequent[one["text"]]].strip()[:MAX_CHARACTERS]
+    texts = pa.array(published, pa.large_string())
     for one in words:
-        one["text"] = _as_written(one["text"], published, counts)[:MAX_CHARACTERS]
+        if one["text"] in SMALL_NUMBERS:
+            forms = (str(SMALL_NUMBERS.index(one["text"])), one["text"])
+            found = [pc.match_substring_regex(texts, rf"(?i)\b{form}\b").to_numpy(False) for form in forms]
+            one["text"] = forms[int(np.argmax([counts[mask].sum() for mask in found]))]
+        one["text"] = one["text"][:MAX_CHARACTERS]
     return {"words": words, "choices": choices}
-
-
-def _as_written(word: str, choices: Sequence[str], counts: NDArray[np.integer]) -> str:
-    """A word; a small number in digits if the choices have it so more often."""
-    if word not in SMALL_NUMBERS:
-        return word
-    digits, texts = str(SMALL_NUMBERS.index(word)), pa.array(choices, pa.large_string())
-    spelled, written = (
-        counts[pc.match_substring_regex(texts, rf"(?i)\b{one}\b").to_numpy(False)].sum() for one in (word, digits)
-    )
-    return digits if written > spelled else word
 
 
 def _significant(

@@ -190,8 +190,9 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
         notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
         clusters = np.arange(len(scores))
     groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
-    lines = _adjusted(_lines(runs, baseline, scores.to_numpy(), outcomes.to_numpy(), clusters))
-    group_lines = _adjusted(_group_lines(runs, baseline, scores, outcomes, clusters, groups) if by else [])
+    values = np.stack([scores, outcomes], axis=1)
+    lines = _adjusted(_lines(runs, baseline, values, clusters))
+    group_lines = _adjusted(_group_lines(runs, baseline, values, clusters, groups) if by else [])
     against = [line.against_baseline for line in (*lines, *group_lines)]
     if any(one and one.difference.low is None for one in against):
         notes.append(NO_INTERVAL)
@@ -259,36 +260,26 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
 
 
 def _lines(
-    runs: Sequence[Run],
-    baseline: Run,
-    scores: Floats,
-    outcomes: Floats,
-    clusters: Ints,
-    group: tuple[str, ...] = (),
+    runs: Sequence[Run], baseline: Run, values: Floats, clusters: Ints, group: tuple[str, ...] = ()
 ) -> list[Line]:
-    """A line per run; scores and outcomes (questions, runs)."""
+    """A line per run; ``values`` (questions, 2, runs): scores and outcomes."""
     clusters = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
-    at = list(runs).index(baseline)
+    own, own_outcomes = values[:, :, list(runs).index(baseline)].T
     return [
         Line(
             run.name,
             run.compared or None,
             run.metric,
             share(of, clusters),
-            None if run is baseline else paired(of, scores[:, at], clusters, (outcome, outcomes[:, at])),
+            None if run is baseline else paired(of, own, clusters, (outcomes, own_outcomes)),
             group,
         )
-        for run, of, outcome in zip(runs, scores.T, outcomes.T, strict=True)
+        for run, (of, outcomes) in zip(runs, values.T, strict=True)
     ]
 
 
 def _group_lines(
-    runs: Sequence[Run],
-    baseline: Run,
-    scores: pd.DataFrame,
-    outcomes: pd.DataFrame,
-    clusters: Ints,
-    groups: pd.DataFrame,
+    runs: Sequence[Run], baseline: Run, values: Floats, clusters: Ints, groups: pd.DataFrame
 ) -> list[Line]:
     """The lines of each group, in the order of `_ranks` of each column."""
     names: Mapping[Any, Any] = groups.groupby(list(groups.columns), sort=True).indices
@@ -297,11 +288,9 @@ def _group_lines(
             f"--by {','.join(groups.columns)}: {len(names):,} groups; expected columns with at most {MOST_GROUPS:,}"
         )
     found, ranks = [], [_ranks(groups[column]) for column in groups]
-    values, picked = scores.to_numpy(), outcomes.to_numpy()
     by_group = {name if isinstance(name, tuple) else (name,): rows for name, rows in names.items()}
     for group in sorted(by_group, key=lambda group: [of[value] for of, value in zip(ranks, group, strict=True)]):
-        rows = by_group[group]
-        found += _lines(runs, baseline, values[rows], picked[rows], clusters[rows], group)
+        found += _lines(runs, baseline, values[by_group[group]], clusters[by_group[group]], group)
     return found
 
 

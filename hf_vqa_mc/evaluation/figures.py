@@ -39,9 +39,10 @@ class Share:
     rows: int
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the interval; the mean if there is none."""
-        return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+    def sign(self) -> int:
+        """1 if it is above 0, -1 if it is below, with its whole interval; else 0."""
+        low, high = (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+        return (low > 0) - (high < 0)
 
     def percent(self) -> str:
         """The share in percent with its interval."""
@@ -344,7 +345,7 @@ class Figures:
         gains = {name: gain for name in self.picks if (gain := self.gain(name))}
         if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL
-        for name in [name for name, gain in gains.items() if gain.ends[1] < 0]:
+        for name in [name for name, gain in gains.items() if gain.sign < 0]:
             yield f"The accuracy of {name} is above that of full: what {name} hides misleads the model."
         for name, failures in self.failures.items():
             if failures:

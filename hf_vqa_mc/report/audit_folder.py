@@ -41,8 +41,7 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
         done: the audit.
         name: from the path of the dataset and of its images to the text in the command.
     """
-    (dataset, *config), given = settings.arguments(name)
-    inputs, path = (dataset, *config), Path(settings.dataset_name)
+    (inputs, given), path = settings.arguments(name), Path(settings.dataset_name)
     title = folder_name(settings.dataset_name, settings.config, settings.split)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     if any(one.alarm for one in done.gains) and not done.exact:
@@ -60,8 +59,8 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
     if done.benchmark.test.images is None:
         given["inputs"], what = ("no-image", "choices-only"), "question"
     steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, given)]
-    if isinstance(dataset, str) and path.exists():
-        steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": dataset}))
+    if isinstance(inputs[0], str) and path.exists():
+        steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": inputs[0]}))
     return steps
 
 
