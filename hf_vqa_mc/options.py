@@ -297,9 +297,8 @@ def verb(
             known = inspect.signature(settings)
             if unknown := next((name for name in kwargs if name not in known.parameters), None):
                 within = [one.name for one in fields(declared.settings) if f"{unknown}=" in spec_of(one).help]
-                hint = f"unknown argument {unknown!r}; give {within[0]}={{{unknown!r}: ...}}" if within else ""
-                hint = hint or str(unknown_name("argument", unknown, known.parameters))
-                raise TypeError(f"{run.__name__}(): {hint}")
+                why = f"unknown argument {unknown!r}; give {within[0]}={{{unknown!r}: ...}}" if within else ""
+                raise TypeError(f"{run.__name__}(): {why or unknown_name('argument', unknown, known.parameters)}")
             known.bind(*args, **kwargs)  # names a missing argument
             try:
                 with interactive_progress() as progress:

@@ -43,18 +43,14 @@ class Step:
             return self.call
         words = ["vqa-mc", self.verb, *map(str, self.inputs)]
         for name, value in self.options.items():
-            listed = [f"{key}={one}" for key, one in value.items()] if isinstance(value, dict) else value
-            text = ",".join(listed) if isinstance(listed, list | tuple) else str(value)
+            parts = [f"{key}={one}" for key, one in value.items()] if isinstance(value, dict) else value
+            text = ",".join(parts) if isinstance(parts, list | tuple) else str(value)
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
         return shlex.join(words)
 
     @property
     def call(self) -> str:
-        """The call of the function.
-
-        >>> Step("", "audit", ("mine.csv",), {"label_from": 1}).call
-        "hf_vqa_mc.audit('mine.csv', label_from=1)"
-        """
+        """The call of the function."""
         inputs = [repr(str(one)) if isinstance(one, str | Path) else "dataset" for one in self.inputs]
         values = {name: str(one) if isinstance(one, Path) else one for name, one in self.options.items()}
         return f"hf_vqa_mc.{self.verb}({', '.join([*inputs, *(f'{name}={one!r}' for name, one in values.items())])})"
@@ -135,7 +131,7 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         """The main table, followed by the lines of the report."""
-        lines = [part for part in self.report() if isinstance(part, str)]
+        lines = [part for part in self.report() if isinstance(part, str | Step)]
         table: str = self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format="{:.4g}".format)
         return table + in_html(lines)
 

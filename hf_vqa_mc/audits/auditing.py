@@ -33,7 +33,6 @@ FEW_IMAGES = 10
 """Below this effective number of images, the audit warns that intervals are wide."""
 MIN_TYPE_ROWS, MAX_TYPES = 30, 40
 """Minimum number of rows of a listed question type, and maximum number of listed types."""
-TYPE_FIGURES = ("gain", "low", "high", "rows")
 MAX_QUESTION_IDS = 20
 """Question ids listed for a finding."""
 BIAS_BINS = 20
@@ -200,15 +199,14 @@ class Audit:
             ]
             parts = [part for part in parts if part.evaluated.any()]
             found = {
-                gain.shortcut.name: vars(gain.estimate)
+                gain.shortcut.name: dict(vars(gain.estimate))
                 for gain in gains(parts, chance, self.benchmark.test.clusters[some])
             }
             about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
             listed.append({**about, "shortcuts": found})
-        cells = [(of_type["shortcuts"], name) for of_type in listed for name in of_type["shortcuts"]]
-        adjusted = holm([found[name]["p"] for found, name in cells])
-        for (found, name), p in zip(cells, adjusted, strict=True):
-            found[name] = {key: found[name][key] for key in TYPE_FIGURES} | {"alarm": p < ALARM_LEVEL}
+        cells = [cell for of_type in listed for cell in of_type["shortcuts"].values()]
+        for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
+            cell["alarm"] = p < ALARM_LEVEL
         return listed
 
 

@@ -128,8 +128,7 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
         """The positional and the other arguments with which a verb reads the same benchmark; ``name`` is for paths."""
         values = {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.kw_only}
         given = {key: value for key, value in values.items() if not (value is None or value is False or value == {})}
-        if self.images is not None:
-            given["images"] = name(str(self.images))
+        given |= {key: name(str(value)) for key, value in given.items() if isinstance(value, Path)}
         dataset = name(str(self.dataset)) if isinstance(self.dataset, str | Path) else self.dataset
         return (dataset, *filter(None, [self.config])), given
 

@@ -155,8 +155,7 @@ class Figures:
 
     def beats_chance(self, name: str) -> bool:
         """Whether the 95% interval of the accuracy with an input is above chance."""
-        low = self.accuracy(name).low
-        return low is not None and low > self.chance
+        return (self.accuracy(name).low or 0.0) > self.chance
 
     def favourite(self, name: str) -> str:
         """A sentence about the letter that is picked far more often than it is correct; "" if there is none."""

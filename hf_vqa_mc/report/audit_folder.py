@@ -47,13 +47,13 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
     if any(one.alarm for one in done.gains) and not done.exact:
         if "choice_origins" in done.benchmark.test.original.column_names:
             why = "This is the output of a remedy: find a better strategy for the published benchmark"
-            output = f"{title.removesuffix('-remedied')}-best{ending}"
-            return [Step(why, "remedy", ("PUBLISHED",), {"strategy": "best", "output": output})]
+            other = {"strategy": "best", "output": f"{title.removesuffix('-remedied')}-best{ending}"}
+            return [Step(why, "remedy", ("PUBLISHED",), other)]
         strategy, why = recommended(done.benchmark.test)
         best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
         if best is not None and strategy.guarantees:
-            now, then = best.estimate.accuracy, float(done.rows.chance.mean())
-            why += f"; the choices alone answer {100 * now:.1f}% now, and exactly {100 * then:.1f}% then"
+            now, then = 100 * best.estimate.accuracy, 100 * done.rows.chance.mean()
+            why += f"; the choices alone answer {now:.1f}% now, and exactly {then:.1f}% then"
         return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
     given["model"], what = "MODEL", "image"
     if done.benchmark.test.images is None:

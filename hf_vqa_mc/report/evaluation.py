@@ -66,15 +66,14 @@ def next_steps(
     """What to do after an evaluation, with the paths that ``name`` makes; ``folder`` is that of the evaluation."""
     inputs, given = settings.arguments(name)
     model = name(settings.model) if isinstance(settings.model, str) else "MODEL"
-    asked = {**given, "model": model, **({"base_url": settings.base_url} if settings.base_url else {})}
-    steps = []
+    asked = {**given, "model": model} | ({"base_url": settings.base_url} if settings.base_url else {})
+    steps, blind = [], [one for one in figures.picks if INPUTS[one].is_blind]
     if figures.rotations == 1 and any(map(figures.favourite, figures.picks)):
         why = "The model favours a letter: ask each question with all orders of its choices"
         steps.append(Step(why, "evaluate", inputs, {**asked, "inputs": settings.inputs, "rotations": "all"}))
-    blind = [one for one in figures.picks if INPUTS[one].is_blind]
     if not blind:
-        why = "Find out how much remains without the image"
-        steps.append(Step(why, "evaluate", inputs, {**asked, "inputs": (FULL.name, "no-image")}))
+        asked["inputs"] = (FULL.name, "no-image")
+        steps.append(Step("Find out how much remains without the image", "evaluate", inputs, asked))
     if leaking := [one for one in blind if figures.beats_chance(one)]:
         why = f"{percent(figures.accuracy(leaking[0]).mean)} with {leaking[0]} is above chance: find the shortcuts"
         steps.append(Step(why, "audit", inputs, given))

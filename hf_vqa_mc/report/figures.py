@@ -51,24 +51,18 @@ def tiles(sides: Sides) -> dict[ProbeInputs, dict[str, Mapping[str, Any]]]:
 
 
 def chart(sides: Sides) -> dict[str, Any] | None:
-    """The plot of all shortcuts, in the order of their gain before; those that are only in ``after`` come last.
-
-    Probes with all inputs are no shortcuts, so they are not in it.
-    """
-    every = matched(sides, "shortcuts")
-    found = {
-        name: rows
-        for name, rows in every.items()
-        if any(row and row["inputs"] != ProbeInputs.EVERYTHING for row in rows.values())
-    }
+    """The plot of all shortcuts, in the order of their gain before; those that are only in ``after`` come last."""
+    found = matched(sides, "shortcuts")
     if not found:
         return None
     scale = scale_of(row for rows in found.values() for row in rows.values() if row)
     lines = []
     for name, rows in found.items():
+        first = next(filter(None, rows.values()))
+        if first["inputs"] == ProbeInputs.EVERYTHING:
+            continue
         bars = {side: bar(row, scale) for side, row in rows.items()}
         sentences = (f"{side.capitalize()}: {row['sentence']}" for side, row in rows.items() if row)
-        first = next(filter(None, rows.values()))
         lines.append(
             {
                 "name": plain(name, 120),

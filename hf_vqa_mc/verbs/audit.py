@@ -157,8 +157,8 @@ class AuditResult(Result):
         """The verdict, the strongest shortcuts with a bar of their gains over random guessing, and the report."""
         from hf_vqa_mc.report.audit_tables import gain_table
 
-        lines = (part for part in self.report() if str(part).strip() != self.verdict)
-        return in_html([self.verdict]) + in_html(lines, gain_table(self.audit))
+        rest = [part for part in self.report() if str(part).strip() != self.verdict]
+        return in_html([self.verdict, *rest], gain_table(self.audit))
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""

@@ -12,9 +12,7 @@ from hf_vqa_mc.audits.checks.rows import matches
 from hf_vqa_mc.audits.rows import LEAST_ROWS, PERIODS, row_number_groups
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
-from hf_vqa_mc.data.column_spec import PER_CHOICE
 from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
-from hf_vqa_mc.decoys.rows import SET_COLUMNS
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
@@ -57,10 +55,8 @@ def _images(linted: Linted) -> Issues:
 
 
 def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
-    """The other columns of text and integers, without those that this package adds."""
+    """The other columns of text and integers."""
     for name in linted.own_columns:
-        if name in (*PER_CHOICE, *SET_COLUMNS):
-            continue
         parts = [split.original[name] for split in linted.splits]
         if all(is_text(one.type) or pa.types.is_integer(one.type) for one in parts) and not named(
             [name], (*QUESTION, *ANSWERS)
