@@ -33,15 +33,17 @@ class Step:
     why: str
     verb: str
     inputs: tuple[object, ...]
-    """positional arguments; a benchmark in memory is called ``dataset``"""
+    """positional arguments, a tuple for several paths; a benchmark in memory is called ``dataset``"""
     options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def command(self) -> str:
         """The command, quoted for a shell; the call of the function for a benchmark in memory."""
-        if not all(isinstance(one, str | Path) for one in self.inputs):
+        if not all(isinstance(one, str | tuple) for one in self.inputs):
             return self.call
-        words = ["vqa-mc", self.verb, *map(str, self.inputs)]
+        words = ["vqa-mc", self.verb]
+        for given in self.inputs:
+            words += given if isinstance(given, tuple) else [str(given)]
         for name, value in self.options.items():
             parts = [f"{key}={one}" for key, one in value.items()] if isinstance(value, dict) else value
             text = ",".join(parts) if isinstance(parts, list | tuple) else str(value)
@@ -51,9 +53,9 @@ class Step:
     @property
     def call(self) -> str:
         """The call of the function."""
-        inputs = [repr(str(one)) if isinstance(one, str | Path) else "dataset" for one in self.inputs]
-        values = {name: str(one) if isinstance(one, Path) else one for name, one in self.options.items()}
-        return f"hf_vqa_mc.{self.verb}({', '.join([*inputs, *(f'{name}={one!r}' for name, one in values.items())])})"
+        inputs = [repr(one) if isinstance(one, str | tuple) else "dataset" for one in self.inputs]
+        options = [f"{name}={one!r}" for name, one in self.options.items()]
+        return f"hf_vqa_mc.{self.verb}({', '.join([*inputs, *options])})"
 
 
 class Result(ABC):

@@ -160,6 +160,8 @@ def test_next_steps_are_commands_in_a_terminal_and_calls_in_python():
     )
     assert step.command == "vqa-mc paint 'my house' --coats 2 --glossy --rooms hall=no --colours a,b"
     assert step.call == "hf_vqa_mc.paint('my house', coats=2, glossy=True, rooms={'hall': 'no'}, colours=('a', 'b'))"
+    assert Step("", "paint", (("a", "b"),)).command == "vqa-mc paint a b"
+    assert Step("", "paint", (("a", "b"),)).call == "hf_vqa_mc.paint(('a', 'b'))"
     assert Step("", "paint", ([{}],)).command == "hf_vqa_mc.paint(dataset)"
 
 

@@ -205,8 +205,9 @@ class Audit:
             about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
             listed.append({**about, "shortcuts": found})
         cells = [cell for of_type in listed for cell in of_type["shortcuts"].values()]
+        tested = sum(gain.shortcut.sees.is_shortcut for gain in self.gains)  # of which the strongest are listed
         for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
-            cell["alarm"] = p < ALARM_LEVEL
+            cell["alarm"] = p * tested / len(best) < ALARM_LEVEL
         return listed
 
 

@@ -16,8 +16,7 @@ MEGABYTES, HUB_MEGABYTES = 100, 2000
 """Largest upload, and largest repository on the Hub."""
 KEPT = 3600
 """Seconds that uploads are kept."""
-FIELDS = ("config", "split", "question", "choices", "label")
-"""Fields of the page that are arguments of `hf_vqa_mc.audit`, whose messages name them."""
+FIELDS = ("config", "split", "question", "choices", "label")  # arguments of the function, whose messages name them
 COLUMNS = ["name", "inputs", "accuracy", "gain", "low", "high", "alarm"]
 ABOUT = f"""How much of a multiple-choice benchmark on images is answered without the image, the question, or both?
 Upload a file with question, choices and answer (Parquet, JSON, CSV or TSV, at most {MEGABYTES} MB), or name a public

@@ -275,18 +275,12 @@ class Figures:
         counts = [reply.tokens for reply in self.replies.values() if reply.tokens is not None]
         return {"read": sum(one[0] for one in counts), "generated": sum(one[1] for one in counts)} if counts else None
 
-    @property
-    def leaked(self) -> NDArray[np.bool_] | None:
-        """(rows,): whether the row is answered correctly, in every rotation, without its image or its question."""
-        blind = [self.of(name).always_correct for name in self.picks if INPUTS[name].is_blind]
-        return np.any(blind, axis=0) if blind else None
-
     def table(self) -> dict[str, list[Any]]:
         """Columns with one entry per row.
 
         question_id, question_type (if there are types), cluster (number of the row's image in the split), choices,
-        label, leaked, and for each input the pick and the score. Labels and picks are indices of ``choices``, which
-        has the order that was shown without rotation.
+        label, leaked (correct in every rotation without image or question), and each input's pick and score. Labels
+        and picks are indices of ``choices``, which has the order that was shown without rotation.
         """
         questions, rows = self.questions, self.rows.tolist()
         types = [questions.types[row] for row in rows]
@@ -297,8 +291,8 @@ class Figures:
             "choices": [questions.choices[row] for row in rows],
             "label": [(questions.labels or [])[row] for row in rows],
         }
-        if (leaked := self.leaked) is not None:
-            columns["leaked"] = leaked.tolist()
+        if blind := [self.of(name).always_correct for name in self.picks if INPUTS[name].is_blind]:
+            columns["leaked"] = np.any(blind, axis=0).tolist()
         for name in self.picks:
             picks = self.of(name)
             columns[f"{name}_picked"] = [index if index >= 0 else None for index in picks.picked[:, 0].tolist()]

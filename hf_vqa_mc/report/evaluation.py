@@ -1,6 +1,7 @@
 """The page, figures and rows of an evaluation."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import exp, isfinite
@@ -79,8 +80,9 @@ def next_steps(
         steps.append(Step(why, "audit", inputs, given))
     if folder is not None:
         written = name(str(folder))
-        steps.append(Step("Compare with another model", "compare", (written, "OTHER")))
-        steps.append(Step("Publish the results on the Hub", "push", ("results", model), {"folder": written}))
+        steps.append(Step("Compare with another model", "compare", ((written, "OTHER"),)))
+        target = model if re.fullmatch(r"[\w.-]+/[\w.-]+", model) and not Path(model).exists() else "NAMESPACE/MODEL"
+        steps.append(Step("Publish the results on the Hub", "push", ("results", target), {"folder": written}))
     return steps
 
 
@@ -139,7 +141,7 @@ def _bar(figures: Figures, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "about": " · ".join(about),
-        "style": ("before" if INPUTS[name].is_blind else "after") + " calm" * (not figures.beats_chance(name)),
+        "style": ("before" if INPUTS[name].is_blind else "after") if figures.beats_chance(name) else "before calm",
         "accuracy": figures.accuracy(name),
         "change": figures.gain(name),
     }
