@@ -134,11 +134,11 @@ def test_how_the_columns_were_read_is_described(tmp_path):
     columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "label_from": 1}
     columns["columns"] = {"question_type": "thema"}
     read_as = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
-    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, type=thema"
+    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, question_type=thema"
     columns["columns"] |= {"image_id": "foto", "question_id": "nr"}
     assert (
         read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as
-        == f"{read_as}, image_id=foto, question_id=nr, type=thema"
+        == f"{read_as}, image_id=foto, question_id=nr, question_type=thema"
     )
     pq.write_table(
         pa.table({"question": ["a"], "distractor1": ["up"], "distractor2": ["on"], "answer": ["in"]}),
