@@ -1,7 +1,8 @@
 """Errors of invalid input; every message names location and remedy."""
 
+import re
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 
@@ -30,6 +31,27 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return InputError(f"unknown {what} {name!r}{hint} Known: {', '.join(names)}")
+
+
+def python_names(text: str, flags: Mapping[str, str] | None = None) -> str:
+    """A message with arguments of Python instead of options, except in commands; ``flags``: option to argument.
+
+    >>> python_names("DATASET is empty; --fail-above needs --no-probes", {"DATASET": "dataset"})
+    'dataset is empty; fail_above needs probes=False'
+    >>> python_names("--seed -1: expected 0 or more; see vqa-mc audit --help")
+    'seed=-1: expected 0 or more; see vqa-mc audit --help'
+    """
+    known = flags or {}
+
+    def named(match: re.Match[str]) -> str:
+        if re.search(r"vqa-mc [^;:\n]*$", text[: match.start()]):
+            return match[0]
+        name, value = match[2].replace("-", "_"), match[3]
+        return f"{name}={value}" if value else known.get(match[0], f"{name}=False" if match[1] else name)
+
+    text = re.sub(r"--(columns|inputs) (\w+)=([A-Z]+)", r'\1={"\2": \3}', text)
+    first, space, rest = re.sub(r"(?<![\w-])--(no-)?([a-z][\w-]*)(?: ([^\s=]+)(?=: ))?", named, text).partition(" ")
+    return known.get(first, first) + space + rest
 
 
 def listed(names: Sequence[str], most: int = 10, separator: str = ", ") -> str:

@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.errors import InputError, python_names, shown, unknown_name
 from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
@@ -53,8 +53,6 @@ class Spec:
     help: str
     panel: str = ""
     """group of options in the command's help"""
-    flag: str | None = None
-    """option on the command line, such as ``--type``; by default from the field's name"""
     check: Check | None = None
     separator: str | None = None
     """separator of a tuple's elements in one text: ``--variants iou,qou``"""
@@ -116,7 +114,7 @@ def flag_of(one: "Field[Any]") -> str:
     """The name of a setting on the command line, such as ``--drop-at`` or ``DATASET``."""
     if not one.kw_only:
         return one.name.upper()
-    return spec_of(one).flag or f"--{one.name.replace('_', '-')}"
+    return f"--{one.name.replace('_', '-')}"
 
 
 def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
@@ -296,9 +294,20 @@ def verb(
 
         @wraps(run)
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
-            made = settings(*args, **kwargs)
-            with interactive_progress() as progress:
-                return reported(made, progress)
+            known = inspect.signature(settings)
+            if unknown := next((name for name in kwargs if name not in known.parameters), None):
+                within = [one.name for one in fields(declared.settings) if f"{unknown}=" in spec_of(one).help]
+                why = f"unknown argument {unknown!r}; give {within[0]}={{{unknown!r}: ...}}" if within else ""
+                raise TypeError(f"{run.__name__}(): {why or unknown_name('argument', unknown, known.parameters)}")
+            known.bind(*args, **kwargs)  # names a missing argument
+            try:
+                with interactive_progress() as progress:
+                    return reported(settings(*args, **kwargs), progress)
+            except InputError as error:
+                every = fields(declared.settings)
+                flags = {flag_of(one): f"{one.name}=True" if one.type is bool else one.name for one in every}
+                error.args = (python_names(str(error), flags),)
+                raise
 
         declared = Verb(run.__name__, settings, reported, examples, settings_file)  # type: ignore[arg-type]
         arguments = [f"    {one.name}: {spec_of(one).help}" for one in listed_options(declared.settings)]

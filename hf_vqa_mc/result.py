@@ -1,19 +1,21 @@
 """The result of every verb: printable in terminals and notebooks, convertible to a table and a dictionary."""
 
 import io
+import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hf_vqa_mc.errors import printable
+from hf_vqa_mc.errors import printable, python_names
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
 
-Report: TypeAlias = "Iterator[RenderableType]"
+Report: TypeAlias = "Iterator[RenderableType | Step]"
 Frame: TypeAlias = "pd.DataFrame"
 """Names of types for results, whose packages are imported on first use."""
 FAILED = 3
@@ -22,6 +24,38 @@ REPR_WIDTH = 120
 """Columns of a result's ``repr``."""
 HTML_ROWS = 40
 """Maximum number of rows of a table in a notebook; rows in the middle are left out."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: why, and a verb with its arguments."""
+
+    why: str
+    verb: str
+    inputs: tuple[object, ...]
+    """positional arguments, a tuple for several paths; a benchmark in memory is called ``dataset``"""
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def command(self) -> str:
+        """The command, quoted for a shell; the call of the function for a benchmark in memory."""
+        if not all(isinstance(one, str | tuple) for one in self.inputs):
+            return self.call
+        words = ["vqa-mc", self.verb]
+        for given in self.inputs:
+            words += given if isinstance(given, tuple) else [str(given)]
+        for name, value in self.options.items():
+            parts = [f"{key}={one}" for key, one in value.items()] if isinstance(value, dict) else value
+            text = ",".join(parts) if isinstance(parts, list | tuple) else str(value)
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
+        return shlex.join(words)
+
+    @property
+    def call(self) -> str:
+        """The call of the function."""
+        inputs = [repr(one) if isinstance(one, str | tuple) else "dataset" for one in self.inputs]
+        options = [f"{name}={one!r}" for name, one in self.options.items()]
+        return f"hf_vqa_mc.{self.verb}({', '.join([*inputs, *options])})"
 
 
 class Result(ABC):
@@ -75,21 +109,31 @@ class Result(ABC):
         return [Path(path)]
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        from rich.text import Text
-
-        for part in self.report():
-            yield Text(printable(part)) if isinstance(part, str) else part
+        yield from self._printed(lambda text: text, lambda step: step.command)
 
     def __repr__(self) -> str:
         from rich.console import Console
 
         text = io.StringIO()
-        Console(file=text, width=REPR_WIDTH, color_system=None, force_jupyter=False).print(self, soft_wrap=True)
+        console = Console(file=text, width=REPR_WIDTH, color_system=None, force_jupyter=False)
+        for part in self._printed(python_names, lambda step: step.call):
+            console.print(part, soft_wrap=True)
         return text.getvalue().rstrip("\n")
+
+    def _printed(self, text: Callable[[str], str], step: Callable[[Step], str]) -> "Iterator[RenderableType]":
+        """The report with its texts and next steps as the command or Python has them."""
+        from rich.text import Text
+
+        for part in self.report():
+            if isinstance(part, Step):
+                yield Text(f"\n{text(part.why)}:")
+                yield Text(step(part), no_wrap=True, overflow="ignore")  # one line, to be copied
+            else:
+                yield Text(printable(text(part))) if isinstance(part, str) else part
 
     def _repr_html_(self) -> str:
         """The main table, followed by the lines of the report."""
-        lines = [part for part in self.report() if isinstance(part, str)]
+        lines = [part for part in self.report() if isinstance(part, str | Step)]
         table: str = self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format="{:.4g}".format)
         return table + in_html(lines)
 
@@ -101,10 +145,14 @@ def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None
     return pd.DataFrame(rows, columns=columns, dtype=dtype)
 
 
-def in_html(parts: "Iterable[RenderableType]", table: str = "") -> str:
+def in_html(parts: "Iterable[RenderableType | Step]", table: str = "") -> str:
     """A report for notebooks: its lines as paragraphs, with the HTML ``table`` in place of its table."""
-    from rich.text import Text
-
-    shown = [part for part in parts if str(part).strip()]
-    found = (f"<p>{escape(str(part).strip())}</p>" if isinstance(part, str | Text) else table for part in shown)
-    return "".join(found)
+    return "".join(
+        f"<p>{escape(python_names(part.strip()))}</p>"
+        if isinstance(part, str)
+        else f"<p>{escape(python_names(part.why))}: <code>{escape(part.call)}</code></p>"
+        if isinstance(part, Step)
+        else table
+        for part in parts
+        if str(part).strip()
+    )

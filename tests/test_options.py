@@ -14,7 +14,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, check_options, option, settings, subset, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Result, Step
 from hf_vqa_mc.verbs import VERBS
 
 
@@ -131,18 +131,38 @@ def test_values_are_converted_and_checked_wherever_they_come_from():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"coats": 0}, "--coats 0: expected 1 or more"),
-        ({"coats": "two"}, "--coats 'two': expected an integer"),
-        ({"coats": True}, "--coats True: expected an integer"),
-        ({"tone": "drak"}, "unknown value of --tone 'drak': did you mean 'dark'"),
-        ({"glossy": "no"}, "--glossy 'no': expected True or False"),
-        ({"extra": [1]}, r"--extra \[1\]: expected names and values"),
-        ({"thing": 3}, "THING 3: expected text"),
+        ({"coats": 0}, "coats=0: expected 1 or more"),
+        ({"coats": "two"}, "coats='two': expected an integer"),
+        ({"coats": True}, "coats=True: expected an integer"),
+        ({"tone": "drak"}, "unknown value of tone='drak': did you mean 'dark'"),
+        ({"glossy": "no"}, "glossy='no': expected True or False"),
+        ({"extra": [1]}, r"extra=\[1\]: expected names and values"),
+        ({"thing": 3}, "thing 3: expected text"),
     ],
 )
 def test_a_wrong_value_names_the_option_and_what_was_expected(wrong, message):
     with pytest.raises(InputError, match=message):
         paint(**{"thing": "house", **wrong})
+
+
+def test_a_wrong_argument_is_answered_by_name():
+    with pytest.raises(TypeError, match=r"^paint\(\): unknown argument 'coat': did you mean 'coats'\?"):
+        paint("house", coat=2)
+    with pytest.raises(TypeError, match=r"'kitchen'; give rooms={'kitchen': \.\.\.}"):
+        paint("house", kitchen="x")
+    with pytest.raises(TypeError, match="missing a required argument: 'thing'"):
+        paint()
+
+
+def test_next_steps_are_commands_in_a_terminal_and_calls_in_python():
+    step = Step(
+        "why", "paint", ("my house",), {"coats": 2, "glossy": True, "rooms": {"hall": "no"}, "colours": ("a", "b")}
+    )
+    assert step.command == "vqa-mc paint 'my house' --coats 2 --glossy --rooms hall=no --colours a,b"
+    assert step.call == "hf_vqa_mc.paint('my house', coats=2, glossy=True, rooms={'hall': 'no'}, colours=('a', 'b'))"
+    assert Step("", "paint", (("a", "b"),)).command == "vqa-mc paint a b"
+    assert Step("", "paint", (("a", "b"),)).call == "hf_vqa_mc.paint(('a', 'b'))"
+    assert Step("", "paint", ([{}],)).command == "hf_vqa_mc.paint(dataset)"
 
 
 def test_the_command_gives_what_the_function_gives():

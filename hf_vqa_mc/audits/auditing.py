@@ -16,11 +16,11 @@ from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_se
 from hf_vqa_mc.audits.comparison import certificate
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
-from hf_vqa_mc.audits.gains import Gain, gains, not_tested, verdict
+from hf_vqa_mc.audits.gains import ALARM_LEVEL, Gain, gains, holm, not_tested, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, ProbeInputs, Shortcut
+from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, ProbeInputs, Shortcut
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
@@ -35,7 +35,7 @@ MIN_TYPE_ROWS, MAX_TYPES = 30, 40
 """Minimum number of rows of a listed question type, and maximum number of listed types."""
 MAX_QUESTION_IDS = 20
 """Question ids listed for a finding."""
-CALIBRATION_BINS, BIAS_BINS = 10, 20
+BIAS_BINS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +133,6 @@ class Audit:
                 "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
             },
             "predictive_texts": self.predictive_texts,
-            "calibration": [] if self.probabilities is None else calibration(self.probabilities),
             "bias": None if self.bias is None else _histogram(self.bias),
             "not_run": [vars(one) for one in self.not_run],
             "certificate": certificate(self),
@@ -179,16 +178,16 @@ class Audit:
         return " ".join(sentences)
 
     def _per_type(self) -> list[dict[str, Any]]:
-        """For each question type, the gain of the strongest shortcut of each set of inputs."""
+        """For each question type, the gain of the strongest shortcut of each set of inputs; alarms among all these."""
         types = self.benchmark.test.rows["question_type"].combine_chunks().dictionary_encode()
         best: dict[ProbeInputs, Shortcut] = {}
-        for gain in self.gains:
+        for gain in sorted(self.gains, key=lambda gain: not gain.alarm):
             if gain.shortcut.sees.is_shortcut:
                 best.setdefault(gain.shortcut.sees, gain.shortcut)
         names, of_type = np.unique(np.array(types.dictionary, object).astype(str), return_inverse=True)
         of_type = of_type[types.indices.to_numpy()]
         counts = np.bincount(of_type)
-        listed = []
+        listed: list[dict[str, Any]] = []
         for number in np.argsort(-counts, kind="stable")[:MAX_TYPES]:
             if not names[number] or counts[number] < MIN_TYPE_ROWS:
                 continue
@@ -200,32 +199,16 @@ class Audit:
             ]
             parts = [part for part in parts if part.evaluated.any()]
             found = {
-                gain.shortcut.name: {name: getattr(gain.estimate, name) for name in ("gain", "low", "high", "rows")}
+                gain.shortcut.name: dict(vars(gain.estimate))
                 for gain in gains(parts, chance, self.benchmark.test.clusters[some])
             }
             about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
             listed.append({**about, "shortcuts": found})
+        cells = [cell for of_type in listed for cell in of_type["shortcuts"].values()]
+        tested = sum(gain.shortcut.sees.is_shortcut for gain in self.gains)  # of which the strongest are listed
+        for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
+            cell["alarm"] = p * tested / len(best) < ALARM_LEVEL
         return listed
-
-
-def calibration(probabilities: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Reliability diagram: accuracy of the most probable choice by its probability.
-
-    Args:
-        probabilities: (rows, choices), the target in column 0, padded with 0.
-
-    Returns:
-        For each non-empty tenth of [0, 1]: mean ``confidence``, ``accuracy``, and number of ``rows``. Rows of NaN do
-        not count.
-    """
-    probabilities = probabilities[np.isfinite(probabilities[:, 0])]
-    confidence = probabilities.max(axis=1)
-    best = probabilities >= confidence[:, None] - TIED
-    right = best[:, 0] / best.sum(axis=1)
-    of_row = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
-    rows, sums, rights = (np.bincount(of_row, weights, CALIBRATION_BINS) for weights in (None, confidence, right))
-    bins = zip(rows.tolist(), sums.tolist(), rights.tolist(), strict=True)
-    return [{"confidence": total / n, "accuracy": hits / n, "rows": n} for n, total, hits in bins if n]
 
 
 def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from hf_vqa_mc.audits.texts import pairs
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.many_texts import texts_of
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
 MIN_ROWS = 20
 """Minimum number of rows that present a text; at least a fifth of it must be expected targets, and as many decoys."""
@@ -215,18 +216,28 @@ def predictive_texts(
     has_word = scipy.sparse.csr_matrix((np.ones(len(tokens)), tokens, starts), shape=(n_keys, len(worded.words)))
     has_word.sum_duplicates()
     has_word.data[:] = 1
-    return {
-        "words": _significant(rows, has_word, texts_of(worded.words), images, most),
-        "choices": _significant(
-            rows, scipy.sparse.eye_array(n_keys, format="csr"), rows.vocabulary.key_texts, images, most
-        ),
-    }
+    words = _significant(rows, has_word, texts_of(worded.words), images, most)
+    choices = _significant(rows, scipy.sparse.eye_array(n_keys, format="csr"), range(n_keys), images, most)
+    published = rows.vocabulary.choices
+    counts = np.bincount(rows.texts[rows.valid], minlength=len(published))
+    order = np.argsort(-counts, kind="stable")
+    most_frequent = order[np.unique(rows.vocabulary.keys[order], return_index=True)[1]]
+    for one in choices:
+        one["text"] = published[most_frequent[one["text"]]].strip()[:MAX_CHARACTERS]
+    texts = pa.array(published, pa.large_string())
+    for one in words:
+        if one["text"] in SMALL_NUMBERS:
+            forms = (str(SMALL_NUMBERS.index(one["text"])), one["text"])
+            found = [pc.match_substring_regex(texts, rf"(?i)\b{form}\b").to_numpy(False) for form in forms]
+            one["text"] = forms[int(np.argmax([counts[mask].sum() for mask in found]))]
+        one["text"] = one["text"][:MAX_CHARACTERS]
+    return {"words": words, "choices": choices}
 
 
 def _significant(
     rows: Rows,
     has: Any,  # noqa: ANN401  a sparse matrix
-    names: Sequence[str],
+    names: Sequence[Any],
     images: NDArray[np.integer],
     most: int,
 ) -> list[dict[str, Any]]:
@@ -253,7 +264,7 @@ def _significant(
     order = sorted(z_of, key=lambda name: (-abs(z_of[name]), names[name]))
     return [
         {
-            "text": names[name][:MAX_CHARACTERS],
+            "text": names[name],
             "target": int(right[name]),
             "presented": int(presented[name]),
             "expected": round(float(expected[name]), 2),

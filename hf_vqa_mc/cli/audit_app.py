@@ -16,20 +16,22 @@ MEGABYTES, HUB_MEGABYTES = 100, 2000
 """Largest upload, and largest repository on the Hub."""
 KEPT = 3600
 """Seconds that uploads are kept."""
+FIELDS = ("config", "split", "question", "choices", "label")  # arguments of the function, whose messages name them
 COLUMNS = ["name", "inputs", "accuracy", "gain", "low", "high", "alarm"]
 ABOUT = f"""How much of a multiple-choice benchmark on images is answered without the image, the question, or both?
 Upload a file with question, choices and answer (Parquet, JSON, CSV or TSV, at most {MEGABYTES} MB), or name a public
 dataset on the Hub. It is audited without trained probes; for those, and for image features: `vqa-mc audit`."""
 
 
-def audited(path: str | None, name: str, config: str) -> tuple[Any, str, dict[str, Any]]:
+def audited(path: str | None, name: str, *values: str) -> tuple[Any, str, dict[str, Any]]:
     """The shortcuts as a table, the report as HTML, and all figures, of a file or a dataset on the Hub."""
     import gradio
     from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
 
     try:
         dataset = path or _on_hub(name.strip())
-        result = vm.audit(dataset, config.strip() or None, probes=False)
+        given = {field: text for field, value in zip(FIELDS, values, strict=True) if (text := value.strip())}
+        result = vm.audit(dataset, probes=False, **given)  # type: ignore[arg-type]
         with TemporaryDirectory() as folder:
             result.save(Path(folder, "audit"))
             report = Path(folder, "audit", "report.html").read_text("utf-8")
@@ -60,7 +62,7 @@ def page() -> Any:  # noqa: ANN401  a gradio.Interface
 
     made = gradio.Interface(
         audited,
-        [gradio.File(label="File"), gradio.Textbox(label="Or dataset on the Hub"), gradio.Textbox(label="Its config")],
+        [gradio.File(label="File"), *(gradio.Textbox("", label=one) for one in ("dataset on the Hub", *FIELDS))],
         [gradio.Dataframe(label="Shortcuts"), gradio.HTML(label="Report"), gradio.JSON(label="audit.json")],
         title="Audit a benchmark",
         description=ABOUT,

@@ -98,9 +98,7 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     if not one.kw_only:
         declared = typer.Argument(help=spec.help, metavar=one.name.upper(), show_default=False)
     else:
-        names = [spec.flag] if spec.flag else []
-        if kind is bool and default is False:
-            names = [flag_of(one)]  # no --no-X for flags that are off by default
+        names = [flag_of(one)] if kind is bool and default is False else []  # no --no-X for flags that are off
         displayed = default not in (MISSING, None, (), {}) and kind is not bool
         declared = typer.Option(*names, help=spec.help, show_default=displayed, rich_help_panel=spec.panel or None)
     if required:

@@ -42,7 +42,7 @@ class Opened:
 
 
 def open_tables(dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED) -> Opened:
-    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame."""
+    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict, data frame, records or remedy's result."""
     if not isinstance(dataset, str | Path):
         return _in_memory(dataset, config, open_ended)
     path, dataset = Path(dataset), str(dataset)
@@ -65,6 +65,10 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
 
     if config is not None:
         raise InputError(f"a dataset in memory has no configs; remove {config!r}")
+    if not isinstance(dataset, pd.DataFrame):
+        dataset = getattr(dataset, "dataset", dataset)  # of a remedy
+    if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):
+        dataset = pd.DataFrame(dataset, dtype=object)
     if isinstance(dataset, pd.DataFrame):
         return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
@@ -76,7 +80,7 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
     for rows in dataset.values():
         if not isinstance(rows, Dataset):
             kind = type(rows).__name__
-            raise InputError(f"found a {kind}; expected a Dataset, a DatasetDict, a data frame, {EXPECTED}")
+            raise InputError(f"found a {kind}; expected a Dataset, a DatasetDict, a data frame, records, {EXPECTED}")
     if not dataset:
         raise InputError("the DatasetDict has no splits")
     info = next(iter(dataset.values())).info

@@ -1,9 +1,9 @@
 """Options that name a multiple-choice benchmark and its columns; shared by all verbs that read one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
+    class Remedied(Protocol):
+        """The result of a remedy."""
+
+        @property
+        def dataset(self) -> datasets.DatasetDict:
+            """The remedied rows."""
+
+    Table: TypeAlias = datasets.Dataset | pd.DataFrame
+    Source: TypeAlias = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
 
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
@@ -26,9 +35,10 @@ OTHER_COLUMNS = ("question_type", "image_id", "question_id")
 class DatasetOptions:
     """A dataset, and where its images are."""
 
-    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
+    dataset: "Source" = option(
         "Parquet, jsonl, json, csv, tsv or xlsx file, folder, or dataset on the Hub (NAMESPACE/NAME, or with a tag, "
-        "branch or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict or a data frame.",
+        "branch or commit NAMESPACE/NAME@REVISION); in Python also a Dataset, a DatasetDict, a data frame, a list of "
+        "records, or the result of a remedy.",
         kw_only=False,
     )
     config: str | None = option(
@@ -113,6 +123,14 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
     def paths(self) -> list[Path]:
         """The dataset's file or folder, which outputs must not overwrite, nor be in it; ``images`` may hold them."""
         return [Path(self.dataset)] if isinstance(self.dataset, str | Path) and Path(self.dataset).exists() else []
+
+    def arguments(self, name: Callable[[str], str] = str) -> tuple[tuple[object, ...], dict[str, Any]]:
+        """The positional and the other arguments with which a verb reads the same benchmark; ``name`` is for paths."""
+        values = {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.kw_only}
+        given = {key: value for key, value in values.items() if not (value is None or value is False or value == {})}
+        given |= {key: name(str(value)) for key, value in given.items() if isinstance(value, Path)}
+        dataset = name(str(self.dataset)) if isinstance(self.dataset, str | Path) else self.dataset
+        return (dataset, *filter(None, [self.config])), given
 
     @property
     def dataset_name(self) -> str:

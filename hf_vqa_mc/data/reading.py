@@ -153,7 +153,7 @@ def _split(
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
     split = Split(name, location, rows, table, pictures.source, *about)
     columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
-    columns["type"] = (question_type,)
+    columns["question_type"] = (question_type,)
     named = ((what, [*filter(None, names)]) for what, names in columns.items())
     others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
     return split, ", ".join([spec.read_as, *others]), (*of_ids, *notes)

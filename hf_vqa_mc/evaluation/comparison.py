@@ -46,7 +46,7 @@ class Paired:
     """p, adjusted for all comparisons of its table"""
 
 
-def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
+def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Floats, Floats] | None = None) -> Paired:
     """Compare two runs on the same questions.
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
@@ -56,13 +56,14 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
         scores: (questions,): in [0, 1].
         baseline: (questions,): of the baseline.
         clusters: (questions,): number of each question's image.
+        outcomes: of the run and of the baseline, by which questions are gained or lost; by default their scores.
 
     >>> result = paired(np.array([1.0, 1, 1, 1, 1, 0]), np.array([0.0, 0, 0, 0, 0, 1]), np.arange(6))
     >>> result.gained, result.lost, result.p_mcnemar
     (5, 1, 0.21875)
     """
-    changes = scores - baseline
-    gained, lost = int((changes > 0).sum()), int((changes < 0).sum())
+    changes, (own, other) = scores - baseline, outcomes or (scores, baseline)
+    gained, lost = int((own > other).sum()), int((own < other).sum())
     mcnemar = None
     if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
         mcnemar = float(scipy.stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
@@ -71,7 +72,7 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     if error is not None and error > SMALLEST_ERROR:
         clustered = float(2 * student.sf(abs(changes.mean()) / error))
         detectable = float(student.ppf((1 + CONFIDENCE) / 2) + student.ppf(POWER)) * error
-    elif gained + lost:
+    elif changes.any():
         clustered = 0.5 ** (units - 1)
     p = clustered if mcnemar is None else max(clustered, mcnemar)
     return Paired(difference(scores, baseline, clusters), gained, lost, mcnemar, clustered, p, detectable)
@@ -104,6 +105,8 @@ class Comparison:
     baseline: Run
     scores: pd.DataFrame
     """score of each run (columns, in the runs' order) for each compared question (index)"""
+    outcomes: pd.DataFrame
+    """the same; of runs with different numbers of rotations, whether each is correct in the published order"""
     by: tuple[str, ...]
     """columns of the breakdown"""
     groups: pd.DataFrame
@@ -118,8 +121,8 @@ class Comparison:
 
     @cached_property
     def changed(self) -> pd.DataFrame:
-        """The questions whose score differs from the baseline's in a run: id, type, and each run's score and pick."""
-        rows = self.scores.index[self.scores.ne(self.scores[self.baseline.name], axis=0).any(axis=1)]
+        """The questions whose outcome differs from the baseline's: id, type, and each run's score and pick."""
+        rows = self.scores.index[self.outcomes.ne(self.outcomes[self.baseline.name], axis=0).any(axis=1)]
         found = {"question_id": rows.to_numpy()}
         if any(QUESTION_TYPE in run.columns for run in self.runs):
             found[QUESTION_TYPE] = _column(self.runs, QUESTION_TYPE, rows).to_numpy()
@@ -173,7 +176,7 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
         counts = ", ".join(f"{count} in {name}" for name, count in rotations.items())
         notes.append(
             f"Orders of the choices in which each question was asked (--rotations): {counts}; scores are means over "
-            "them."
+            "them; gained, lost and changed questions are those of the published order."
         )
     answered = scores.notna().all(axis=1)
     if not answered.any():
@@ -181,18 +184,29 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     if not answered.all():
         notes.append(f"{counted(int((~answered).sum()), 'question')} without a reply or score in some run left out.")
     scores = scores[answered]
+    outcomes = _in_published_order(runs, scores) if len(set(rotations.values())) > 1 else scores
     clusters = _clusters(in_order, scores.index)
     if clusters is None:
         notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
         clusters = np.arange(len(scores))
     groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
-    lines = _adjusted(_lines(runs, baseline, scores.to_numpy(), clusters))
-    group_lines = _adjusted(_group_lines(runs, baseline, scores, clusters, groups) if by else [])
+    values = np.stack([scores, outcomes], axis=1)
+    lines = _adjusted(_lines(runs, baseline, values, clusters))
+    group_lines = _adjusted(_group_lines(runs, baseline, values, clusters, groups) if by else [])
     against = [line.against_baseline for line in (*lines, *group_lines)]
     if any(one and one.difference.low is None for one in against):
         notes.append(NO_INTERVAL)
     chance = _chance(in_order, scores.index)
-    return Comparison(list(runs), baseline, scores, tuple(by), groups, lines, group_lines, chance, notes)
+    return Comparison(list(runs), baseline, scores, outcomes, tuple(by), groups, lines, group_lines, chance, notes)
+
+
+def _in_published_order(runs: Sequence[Run], scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores, of runs with picks whether the one in the published order is correct."""
+    found = scores.copy()
+    for run in runs:
+        if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
+            found[run.name] = (run.columns[picked] == run.columns["label"]).astype(float).reindex(scores.index)
+    return found
 
 
 def _named(runs: Sequence[Run], name: str) -> Run:
@@ -246,27 +260,26 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
 
 
 def _lines(
-    runs: Sequence[Run], baseline: Run, scores: Floats, clusters: Ints, group: tuple[str, ...] = ()
+    runs: Sequence[Run], baseline: Run, values: Floats, clusters: Ints, group: tuple[str, ...] = ()
 ) -> list[Line]:
-    """A line per run; scores (questions, runs)."""
+    """A line per run; ``values`` (questions, 2, runs): scores and outcomes."""
     clusters = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
-    by_run = dict(zip([run.name for run in runs], scores.T, strict=True))
-    own = by_run[baseline.name]
+    own, own_outcomes = values[:, :, list(runs).index(baseline)].T
     return [
         Line(
             run.name,
             run.compared or None,
             run.metric,
             share(of, clusters),
-            None if run is baseline else paired(of, own, clusters),
+            None if run is baseline else paired(of, own, clusters, (outcomes, own_outcomes)),
             group,
         )
-        for run, of in zip(runs, by_run.values(), strict=True)
+        for run, (of, outcomes) in zip(runs, values.T, strict=True)
     ]
 
 
 def _group_lines(
-    runs: Sequence[Run], baseline: Run, scores: pd.DataFrame, clusters: Ints, groups: pd.DataFrame
+    runs: Sequence[Run], baseline: Run, values: Floats, clusters: Ints, groups: pd.DataFrame
 ) -> list[Line]:
     """The lines of each group, in the order of `_ranks` of each column."""
     names: Mapping[Any, Any] = groups.groupby(list(groups.columns), sort=True).indices
@@ -274,7 +287,7 @@ def _group_lines(
         raise InputError(
             f"--by {','.join(groups.columns)}: {len(names):,} groups; expected columns with at most {MOST_GROUPS:,}"
         )
-    values, found, ranks = scores.to_numpy(), [], [_ranks(groups[column]) for column in groups]
+    found, ranks = [], [_ranks(groups[column]) for column in groups]
     by_group = {name if isinstance(name, tuple) else (name,): rows for name, rows in names.items()}
     for group in sorted(by_group, key=lambda group: [of[value] for of, value in zip(ranks, group, strict=True)]):
         found += _lines(runs, baseline, values[by_group[group]], clusters[by_group[group]], group)

@@ -1,7 +1,7 @@
 """An evaluation: the benchmark, the model and its method, prompts, replies, figures."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.names import VIDEO, named
-from hf_vqa_mc.data.questions import Questions, presented_questions
+from hf_vqa_mc.data.questions import Questions, letter, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
-from hf_vqa_mc.evaluation.language_model import name_of
+from hf_vqa_mc.evaluation.language_model import Prompt, name_of
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
@@ -132,11 +132,13 @@ def open_model(
         ConnectionError: the Hub or the server cannot be reached.
     """
     if not isinstance(model, str | Path):
-        if not any(callable(getattr(model, name, None)) for name in METHODS):
-            raise InputError(
-                f"model is {shown(model)}; expected a name, or an object with a method {' or '.join(METHODS)}"
-            )
-        return model
+        if any(callable(getattr(model, name, None)) for name in METHODS):
+            return model
+        if callable(model):
+            return _FunctionModel(model)
+        raise InputError(
+            f"model is {shown(model)}; expected a name, a function, or an object with a method {' or '.join(METHODS)}"
+        )
     name = str(model)
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
@@ -162,6 +164,17 @@ def open_model(
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
     return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
+
+
+class _FunctionModel:
+    """A model of a function from a prompt to the text of an answer, or to the index of a choice."""
+
+    def __init__(self, function: Callable[[Prompt], str | int]) -> None:
+        self.function, self.name = function, getattr(function, "__name__", type(function).__name__)
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[str]:
+        """The texts; a letter for an index."""
+        return [one if isinstance(one, str) else letter(int(one)) for one in map(self.function, prompts)]
 
 
 def _method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel

@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COUNTED = ("unparsed", "cut_off", "failed")
 """Numbers of replies that a reader should know of."""
+FAVOURED = 0.3
+"""How much more often than it is correct a letter is picked that is reported, as a fraction of the answers."""
 NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
 
 
@@ -35,6 +37,12 @@ class Share:
     """None, with ``high``, for differences whose variance cannot be estimated"""
     high: float | None
     rows: int
+
+    @property
+    def sign(self) -> int:
+        """1 if it is above 0, -1 if it is below, with its whole interval; else 0."""
+        low, high = (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+        return (low > 0) - (high < 0)
 
     def percent(self) -> str:
         """The share in percent with its interval."""
@@ -145,6 +153,20 @@ class Figures:
         picks = self.of(name) if rule is None else self.picks[name][rule]
         return share(picks.scores[picks.evaluated], self.clusters[picks.evaluated])
 
+    def beats_chance(self, name: str) -> bool:
+        """Whether the 95% interval of the accuracy with an input is above chance."""
+        return (self.accuracy(name).low or 0.0) > self.chance
+
+    def favourite(self, name: str) -> str:
+        """A sentence about the letter that is picked far more often than it is correct; "" if there is none."""
+        most = max(self.positions(name), key=lambda one: one["picked"] - one["target"])
+        if most["picked"] - most["target"] < FAVOURED:
+            return ""
+        return (
+            f"With {name}, the model picks {most['letter']} in {percent(most['picked'])}% of its answers; it is "
+            f"correct in {percent(most['target'])}%."
+        )
+
     def circular(self, name: str) -> Share:
         """The share of rows that are answered correctly in every rotation."""
         picks = self.of(name)
@@ -253,18 +275,12 @@ class Figures:
         counts = [reply.tokens for reply in self.replies.values() if reply.tokens is not None]
         return {"read": sum(one[0] for one in counts), "generated": sum(one[1] for one in counts)} if counts else None
 
-    @property
-    def leaked(self) -> NDArray[np.bool_] | None:
-        """(rows,): whether the row is answered correctly, in every rotation, without its image or its question."""
-        blind = [self.of(name).always_correct for name in self.picks if INPUTS[name].is_blind]
-        return np.any(blind, axis=0) if blind else None
-
     def table(self) -> dict[str, list[Any]]:
         """Columns with one entry per row.
 
         question_id, question_type (if there are types), cluster (number of the row's image in the split), choices,
-        label, leaked, and for each input the pick and the score. Labels and picks are indices of ``choices``, which
-        has the order that was shown without rotation.
+        label, leaked (correct in every rotation without image or question), and each input's pick and score. Labels
+        and picks are indices of ``choices``, which has the order that was shown without rotation.
         """
         questions, rows = self.questions, self.rows.tolist()
         types = [questions.types[row] for row in rows]
@@ -275,8 +291,8 @@ class Figures:
             "choices": [questions.choices[row] for row in rows],
             "label": [(questions.labels or [])[row] for row in rows],
         }
-        if (leaked := self.leaked) is not None:
-            columns["leaked"] = leaked.tolist()
+        if blind := [self.of(name).always_correct for name in self.picks if INPUTS[name].is_blind]:
+            columns["leaked"] = np.any(blind, axis=0).tolist()
         for name in self.picks:
             picks = self.of(name)
             columns[f"{name}_picked"] = [index if index >= 0 else None for index in picks.picked[:, 0].tolist()]
@@ -318,8 +334,12 @@ class Figures:
             yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
         if others := self.rules[1:]:
             yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."
-        if any(gain and gain.low is None for gain in map(self.gain, self.picks)):
+        yield from filter(None, map(self.favourite, self.picks))
+        gains = {name: gain for name in self.picks if (gain := self.gain(name))}
+        if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL
+        for name in [name for name, gain in gains.items() if gain.sign < 0]:
+            yield f"The accuracy of {name} is above that of full: what {name} hides misleads the model."
         for name, failures in self.failures.items():
             if failures:
                 yield f"{name}, {len(failures):,} without a reply, such as: {failures[0]}"

@@ -1,6 +1,6 @@
 """The settings of ``vqa-mc evaluate`` and ``vqa-mc judge``."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, option, settings
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.evaluation.language_model import LanguageModel
+    from hf_vqa_mc.evaluation.language_model import LanguageModel, Prompt
 
 VERDICTS, RESULTS = "verdicts.csv", "judge.json"
 EVALUATIONS = Path("vqa_mc_evaluations")
@@ -22,10 +22,10 @@ EVALUATIONS = Path("vqa_mc_evaluations")
 class ModelOptions:
     """A model of transformers, behind a server, or any object of Python."""
 
-    model: "str | Path | LanguageModel" = option(
+    model: "str | Path | LanguageModel | Callable[[Prompt], str | int]" = option(
         "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
-        "--base-url the name that the server uses. In Python also any object with a method generate, letter, "
-        "likelihood or scores.",
+        "--base-url the name that the server uses. In Python also a function from a prompt (text, choices, images) "
+        "to an answer or the index of a choice, or any object with a method generate, letter, likelihood or scores.",
     )
     base_url: str | None = option(
         "Address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None
@@ -138,7 +138,7 @@ class JudgeSettings(ModelOptions, BenchmarkOptions):
     stored as it comes; the same command resumes a run that was stopped.
     """
 
-    model: "str | Path | LanguageModel" = option(
+    model: "str | Path | LanguageModel | Callable[[Prompt], str | int]" = option(
         "wordnet, which needs no model; or a folder or name on the Hub of a language model that generates text; with "
         "--base-url the name that the server uses. In Python also any object with a method generate.",
     )

@@ -1,6 +1,6 @@
 """The strategies of a remedy, declared: what each one does, its options, and the rows that it suits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -52,8 +52,8 @@ class Strategy:
     remedy: "Callable[[RemedyInputs, Progress], Remedied]" = field(repr=False)
     config: Callable[[str | None, StrategySettings], str | None] = field(repr=False)
     """the output's config, from the published one"""
-    command: tuple[str, ...] = ()
-    """arguments of the command that an audit recommends"""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """those that an audit recommends"""
     advice: str = ""
     """what to do, in the sentence of `recommended`"""
     suits: "Callable[[Split], bool]" = field(repr=False, default=lambda split: False)
@@ -188,7 +188,7 @@ STRATEGIES = {
             ("budget", "word_vectors", "pool", *SOURCES, "reject"),
             _repair,
             lambda config, given: repaired_config(config),
-            (),
+            {},
             "change the fewest decoys",
             lambda split: not _repeats(split),
         ),
@@ -198,7 +198,7 @@ STRATEGIES = {
             ("guarantee", "variant", "preset", "word_vectors", "reject", *SET_OPTIONS),
             partial(_new_decoys, "sets"),
             lambda config, given: remedied_config(config, _variant(given, "sets")),
-            ("--guarantee", "choices", "--word-vectors", "corpus"),
+            {"guarantee": "choices", "word_vectors": "corpus"},
             "closed answer sets (or all decoys replaced: --strategy iou_qou)",
             _repeats,
             guarantees=True,

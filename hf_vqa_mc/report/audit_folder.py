@@ -2,10 +2,8 @@
 
 import io
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +12,16 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.data.benchmark import Benchmark
-from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
-from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import flag_of, spec_of
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
+from hf_vqa_mc.result import Step
 
 AUDITED = FolderKind("vqa-mc audit")
 REMEDIES = Path("vqa_mc_remedy")
@@ -37,42 +34,35 @@ AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
 
 
-def command_line(verb: str, settings: BenchmarkOptions, *more: str, name: Callable[[str], str] = str) -> str:
-    """A command on a benchmark that is read with these settings, quoted for a shell.
+def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], str] = str) -> list[Step]:
+    """What to do after an audit: the remedy that suits the benchmark, or to evaluate a model and publish it.
 
     Args:
-        verb: of ``vqa-mc``.
-        settings: how the benchmark is read.
-        more: arguments of the verb.
+        settings: how the benchmark was read.
+        done: the audit.
         name: from the path of the dataset and of its images to the text in the command.
     """
-    parts = ["vqa-mc", verb]
-    for one in fields(BenchmarkOptions):
-        value = getattr(settings, one.name)
-        if value is True:
-            parts.append(flag_of(one))
-        elif value is not None and value is not False and value != {} and spec_of(one).cli:
-            if isinstance(value, dict):
-                value = tuple(f"{name_of}={column}" for name_of, column in value.items())
-            text = ",".join(value) if isinstance(value, tuple) else str(value)
-            flags = [flag_of(one)] if one.kw_only else []
-            parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
-    return shlex.join([*parts, *more])
-
-
-def next_step(
-    settings: BenchmarkOptions, benchmark: Benchmark, name: Callable[[str], str] = str
-) -> tuple[str, str] | None:
-    """The remedy that suits the benchmark: why, and its `command_line`; None for an object in memory."""
-    dataset = settings.dataset
-    if not isinstance(dataset, str | Path):
-        return None
-    path = Path(dataset)
+    (inputs, given), path = settings.arguments(name), Path(settings.dataset_name)
+    title = folder_name(settings.dataset_name, settings.config, settings.split)
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
-    stem = path.resolve().name.split(".")[0] if path.exists() else str(dataset)
-    output = f"{file_name('-'.join(filter(None, [stem, settings.config, settings.split])))}-remedied{ending}"
-    strategy, why = recommended(benchmark.test)
-    return why, command_line("remedy", settings, *strategy.command, "--output", output, name=name)
+    if any(one.alarm for one in done.gains) and not done.exact:
+        if "choice_origins" in done.benchmark.test.original.column_names:
+            why = "This is the output of a remedy: find a better strategy for the published benchmark"
+            other = {"strategy": "best", "output": f"{title.removesuffix('-remedied')}-best{ending}"}
+            return [Step(why, "remedy", ("PUBLISHED",), other)]
+        strategy, why = recommended(done.benchmark.test)
+        best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
+        if best is not None and strategy.guarantees:
+            now, then = 100 * best.estimate.accuracy, 100 * done.rows.chance.mean()
+            why += f"; the choices alone answer {now:.1f}% now, and exactly {then:.1f}% then"
+        return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
+    given["model"], what = "MODEL", "image"
+    if done.benchmark.test.images is None:
+        given["inputs"], what = ("no-image", "choices-only"), "question"
+    steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, given)]
+    if isinstance(inputs[0], str) and path.exists():
+        steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": inputs[0]}))
+    return steps
 
 
 def check_report_folder(
@@ -106,7 +96,7 @@ def write_audit(
     folder: Path,
     done: Audit,
     progress: Progress = silent,
-    remedy: tuple[str, str] | None = None,
+    steps: Sequence[Step] = (),
     overwrite: bool = False,
     changes: Sequence[str] = (),
 ) -> list[Path]:
@@ -116,7 +106,7 @@ def write_audit(
         folder: created if missing.
         done: the audit.
         progress: called with (step, done, total).
-        remedy: of `next_step`, for the report.
+        steps: of `next_steps`, for the report.
         overwrite: replace changed files of an earlier audit.
         changes: what changed since an earlier release.
 
@@ -128,7 +118,7 @@ def write_audit(
     """
     progress("writing the report", 0, 1)
     figures = done.as_json()
-    page = report_html(figures, _examples(done, _shown_rows(done)), remedy, changes)
+    page = report_html(figures, _examples(done, _shown_rows(done)), steps, changes)
     contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(done)}
     written = published(staged_report)(folder, AUDITED, contents, overwrite)
     progress("writing the report", 1, 1)

@@ -16,6 +16,8 @@ TABLE_NOTE = (
 )
 CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
 
+STRONGEST = 10
+"""Maximum number of shortcuts in a notebook."""
 FIGURES = ("accuracy", "gain", "95% interval", "cross-fitted")
 """Columns of the table of shortcuts."""
 
@@ -26,9 +28,10 @@ def notes(done: Audit) -> str:
 
 
 def shortcut_table(done: Audit) -> TextTable:
-    """One row per shortcut: accuracy and gain."""
+    """One row per shortcut: accuracy and gain; probes with all inputs come last."""
     headings = _headings(done)
-    lines = [(gain.shortcut.name, *_cells(gain, len(headings))) for gain in done.gains]
+    shown = sorted(done.gains, key=lambda gain: not gain.shortcut.sees.is_shortcut)
+    lines = [(gain.shortcut.name, *_cells(gain, len(headings))) for gain in shown]
     lines.append(("chance", _chance(done), *[""] * (len(headings) - 1)))
     return TextTable.of(("shortcut", *headings), lines)
 
@@ -37,12 +40,14 @@ _LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
 
 
 def gain_table(done: Audit) -> str:
-    """The HTML table of an audit, with a bar of each shortcut's gain over random guessing."""
-    widest = max([0.01, *(one.estimate.high for one in done.gains)])
+    """The HTML table of the strongest shortcuts of an audit, with a bar of each one's gain over random guessing."""
+    strongest = [gain for gain in done.gains if gain.shortcut.sees.is_shortcut][:STRONGEST]
+    widest = max([0.01, *(one.estimate.high for one in strongest)])
     headings = _headings(done)
-    rows = [_html_row(gain, _cells(gain, len(headings)), _bar(gain, widest)) for gain in done.gains]
+    rows = [_html_row(gain, _cells(gain, len(headings)), _bar(gain, widest)) for gain in strongest]
     chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(done)}{'<td>' * len(headings)}"
-    return _html_table(("shortcut", "sees", *headings, ""), [*rows, f"<tr>{chance}</tr>"])
+    table = _html_table(("shortcut", "sees", *headings, ""), [*rows, f"<tr>{chance}</tr>"])
+    return f"{table}<p>The {len(rows)} strongest of {len(done.gains)} strategies; report.to_pandas() has all.</p>"
 
 
 def _html_table(headings: Iterable[str], rows: Iterable[str]) -> str:

@@ -49,7 +49,6 @@ def description_html(done: Description) -> str:
         "names": [plain(name, 120) for name in done.names],
         "notes": [plain(note, 400) for note in done.notes],
         "figures": [_section(one, done.names) for one in done.figures],
-        "left_out": {name: plain(why, 200) for name, why in done.left_out.items()},
     }
     return rendered("description.html.jinja", values)
 

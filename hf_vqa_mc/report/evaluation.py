@@ -1,8 +1,9 @@
 """The page, figures and rows of an evaluation."""
 
 import io
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import exp, isfinite
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from hf_vqa_mc.evaluation.figures import COUNTED, Figures
 from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED, Shown
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
+from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.atomic import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
+from hf_vqa_mc.result import Step
 
 REPORT = "report.html"
 OF_EACH = 12
@@ -41,7 +44,7 @@ LEAKED, WRONG, UNREAD, SAMPLED = (
 )
 
 
-def write_evaluation(folder: Path, done: Evaluation) -> list[Path]:
+def write_evaluation(folder: Path, done: Evaluation, steps: Sequence[Step] = ()) -> list[Path]:
     """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths.
 
     Raises:
@@ -50,7 +53,7 @@ def write_evaluation(folder: Path, done: Evaluation) -> list[Path]:
     content = io.BytesIO()
     parquet.write_table(pa.table(done.figures.table()), content)
     files = {
-        folder / REPORT: evaluation_html(done).encode(),
+        folder / REPORT: evaluation_html(done, steps).encode(),
         folder / RESULTS: json_bytes(done.as_json(), indent=1),
         folder / ROWS: content.getvalue(),
     }
@@ -58,7 +61,32 @@ def write_evaluation(folder: Path, done: Evaluation) -> list[Path]:
     return list(files)
 
 
-def evaluation_html(done: Evaluation) -> str:
+def next_steps(
+    settings: EvaluateSettings, figures: Figures, folder: Path | None, name: Callable[[str], str] = str
+) -> list[Step]:
+    """What to do after an evaluation, with the paths that ``name`` makes; ``folder`` is that of the evaluation."""
+    inputs, given = settings.arguments(name)
+    model = name(settings.model) if isinstance(settings.model, str) else "MODEL"
+    asked = {**given, "model": model} | ({"base_url": settings.base_url} if settings.base_url else {})
+    steps, blind = [], [one for one in figures.picks if INPUTS[one].is_blind]
+    if figures.rotations == 1 and any(map(figures.favourite, figures.picks)):
+        why = "The model favours a letter: ask each question with all orders of its choices"
+        steps.append(Step(why, "evaluate", inputs, {**asked, "inputs": settings.inputs, "rotations": "all"}))
+    if not blind:
+        asked["inputs"] = (FULL.name, "no-image")
+        steps.append(Step("Find out how much remains without the image", "evaluate", inputs, asked))
+    if leaking := [one for one in blind if figures.beats_chance(one)]:
+        why = f"{percent(figures.accuracy(leaking[0]).mean)} with {leaking[0]} is above chance: find the shortcuts"
+        steps.append(Step(why, "audit", inputs, given))
+    if folder is not None:
+        written = name(str(folder))
+        steps.append(Step("Compare with another model", "compare", ((written, "OTHER"),)))
+        target = model if re.fullmatch(r"[\w.-]+/[\w.-]+", model) and not Path(model).exists() else "NAMESPACE/MODEL"
+        steps.append(Step("Publish the results on the Hub", "push", ("results", target), {"folder": written}))
+    return steps
+
+
+def evaluation_html(done: Evaluation, steps: Sequence[Step] = ()) -> str:
     """The page of an evaluation: self-contained, deterministic, and safe with malicious texts and images."""
     figures = done.figures
     chosen = _shown_rows(figures)
@@ -83,6 +111,7 @@ def evaluation_html(done: Evaluation) -> str:
         "tables": list(_tables(figures)),
         "inputs": list(figures.picks),
         "prompt": plain(done.run["example"].replace("\n", " ⏎ "), 2000),
+        "steps": steps,
         "cards": [_card(done, index, example) for index, example in zip(chosen, examples, strict=True)],
     }
     return rendered("evaluation.html.jinja", values)
@@ -96,10 +125,11 @@ def _headline(figures: Figures) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = {"full": None, "blind": None, "gain": None}
     if FULL.name in figures.picks:
-        found["full"] = figures.accuracy(FULL.name).mean
+        found |= {"full": figures.accuracy(FULL.name).mean, "full_is_luck": not figures.beats_chance(FULL.name)}
     if blind:
         shows = INPUTS[blind[0]].sentence
         found |= {"blind": figures.accuracy(blind[0]).mean, "shows": shows, "gain": figures.gain(blind[0])}
+        found["blind_is_luck"] = not figures.beats_chance(blind[0])
     return found
 
 
@@ -111,7 +141,7 @@ def _bar(figures: Figures, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "about": " · ".join(about),
-        "style": "before" if INPUTS[name].is_blind else "after",
+        "style": ("before" if INPUTS[name].is_blind else "after") if figures.beats_chance(name) else "before calm",
         "accuracy": figures.accuracy(name),
         "change": figures.gain(name),
     }
@@ -151,9 +181,10 @@ def _shown_rows(figures: Figures) -> dict[int, str]:
     ids = [figures.questions.question_ids[row] for row in figures.rows]
     keys = order_keys(purpose_hash(0, "examples"), 0, text_hashes(ids))
     order = sorted(range(len(ids)), key=lambda index: keys[index])
-    first, leaked = figures.first, figures.leaked
+    first = figures.first
+    blind = [name for name in figures.picks if INPUTS[name].is_blind and figures.beats_chance(name)]
     groups = {
-        LEAKED: [] if leaked is None else [index for index in order if leaked[index]],
+        LEAKED: [index for index in order if any(figures.of(name).always_correct[index] for name in blind)],
         WRONG: [index for index in order if first.evaluated[index] and not first.correct[index].any()],
         UNREAD: [index for index in order if (first.picked[index] == UNPARSED).any()],
         SAMPLED: order,

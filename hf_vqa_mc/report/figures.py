@@ -1,4 +1,4 @@
-"""The plots of the reports of audits and remedies: gains of shortcuts, calibration and bias.
+"""The plots of the reports of audits and remedies: gains of shortcuts, overall and by question type, and bias.
 
 Positions are in percent of the width, so that the inline SVG of the templates fits any screen.
 """
@@ -21,16 +21,12 @@ STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 """Possible distances between two ticks."""
 TICKS = 6
 """Maximum number of ticks of a scale of gains."""
-SQUARE = 300.0
-"""Side of the calibration plot in SVG units."""
-DOTS = (3.0, 10.0)
-"""Minimum and maximum radius of a dot."""
 
 
 def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:
-    """The shortcut with the largest gain, of those with these inputs or of all; None if there is none."""
+    """The significant shortcut with the largest gain, else any, of those with these inputs or of all; None if none."""
     rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != ProbeInputs.EVERYTHING)]
-    return max(rows, key=lambda row: row["gain"], default=None)
+    return max(rows, key=lambda row: (row["alarm"], row["gain"]), default=None)
 
 
 def tiles(shortcuts: Sequence[Mapping[str, Any]]) -> dict[ProbeInputs, Mapping[str, Any]]:
@@ -47,22 +43,22 @@ def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | 
     scale = scale_of(row for rows in found.values() for row in rows.values())
     lines = []
     for name, rows in found.items():
-        bars = {side: bar(row, scale) for side, row in rows.items()}
         inputs = ProbeInputs[rows["before"]["inputs"].upper()]
+        if not inputs.is_shortcut:
+            continue
+        bars = {side: bar(row, scale) for side, row in rows.items()}
         lines.append(
             {
                 "name": plain(name.removesuffix(f": {inputs.label}"), 120),
                 "row": rows["before"],
                 "inputs": inputs.label,
-                "everything": not inputs.is_shortcut,
                 "bars": bars,
                 "title": " ".join(plain(row["sentence"], 500) for row in rows.values()),
                 "alarm": any(drawn["alarm"] for drawn in bars.values()),
             }
         )
     shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
-    everything = any(line["everything"] for line in lines)
-    return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0), "everything": everything}
+    return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0)}
 
 
 def _collapsed(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
@@ -75,7 +71,7 @@ def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """The gains of the strongest shortcuts by question type, largest types first."""
     types = audit.get("per_type") or ()
     given = {name for row in types for name in row["shortcuts"]}
-    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: -row["gain"])
+    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: (-row["alarm"], -row["gain"]))
     ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
     firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
     ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
@@ -92,24 +88,6 @@ def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
         for row in sorted(types, key=lambda row: (-row["rows"], row["type"]))
     ]
     return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
-
-
-def calibration(audit: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The dots of the reliability diagram; ``error`` is the expected calibration error (ECE)."""
-    bins = [row for row in audit.get("calibration") or () if row["rows"]]
-    if not bins:
-        return None
-    rows = sum(row["rows"] for row in bins)
-    dots = [
-        {
-            "x": f"{SQUARE * row['confidence']:.1f}",
-            "y": f"{SQUARE * (1 - row['accuracy']):.1f}",
-            "radius": f"{DOTS[0] + (DOTS[1] - DOTS[0]) * math.sqrt(row['rows'] / rows):.1f}",
-            "title": f"{row['rows']:,} questions: confidence {row['confidence']:.0%}, accuracy {row['accuracy']:.0%}",
-        }
-        for row in bins
-    ]
-    return {"dots": dots, "error": sum(row["rows"] * abs(row["confidence"] - row["accuracy"]) for row in bins) / rows}
 
 
 def histogram(audit: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -182,19 +160,14 @@ def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
 
 
 def bar(row: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
-    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``.
-
-    Rows of shortcuts also have ``alarm`` and ``inputs``.
-    """
+    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``."""
     start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
-    everything = row.get("inputs") == ProbeInputs.EVERYTHING  # no shortcut, so no alarm either
     return {
         "x": start,
         "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",
         "low": scale.at(row["low"]),
         "high": scale.at(row["high"]),
-        "alarm": bool(row.get("alarm", row["low"] > 0)) and not everything,
-        "everything": everything,
+        "alarm": row["alarm"],
         "row": row,
     }
 

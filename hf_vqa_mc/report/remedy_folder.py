@@ -15,6 +15,7 @@ from hf_vqa_mc.report.figures import chart
 from hf_vqa_mc.report.judgement import HEADINGS, Figure, note
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain, points
+from hf_vqa_mc.result import Step
 from hf_vqa_mc.version import __version__
 
 JUDGED = FolderKind("vqa-mc remedy --report")
@@ -34,7 +35,7 @@ def report_contents(
     table: Sequence[Figure],
     compared: Comparison | None,
     figures: Mapping[str, Any],
-    commands: Mapping[str, str],
+    steps: Sequence[Step],
 ) -> dict[str, bytes]:
     """The files of the folder by name; deterministic.
 
@@ -44,7 +45,7 @@ def report_contents(
         table: of `judgement_figures`.
         compared: the report probes.
         figures: of `RemedyResult.to_dict`, for the JSON file.
-        commands: what to do next, by purpose.
+        steps: what to do next.
     """
     public = without_folders(dict(figures), published.dataset)
     statistics = public["remedy"]
@@ -78,7 +79,7 @@ def report_contents(
         "notes": [plain(one) for one in without_folders([*in_words(statistics), *published.notes], published.dataset)],
         "chart": chart({side: _bars(compared, *names) for side, names in SIDES.items()}),
         "tables": tables,
-        "commands": commands,
+        "steps": steps,
     }
     return {REPORT: rendered("remedy.html.jinja", values).encode(), FIGURES: json_bytes(public, indent=1)}
 

@@ -8,9 +8,7 @@ from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.figures import (
-    SQUARE,
     ambiguous_decoys,
-    calibration,
     chart,
     histogram,
     per_type,
@@ -21,12 +19,13 @@ from hf_vqa_mc.report.figures import (
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
+from hf_vqa_mc.result import Step
 
 
 def report_html(
     audit: Mapping[str, Any],
     examples: Sequence[Example],
-    remedy: tuple[str, str] | None = None,
+    steps: Sequence[Step] = (),
     changes: Sequence[str] = (),
 ) -> str:
     """The report of an audit.
@@ -37,10 +36,10 @@ def report_html(
     Args:
         audit: the output of `vqa-mc audit --json`.
         examples: example questions with their images; some dozens, since images are embedded.
-        remedy: why and how to remedy the benchmark, shown at the end.
+        steps: what to do next, shown at the end.
         changes: lines about what changed since an earlier release.
     """
-    values = {**report_values(audit, changes), "has_examples": bool(examples), "remedy": remedy}
+    values = {**report_values(audit, changes), "has_examples": bool(examples), "steps": steps}
     data = {"examples": list(map(_card, examples)), "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
 
@@ -64,9 +63,7 @@ def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict
         "findings": audit.get("findings") or (),
         "ambiguous": ambiguous_decoys(audit),
         "predictive_texts": _predictive_texts(audit),
-        "calibration": calibration(audit),
         "histogram": histogram(audit),
-        "square": SQUARE,
         "not_run": _not_run(audit),
         "changes": changes,
     }
@@ -110,7 +107,7 @@ def _facts(found: Mapping[str, Any]) -> dict[str, str]:
 def _predictive_texts(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of words and choices that predict, most significant first."""
     given = audit.get("predictive_texts") or {"words": (), "choices": ()}
-    words, choices = ({row["text"] for row in given[what]} for what in ("words", "choices"))
+    words, choices = ({row["text"].lower() for row in given[what]} for what in ("words", "choices"))
     return [
         {"what": what, "predicts": predicts, "rows": rows}
         for what in ("words", "choices")

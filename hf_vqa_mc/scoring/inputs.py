@@ -34,8 +34,8 @@ class Input:
 
     @property
     def flag(self) -> str:
-        """The option on the command line, such as ``--input scene_graphs``."""
-        return f"--input {self.name}"
+        """The option on the command line, such as ``--inputs scene_graphs``."""
+        return f"--inputs {self.name}"
 
 
 def read_questions(path: Path, annotations: "Annotations") -> tuple[list[str], list[list[str]] | None]:
@@ -97,7 +97,7 @@ def read_choices(path: Path, annotations: "Annotations") -> dict[str, Any]:
     return _by_id(CHOICES.flag, path, annotations.scored, "question", annotations.location, {"valid", "plausible"})
 
 
-def read_attentions(path: Path, annotations: "Annotations", option: str = "--input attentions") -> dict[str, Any]:
+def read_attentions(path: Path, annotations: "Annotations", option: str = "--inputs attentions") -> dict[str, Any]:
     """Read attention maps of the scored questions: by id, or in records of ``questionId`` and ``attention``."""
     return _by_id(option, path, annotations.scored, "question", annotations.location)
 

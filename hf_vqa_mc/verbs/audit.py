@@ -77,6 +77,17 @@ class AuditResult(Result):
         """All figures as fractions, as in audit.json."""
         return self.audit.as_json()
 
+    @property
+    def verdict(self) -> str:
+        """Whether shortcuts solve the benchmark, in sentences."""
+        return str(self.figures["verdict"])
+
+    @property
+    def shortcuts(self) -> Frame:
+        """The rows of `to_pandas` that are significantly above chance, strongest first."""
+        found = self.to_pandas()
+        return found[found["alarm"].astype(bool)].reset_index(drop=True)
+
     @cached_property
     def changes(self) -> "list[Check]":
         """What changed since ``against``."""
@@ -108,9 +119,7 @@ class AuditResult(Result):
 
     def report(self) -> Report:
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
-        from rich.text import Text
-
-        from hf_vqa_mc.report.audit_folder import next_step
+        from hf_vqa_mc.report.audit_folder import next_steps
         from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
 
         figures = self.figures
@@ -130,9 +139,7 @@ class AuditResult(Result):
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
         if regressions := self.regressions:
             yield f"regressions since {self.settings.against}: {', '.join(regressions)}"
-        if (step := next_step(self.settings, self.audit.benchmark)) and not self.audit.exact:
-            yield f"\n{step[0]}:"
-            yield Text(step[1], no_wrap=True, overflow="ignore")  # one line, to be copied
+        yield from next_steps(self.settings, self.audit)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
@@ -147,21 +154,21 @@ class AuditResult(Result):
         return frame_of([gain.as_json() for gain in self.audit.gains])
 
     def _repr_html_(self) -> str:
-        """The report, with a bar of each shortcut's gain over random guessing in its table."""
+        """The verdict, the strongest shortcuts with a bar of their gains over random guessing, and the report."""
         from hf_vqa_mc.report.audit_tables import gain_table
 
-        return in_html(self.report(), gain_table(self.audit))
+        rest = [part for part in self.report() if str(part).strip() != self.verdict]
+        return in_html([self.verdict, *rest], gain_table(self.audit))
 
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder, next_step, write_audit
+        from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder, next_steps, write_audit
 
         check_report_folder(Path(path), AUDITED, "output", self.settings.paths, overwrite)
-        # without folders of absolute paths
-        remedy = None if self.audit.exact else next_step(self.settings, self.audit.benchmark, public_name)
+        steps = next_steps(self.settings, self.audit, public_name)  # without folders of absolute paths
         changes = [check.line for check in self.changes]
-        return write_audit(Path(path), self.audit, progress, remedy, overwrite, changes)
+        return write_audit(Path(path), self.audit, progress, steps, overwrite, changes)
 
 
 @verb(

@@ -24,11 +24,14 @@ class EvaluateResult(Result):
 
     def report(self) -> Report:
         """A table with a line per input, notes, and the files."""
+        from hf_vqa_mc.report.evaluation import next_steps
+
         done, figures = self.evaluation, self.evaluation.figures
         yield f"{done.run['model']} on {done.location}: {figures.extent()}, method {done.run['method']}"
         yield TextTable(figures.columns(), ("input",), ("input",))
         yield from figures.notes()
         yield from (f"wrote {path}" for path in self.written)
+        yield from next_steps(self.settings, figures, self.settings.output)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in results.json; fractions."""
@@ -51,9 +54,11 @@ class EvaluateResult(Result):
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, results.json and rows.parquet to a folder, without the answers."""
-        from hf_vqa_mc.report.evaluation import write_evaluation
+        from hf_vqa_mc.io.redaction import public_name
+        from hf_vqa_mc.report.evaluation import next_steps, write_evaluation
 
-        return write_evaluation(Path(path), self.evaluation)
+        steps = next_steps(self.settings, self.evaluation.figures, Path(path), public_name)
+        return write_evaluation(Path(path), self.evaluation, steps)
 
 
 @verb(
@@ -74,12 +79,11 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     """
     from hf_vqa_mc.evaluation.evaluating import evaluated
     from hf_vqa_mc.evaluation.run_folder import ANSWERS
-    from hf_vqa_mc.report.evaluation import write_evaluation
 
     done = EvaluateResult(evaluated(settings, progress), settings)
     if settings.output is None:
         return done
     progress("writing the report", 0, 1)
-    written = write_evaluation(settings.output, done.evaluation)
+    written = done.save(settings.output)
     progress("writing the report", 1, 1)
     return replace(done, written=(*written, settings.output / ANSWERS))

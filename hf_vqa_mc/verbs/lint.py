@@ -8,15 +8,13 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result
+from hf_vqa_mc.result import FAILED, Frame, Report, Result
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
 
 if TYPE_CHECKING:
     from hf_vqa_mc.audits.checks.linting import Linting
 
-FAILED = 3
-"""Exit code if there are issues of the severity ``fail_on``, or a higher one."""
 FORMATS = (".csv", ".jsonl", ".json", ".parquet")
 
 

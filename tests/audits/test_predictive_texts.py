@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.auditing import calibration
 from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
@@ -44,9 +43,16 @@ def test_choices_are_compared_without_case_and_rows_with_one_choice_are_ignored(
     choices = [["Yes.", "no"], ["No", "yes"], ["sure"]] * 30
     found = predictive_texts(rows_of(choices, [0, 1, 0] * 30))
     assert {one["text"]: (one["target"], one["presented"]) for one in found["choices"]} == {
-        "yes": (60, 60),
+        "Yes.": (60, 60),
         "no": (0, 60),
     }
+
+
+@pytest.mark.parametrize(("texts", "written"), [(["4", "5"], "4"), (["four", "5"], "four")])
+def test_numbers_are_reported_as_they_are_written(texts, written):
+    found = predictive_texts(rows_of([texts, ["a", "b"]] * 40, [0, 1] * 40))
+    for what in ("words", "choices"):
+        assert {written, "5"} <= {one["text"] for one in found[what]}
 
 
 def test_texts_with_few_rows_or_few_images_are_ignored():
@@ -82,12 +88,3 @@ def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
     ]
     assert mean_probabilities(found, ProbeInputs.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
     assert mean_probabilities(found, ProbeInputs.IMAGE) is None
-
-
-def test_calibration_compares_confidence_with_accuracy():
-    probabilities = np.array([[0.95, 0.05, 0.0], [0.05, 0.93, 0.02], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
-    found = calibration(probabilities)
-    assert [one["rows"] for one in found] == [1, 3]
-    assert found[0] == {"confidence": 0.5, "accuracy": 0.5, "rows": 1}
-    assert found[1]["accuracy"] == pytest.approx(2 / 3)
-    assert found[1]["confidence"] == pytest.approx((0.95 + 0.93 + 1) / 3)

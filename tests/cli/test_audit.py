@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.errors import python_names
 from hf_vqa_mc.io.outputs import MANIFEST
 from tests.audits.planted import planted
 
@@ -174,7 +175,10 @@ def test_help_has_an_example(run, verb):
 
 
 def test_the_output_and_the_report_end_with_a_remedy_command_that_runs(run, tmp_path, untrained_report_probes):
-    rows = [json.loads(line) for line in lines(tmp_path / "b.jsonl", rows=120).read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in lines(tmp_path / "b.jsonl", "length", 0.6, rows=120).read_text("utf-8").splitlines()
+    ]
     renamed = [{"the question": row.pop("question"), **row} for row in rows]
     (tmp_path / "my rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in renamed), "utf-8")
     result = run("audit", "my rows.jsonl", "--question", "the question", "--no-probes", "--output", "audit")
@@ -190,19 +194,49 @@ def test_the_output_and_the_report_end_with_a_remedy_command_that_runs(run, tmp_
 
 def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_path):
     rows = [
-        {"question": "q", "choices": ["a", "b"], "kind": "k", "answer": int(number % 3 == 0)} for number in range(20)
+        {"question": f"q {number}", "choices": ["a", "b"], "kind": "k", "answer": int(number % 9 == 0)}
+        for number in range(40)
     ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
-    *_, reason, command = result.report()
-    assert "No images, 10.0 rows per distinct answer: change the fewest decoys:" in str(reason)
-    assert "b.jsonl --output b-remedied.jsonl" in str(command)
+    *_, step = result.report()
+    assert step.why == "No images, 20.0 rows per distinct answer: change the fewest decoys"
+    assert step.command.endswith("b.jsonl --output b-remedied.jsonl")
     columns = {"label_from": 0, "columns": {"question_type": "kind"}}
     *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **columns).report()
-    assert "b.jsonl --label-from 0 --columns question_type=kind --output" in str(other)
+    assert "b.jsonl --label-from 0 --columns question_type=kind --output" in other.command
     assert str(tmp_path) not in (tmp_path / "audit" / "report.html").read_text("utf-8")
-    table = planted("none", 0.0, 40, 0)[0]
-    assert "vqa-mc remedy" not in repr(hf_vqa_mc.audit(table.to_pandas(), probes=False))
+    assert "hf_vqa_mc.remedy(dataset, output='dataset-remedied')" in repr(hf_vqa_mc.audit(rows, probes=False))
+
+
+def test_the_next_step_fits_the_result(tmp_path):
+    clean = lines(tmp_path / "clean.jsonl")
+    evaluate, push = list(hf_vqa_mc.audit(clean, probes=False).report())[-2:]
+    assert evaluate.command == f"vqa-mc evaluate {clean} --model MODEL --inputs no-image,choices-only"
+    assert push.command == f"vqa-mc push dataset NAMESPACE/clean --folder {clean}"
+    leaky = lines(tmp_path / "leaky.jsonl", "length", 0.6)
+    *_, remedy = hf_vqa_mc.audit(leaky, probes=False).report()
+    assert remedy.verb == "remedy"
+    if "guarantee" in remedy.options:
+        assert "now, and exactly 25.0% then" in remedy.why
+    rows = [{**json.loads(line), "choice_origins": ["target"]} for line in leaky.read_text("utf-8").splitlines()]
+    remedied = tmp_path / "leaky-remedied.jsonl"
+    remedied.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    *_, again = hf_vqa_mc.audit(remedied, probes=False).report()
+    assert again.command == "vqa-mc remedy PUBLISHED --strategy best --output leaky-best.jsonl"
+
+
+def test_in_python_the_verdict_comes_first_and_the_ten_strongest_shortcuts_follow(tmp_path):
+    result = hf_vqa_mc.audit(lines(tmp_path / "b.jsonl", "length", 0.6), probes=False)
+    assert result.verdict == result.to_dict()["verdict"]
+    assert result.shortcuts["name"][0] == "longest choice" and result.shortcuts["alarm"].all()
+    assert len(result.shortcuts) < len(result.to_pandas())
+    page = result._repr_html_()
+    assert page.startswith(f"<p>{html.escape(python_names(result.verdict))}</p>")
+    assert page.count(html.escape(result.verdict[:40])) == 1
+    assert page.count("<tr title=") == 10 and "report.to_pandas()" in page
+    assert "<code>hf_vqa_mc.remedy(" in page and " --" not in page
+    assert " --guarantee" not in repr(result)
 
 
 def test_the_representations_of_an_audit_and_its_parts_are_short(tmp_path):

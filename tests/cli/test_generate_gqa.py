@@ -177,5 +177,5 @@ def test_the_function_returns_what_the_command_prints_and_saves_copies(tmp_path,
     assert {path.name: path.read_bytes() for path in saved} == {
         path.name: path.read_bytes() for path in (tmp_path / "made").iterdir() if path.name[0] != "."
     }
-    with pytest.raises(vm.InputError, match="--splits 'yes': expected names and values"):
+    with pytest.raises(vm.InputError, match="splits='yes': expected names and values"):
         vm.generate_gqa(EXAMPLE, output=tmp_path / "other", splits="yes")

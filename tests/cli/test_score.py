@@ -268,19 +268,17 @@ def test_numbers_are_whole_in_a_terminal_of_any_width(score, tmp_path, monkeypat
 def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
     path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
-    _, out, _ = score(path, annotations_path, "--protocol", "2017", "--input", f"pairs={pairs}")
+    _, out, _ = score(path, annotations_path, "--protocol", "2017", "--inputs", f"pairs={pairs}")
     assert "95% interval" in out
     assert "vqa_accuracy: agreement with the annotators, protocol 2017\n" in out
     assert "vqa_pair_accuracy: 1 balanced pairs, protocol 2017\n" in out
     names = list(table_of(out))
     assert names.index("by answer type") < names.index("yes/no") < names.index("by question type")
-    assert 'not computed: pairs of "how many" questions (needs --input questions)\n' in out
+    assert 'not computed: pairs of "how many" questions (needs --inputs questions)\n' in out
     _, out, _ = score(files.write(tmp_path / "g.json", RIGHT["gqa"]), files.gqa_file(tmp_path))
     (line,) = [line for line in out.splitlines() if line.startswith("not computed: ")]
-    assert (
-        "validity, plausibility (needs --input choices); grounding (needs --input attentions and --input scene_graphs)"
-        in line
-    )
+    assert "validity, plausibility (needs --inputs choices)" in line
+    assert "grounding (needs --inputs attentions and --inputs scene_graphs)" in line
 
 
 def test_every_score_of_a_question_can_be_had(score, tmp_path):
@@ -316,16 +314,16 @@ def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
 
 def test_rows_have_their_questions_themselves(score, tmp_path):
     path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("vqa_orig", "validation")})
-    code, _, err = score(path, "vqa_mc", "vqa_orig", "--input", f"questions={files.vqa_questions(tmp_path)}")
+    code, _, err = score(path, "vqa_mc", "vqa_orig", "--inputs", f"questions={files.vqa_questions(tmp_path)}")
     assert code == 2
-    assert "--input questions is not used by vqa_accuracy on multiple-choice rows; remove it" in err
+    assert "--inputs questions is not used by vqa_accuracy on multiple-choice rows; remove it" in err
 
 
 def test_pairs_can_be_taken_among_rows(score, tmp_path):
     rows = rows_of("vqa_orig", "validation")
     path = files.write(tmp_path / "p.json", {row["question_id"]: row["label"] for row in rows})
     pairs = files.write(tmp_path / "pairs.json", [[rows[0]["question_id"], rows[1]["question_id"]]])
-    code, out, err = score(path, "vqa_mc", "vqa_orig", "--input", f"pairs={pairs}", "--json")
+    code, out, err = score(path, "vqa_mc", "vqa_orig", "--inputs", f"pairs={pairs}", "--json")
     assert code == 0, err
     assert json.loads(out)["results"]["vqa_pair_accuracy"]["pairs"] == 1
 

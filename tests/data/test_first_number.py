@@ -30,7 +30,7 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
         read(tmp_path, UNTOLD)
     assert str(error.value).endswith(
         "rows.parquet: label: labels are 1 to 3 of 4 choices, which may start from 0 or 1; "
-        "choose with --label-from 0 (or 1)"
+        "choose with label_from 0 (or 1)"
     )
     with pytest.raises(InputError, match="labels are 1 of 2 choices"):
         read(tmp_path, [1] * 20, choices=["x", "y"])
@@ -79,9 +79,9 @@ def test_the_user_overrides_detection(first, tmp_path):
 
 
 def test_a_number_that_is_none_is_refused(tmp_path):
-    with pytest.raises(InputError, match="--label-from 2: expected 0 or 1"):
+    with pytest.raises(InputError, match="label_from=2: expected 0 or 1"):
         read_benchmark("a.parquet", label_from=2)
-    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, not integers; remove it"):
+    with pytest.raises(InputError, match=r"label_from=1: .* label holds letters, not integers; remove it"):
         read(tmp_path, ["A", "B"], columns={"label_from": 1})
     distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
     pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")
@@ -134,11 +134,11 @@ def test_how_the_columns_were_read_is_described(tmp_path):
     columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "label_from": 1}
     columns["columns"] = {"question_type": "thema"}
     read_as = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
-    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, type=thema"
+    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, question_type=thema"
     columns["columns"] |= {"image_id": "foto", "question_id": "nr"}
     assert (
         read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as
-        == f"{read_as}, image_id=foto, question_id=nr, type=thema"
+        == f"{read_as}, image_id=foto, question_id=nr, question_type=thema"
     )
     pq.write_table(
         pa.table({"question": ["a"], "distractor1": ["up"], "distractor2": ["on"], "answer": ["in"]}),

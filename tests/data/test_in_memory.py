@@ -43,6 +43,23 @@ def test_an_object_reads_as_its_file_does(kind, shape, tmp_path):
     assert set(found.splits) == ({"train", "test"} if kind == "DatasetDict" else {"test"})
 
 
+def test_records_and_the_result_of_a_remedy_are_read():
+    rows = [{"question": f"q {row}", "choices": ["x", "y"], "label": row % 2, "note": None} for row in range(4)]
+    rows[1]["note"] = 7  # a whole number remains one
+    found = vm.read_benchmark(rows)
+    assert found.test.rows["label"].to_pylist() == [0, 1, 0, 1]
+    assert found.test.original["note"].to_pylist() == [None, 7, None, None]
+
+    class Remedied:
+        dataset = DatasetDict(test=Dataset.from_list(rows))
+
+    assert vm.read_benchmark(Remedied()).test.rows.equals(found.test.rows)
+    named_dataset = pd.DataFrame(rows).assign(dataset="x")
+    assert vm.read_benchmark(named_dataset).test.rows.equals(found.test.rows)
+    with pytest.raises(InputError, match="found a list"):
+        vm.read_benchmark(["rows"])
+
+
 def test_a_split_of_a_dataset_keeps_its_name():
     rows = Dataset.from_dict({"question": ["a"], "choices": [["x", "y"]], "label": [0]}, split="validation[:10%]")
     assert vm.read_benchmark(rows).evaluated == "validation"

@@ -171,7 +171,7 @@ def test_contradicting_readings_are_not_guessed(tmp_path):
     numbers = {"question": ["a", "b"], "choices": [["1", "2", "0"], ["0", "1", "2"]], "label": ["0", "1"]}
     assert "two interpretations differ, as in row 0" in refused(tmp_path, numbers)
     two = {"question": ["a"], "choices": [["x", "y"]], "label": [0], "answer": ["y"]}
-    assert "choose one with --label" in refused(tmp_path, two)
+    assert "choose one with label" in refused(tmp_path, two)
     assert read(tmp_path, two, label="answer").test.rows["label"].to_pylist() == [1]
     agreeing = {"question": ["a"], "choices": [["A", "B"]], "label": ["B"]}
     assert read(tmp_path, agreeing).test.rows["label"].to_pylist() == [1]
@@ -213,7 +213,7 @@ WRONG = {
     "a question null": ({**GOOD, "question": ["a", None]}, "row 1: question is empty (null)"),
     "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no question column, expected text; columns:"),
     "questions of numbers": ({**GOOD, "question": [1, 2]}, "question holds int64, expected text"),
-    "no labels": ({"question": ["a", "b"], "choices": GOOD["choices"]}, "give it with --label"),
+    "no labels": ({"question": ["a", "b"], "choices": GOOD["choices"]}, "give it with label"),
     "a text that is no choice": ({**GOOD, "label": ["x", "w"]}, "row 1: label is 'w', expected the text of a choice"),
     "a list that is none": ({**GOOD, "choices": ["['x', 'y']", "['x', open('/')]"]}, "row 1: choices is"),
     "lists of lists": ({**GOOD, "choices": [[["x"]], [["y"]]]}, "no choices recognised"),

@@ -203,7 +203,7 @@ def test_a_text_only_benchmark_has_none(tmp_path):
 
 
 def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
-    with pytest.raises(InputError, match="--image number: holds int64, expected images"):
+    with pytest.raises(InputError, match="image=number: holds int64, expected images"):
         read(tmp_path, number=[1, 2, 3], image="number")
 
 

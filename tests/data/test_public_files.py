@@ -192,7 +192,7 @@ def test_labels_that_are_all_yes_or_no_are_the_choices(tmp_path):
     path = write(tmp_path / "rows.jsonl", rows)
     assert read(path) == (QUESTIONS, [["yes", "no"]] * 24, [0, 1] * 12)
     maybe = write(tmp_path / "more.jsonl", [*rows, {"question": "Is it?", "label": "maybe"}])
-    with pytest.raises(InputError, match="--fixed-choices"):
+    with pytest.raises(InputError, match="fixed_choices"):
         read(maybe)
     assert read(maybe, fixed_choices=("yes", "no", "maybe"))[2][-1] == 2
 
@@ -302,7 +302,7 @@ FAULTY = {
 def test_a_row_that_cannot_be_read_is_an_error_or_left_out(name, tmp_path):
     rows, message = FAULTY[name]
     path = write(tmp_path / "rows.jsonl", rows)
-    with pytest.raises(InputError, match=rf"row 0: .*{message}.* 1 of 24 rows.*--skip-faulty"):
+    with pytest.raises(InputError, match=rf"row 0: .*{message}.* 1 of 24 rows.*skip_faulty"):
         read_benchmark(path)
     benchmark = read_benchmark(path, skip_faulty=True)
     assert benchmark.test.rows["question"].to_pylist() == QUESTIONS[1:]
@@ -391,7 +391,7 @@ def test_one_fixed_choice_is_refused(tmp_path):
 
 def test_a_label_of_letters_is_not_one_of_the_choices(tmp_path):
     rows = [{**dict(zip("ABC", row["options"], strict=True)), **row} for row in LISTS]
-    with pytest.raises(InputError, match="leave it out of --choices"):
+    with pytest.raises(InputError, match="leave it out of choices"):
         read(write(tmp_path / "rows.jsonl", rows), choices=("A", "B", "C", "answer"), label="answer")
 
 
@@ -403,10 +403,10 @@ def test_a_label_of_an_empty_choice_says_so(tmp_path):
 
 def test_columns_named_for_choices_that_hold_none_are_named(tmp_path):
     rows = [{**row, "A": "red"} for row in LISTS]
-    with pytest.raises(InputError, match="--choices A: expected a column of lists of choices"):
+    with pytest.raises(InputError, match="choices=A: expected a column of lists of choices"):
         read(write(tmp_path / "rows.jsonl", rows), choices=("A",))
 
 
 def test_labels_are_no_questions(tmp_path):
-    with pytest.raises(InputError, match="--question answer: holds choices or labels"):
+    with pytest.raises(InputError, match="question=answer: holds choices or labels"):
         read(write(tmp_path / "rows.jsonl", LISTS), question="answer")

@@ -131,9 +131,7 @@ def test_open_questions_among_others_are_left_out_and_counted(tmp_path):
 
 def test_options_in_two_columns_are_an_error_that_names_both():
     frame = pd.DataFrame({"question": ["Which?\nA. x\nB. y"] * 3, "options": [["x", "y"]] * 3, "answer": ["A"] * 3})
-    with pytest.raises(
-        InputError, match=r"choices are in options and answer, and options in question, too.*--choices"
-    ):
+    with pytest.raises(InputError, match=r"choices are in options and answer, and options in question, too.*choices"):
         vm.read_benchmark(frame)
     assert vm.read_benchmark(frame, choices="question").test.rows["question"].to_pylist() == ["Which?"] * 3
 

@@ -132,7 +132,7 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
         assert result.url == "memory://bench/vqa_mc"
         stored = {name.removeprefix("/bench/vqa_mc/"): files.cat_file(name) for name in files.find("/bench")}
         assert stored == tree_bytes(built)
-        with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds a dataset already; .* --overwrite"):
+        with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds a dataset already; .* overwrite=True"):
             vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
         vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **{**inputs, "variants": "iou"})
         assert {name.split("/")[3] for name in files.find("/bench")} == {
@@ -192,7 +192,7 @@ def test_an_upload_that_fails_leaves_the_old_dataset(inputs, monkeypatch):
 
 
 def test_a_file_url_is_refused_since_a_path_does_the_same(inputs, tmp_path):
-    with pytest.raises(InputError, match=r"--output file:///.*/vqa_mc: give a path instead of a URL"):
+    with pytest.raises(InputError, match=r"output=file:///.*/vqa_mc: give a path instead of a URL"):
         vm.build("triplets", output=f"file://{tmp_path}/vqa_mc", **inputs)
 
 
@@ -288,7 +288,7 @@ def test_a_question_id_in_two_files_is_refused(inputs, tmp_path):
 def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"notes holds other files; give a new folder with --work"):
+    with pytest.raises(InputError, match=r"notes holds other files; give a new folder with work"):
         vm.build("triplets", output=tmp_path / "vqa_mc", work=tmp_path / "notes", **inputs)
     assert (tmp_path / "notes" / "thesis.txt").read_text() == "years of work"
 
@@ -361,19 +361,19 @@ def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"orig": "made"}, "cannot be used with --orig made"),
+        ({"orig": "made"}, "cannot be used with orig made"),
         ({"variants": "sets"}, "cannot be used with sets: closed sets are formed of all rows"),
-        ({"largest_part": 10}, "--largest-part 10: expected 1,000 or more"),
-        ({"largest_part": None, "work": "here"}, "--work is used only with --largest-part; add it"),
+        ({"largest_part": 10}, "largest_part=10: expected 1,000 or more"),
+        ({"largest_part": None, "work": "here"}, "work is used only with largest_part; add it"),
         ({"work": "vqa_mc/work", "output": "vqa_mc"}, "it must not be the output or a folder in it"),
         ({"work": ""}, "it is removed at the end, so it must not hold the output"),
-        ({"work": "memory://bench", "output": "memory://bench/vqa_mc"}, "--work memory://bench: give a folder in the"),
+        ({"work": "memory://bench", "output": "memory://bench/vqa_mc"}, "work=memory://bench: give a folder in the"),
         (
             {"work": "memory://a/b", "output": "memory://a/b/c"},
             "it is removed at the end, so it must not hold the output",
         ),
-        ({"output": "memory://me:secret@bench/vqa_mc"}, "--output: a URL must not hold a user or password"),
-        ({"address": "auto"}, "--address is used only with --executor ray"),
+        ({"output": "memory://me:secret@bench/vqa_mc"}, "output: a URL must not hold a user or password"),
+        ({"address": "auto"}, "address is used only with executor ray"),
         ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
     ],
 )

@@ -73,9 +73,9 @@ def test_the_output_is_never_in_the_input(inputs, tmp_path, monkeypatch):
     before = sorted(inputs["data_dir"].iterdir())
     for largest_part in (None, 1_000):
         options = {**inputs, "data_dir": ".", "largest_part": largest_part}
-        with pytest.raises(InputError, match="--output vqa_mc: it is in --data-dir, whose files are the input; give"):
+        with pytest.raises(InputError, match="output=vqa_mc: it is in data_dir, whose files are the input; give"):
             vm.build("triplets", output="vqa_mc", **options)
-    with pytest.raises(InputError, match="--work parts: it is in --data-dir, whose files are the input; give"):
+    with pytest.raises(InputError, match="work=parts: it is in data_dir, whose files are the input; give"):
         vm.build("triplets", output=tmp_path / "vqa_mc", work="parts", **options)
     assert sorted(inputs["data_dir"].iterdir()) == before
     assert not contains(".", "s3://bucket/vqa_mc")

@@ -118,7 +118,7 @@ def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     assert benchmark.evaluated == "validation"
     assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 0)")
-    with pytest.raises(InputError, match=r"hidden.*choose another split with --split"):
+    with pytest.raises(InputError, match=r"hidden.*choose another split with split"):
         read_benchmark(str(hub_like), split="test")
     output = tmp_path / "remedied"
     files = write_benchmark(benchmark, rewritten(benchmark), output)

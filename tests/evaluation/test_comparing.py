@@ -146,7 +146,7 @@ def test_the_baseline_is_named_by_model_or_folder(runs, tmp_path):
     for name in ("strong", "folder", str(renamed)):
         found = vm.compare([runs / "weak", renamed], baseline=name).to_dict()
         assert found["baseline"] == "strong" and found["runs"][1]["against_baseline"] is None
-    with pytest.raises(vm.InputError, match="unknown --baseline 'strng': did you mean 'strong'"):
+    with pytest.raises(vm.InputError, match="unknown baseline='strng': did you mean 'strong'"):
         vm.compare([runs / "weak", renamed], baseline="strng")
 
 
@@ -167,7 +167,7 @@ def test_a_breakdown_is_crossed_and_has_the_figures_of_its_questions(runs):
     part = (rows[0].question_type == "other") & (rows[0].label == 1)
     assert line["mean"] == rows[1].full_score[part].mean() and line["questions"] == part.sum()
     assert line["difference"] == pytest.approx((rows[1].full_score - rows[0].full_score)[part].mean())
-    with pytest.raises(vm.InputError, match="unknown column of --by 'type'"):
+    with pytest.raises(vm.InputError, match="unknown column of by 'type'"):
         vm.compare([runs / "weak", runs / "strong"], by="type")
 
 
@@ -242,7 +242,7 @@ def test_files_are_written_by_suffix(runs, tmp_path):
     assert "Leaderboard" in (tmp_path / "c.html").read_text()
     with pytest.raises(vm.InputError, match="exists"):
         result.save(tmp_path / "c.md")
-    with pytest.raises(vm.InputError, match=r"--output c.xlsx: expected a file with one of the suffixes .md, .csv"):
+    with pytest.raises(vm.InputError, match=r"output=c.xlsx: expected a file with one of the suffixes .md, .csv"):
         vm.compare([runs / "weak", runs / "strong"], output="c.xlsx")
 
 
@@ -305,8 +305,21 @@ def test_the_accuracy_of_random_guessing_and_other_numbers_of_rotations_are_repo
     vm.evaluate(worlds.benchmark(80), model=AlwaysA(), inputs="full", rotations="all", output=tmp_path / "all")
     result = vm.compare([runs / "weak", tmp_path / "all"])
     assert result.to_dict()["chance"] == 0.25 and "chance: 25.0%" in repr(result)
-    assert "(--rotations): 1 in weak, 4 in AlwaysA; scores are means" in repr(result)
-    assert "--rotations" not in repr(vm.compare([runs / "weak", runs / "strong"]))
+    assert "(rotations): 1 in weak, 4 in AlwaysA; scores are means" in repr(result)
+    assert "rotations" not in repr(vm.compare([runs / "weak", runs / "strong"]))
+
+
+def test_of_runs_with_other_numbers_of_rotations_the_published_order_is_compared(tmp_path):
+    for rotations in ("1", "all"):
+        vm.evaluate(
+            worlds.benchmark(40), model=AlwaysA(), inputs="full", rotations=rotations, output=tmp_path / rotations
+        )
+    result = vm.compare([tmp_path / "1", tmp_path / "all"], by="label")
+    assert "0 questions changed" in repr(result) and result.changed.empty
+    for line in (*result.to_dict()["runs"], *result.to_dict()["groups"]):
+        if against := line["against_baseline"]:
+            assert (against["gained"], against["lost"]) == (0, 0)
+    assert [line["accuracy"]["mean"] for line in result.to_dict()["runs"]] == [0.25, 0.25]
 
 
 def test_labels_are_in_order_and_named_by_letter_other_groups_by_frequency(runs):
@@ -359,10 +372,10 @@ def bad_inputs(folder):
         ([scored, split], {}, "are not of the same benchmark: the split is 'test' and 'val'"),
         ([good, strange], {}, "the runs have no question in common; their first question ids are 'q0', 'x'"),
         ([scored, scored.with_name("copy.json")], {"by": "question_type"}, "no run has a column to break down by; "),
-        ([good, consensus], {}, "unknown --metric of .* Known: vqa_accuracy"),
-        ([scored, consensus], {}, "unknown --metric of .*consensus.json 'mc_accuracy'"),
+        ([good, consensus], {}, "unknown metric of .* Known: vqa_accuracy"),
+        ([scored, consensus], {}, "unknown metric of .*consensus.json 'mc_accuracy'"),
         ([good, scored], {"metric": "vqa_accuracy"}, "the folders of vqa-mc evaluate have mc_accuracy only"),
-        ([good, scored], {"input": "ful"}, "unknown --input of .*: did you mean 'full'"),
+        ([good, scored], {"input": "ful"}, "unknown input of .*: did you mean 'full'"),
         ([good, scored], {"output": "x.md", "changed": "x.md"}, "expected a file with one of the suffixes .csv"),
         ([good, scored], {"output": good / "x.md"}, "would replace or change an input"),
     ]  # fmt: skip

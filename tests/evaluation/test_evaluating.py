@@ -167,7 +167,7 @@ def test_other_settings_or_another_folder_are_rejected(tmp_path):
 @pytest.mark.parametrize(
     ("fewer", "message"),
     [
-        ({"sample": 5}, r"--output .*run has results with questions 24, now 5; choose another folder, or"),
+        ({"sample": 5}, r"output .*run has results with questions 24, now 5; choose another folder, or"),
         ({"inputs": ["full"]}, r"inputs \['full', 'no-image'\], now \['full'\]"),
         ({"rotations": "1"}, "rotations 2, now 1"),
     ],
@@ -223,7 +223,7 @@ def test_many_broken_images_do_not_end_a_run_and_are_asked_again(tmp_path):
 def test_an_input_without_any_reply_is_an_error_that_names_it():
     frame = worlds.benchmark()
     frame["image"] = [{"bytes": b"broken", "path": None}] * len(frame)
-    with pytest.raises(vm.InputError, match=r"--inputs full: none of the 24 prompts has a reply: .* cannot be read"):
+    with pytest.raises(vm.InputError, match=r"inputs=full: none of the 24 prompts has a reply: .* cannot be read"):
         vm.evaluate(frame, model=Sees())
 
 
@@ -316,23 +316,69 @@ def test_it_writes_figures_rows_and_a_page(tmp_path):
     assert pq.read_table(tmp_path / "run" / "rows.parquet").column_names == list(result.per_question)
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Seeing everything adds +" in page and "data:image/jpeg" in page
+    assert "answered without image or question" not in page  # 25% are, which is luck
+    assert '<div class="headline before calm">' in page and '<div class="headline after">' in page
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert run["model"] == "Sees" and run["example"].startswith("Question: what color")
+
+
+def test_a_model_that_always_picks_a_letter_is_described_and_its_next_step_are_all_orders(tmp_path):
+    result = vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    for text in (repr(result), page):
+        assert "With full, the model picks C in 100.0% of its answers; it is correct in 25.0%." in text
+    assert "hf_vqa_mc.evaluate(dataset, model='MODEL', inputs=('full', 'no-image'), rotations='all')" in repr(result)
+    assert "That is not significantly above chance." in page
+    assert "Seeing everything makes no significant difference: 0.0 points." in page
+    assert "rotations=" not in repr(vm.evaluate(worlds.benchmark(), model=AlwaysC(), rotations="all"))
+
+
+def test_what_is_answered_without_the_image_leads_to_an_audit_and_an_image_that_misleads_is_named(tmp_path):
+    def reads(prompt):
+        right = worlds.benchmark(96).set_index("question").label[prompt.question] if prompt.question else 0
+        return (right + 1) % 4 if prompt.images else right
+
+    result = vm.evaluate(worlds.benchmark(96), model=reads, output=tmp_path / "run")
+    assert accuracy(result) == {"full": 0.0, "no-image": 1.0}
+    assert "100.0% with no-image is above chance: find the shortcuts:\nhf_vqa_mc.audit(dataset)" in repr(result)
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert "answered without image or question" in page
+    assert '<div class="headline before">' in page and "Seeing everything misleads the model: -100.0 points." in page
+    assert "The accuracy of no-image is above that of full" in repr(result)
+
+
+def test_a_gain_below_zero_is_explained(tmp_path):
+    frame = worlds.benchmark(96)
+
+    def misled(prompt):
+        right = prompt.choices.index(frame.set_index("question").choices[prompt.question][0])
+        return (right + 1) % 4 if prompt.images and hash(prompt.question) % 3 else 0
+
+    with_first = frame.assign(label=0)
+    result = vm.evaluate(with_first, model=misled, output=tmp_path / "run")
+    assert "The accuracy of no-image is above that of full: what no-image hides misleads the model." in repr(result)
+    assert "Seeing everything misleads the model: -" in (tmp_path / "run" / "report.html").read_text("utf-8")
+
+
+def test_a_function_is_a_model():
+    result = vm.evaluate(worlds.benchmark(), model=lambda prompt: worlds.color_of(prompt) or 2)
+    assert accuracy(result) == {"full": 1.0, "no-image": 0.25}
+    assert result.per_question["no-image_picked"].tolist() == [2] * 24
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"inputs": ["ful"]}, "did you mean 'full'"),
-        ({"inputs": []}, "--inputs: expected one or more"),
+        ({"inputs": []}, "inputs: expected one or more"),
         ({"rotations": "none"}, "expected a number of 1 or more, or all"),
-        ({"method": "letter"}, "--method letter: model Sees cannot do this; expected generate"),
+        ({"method": "letter"}, "method=letter: model Sees cannot do this; expected generate"),
         ({"method": "guess"}, "unknown method 'guess'"),
         (
             {"model": object()},
-            "expected a name, or an object with a method letter or likelihood or generate or scores",
+            "expected a name, a function, or an object with a method letter or likelihood or generate or scores",
         ),
-        ({"model": "./nowhere"}, "--model ./nowhere: no such folder"),
+        ({"model": "./nowhere"}, "model=./nowhere: no such folder"),
     ],
 )
 def test_wrong_options_are_named(options, message):
@@ -354,11 +400,11 @@ def test_inputs_that_a_model_or_a_method_cannot_be_shown_are_rejected():
         with pytest.raises(vm.InputError, match=message):
             vm.evaluate(worlds.benchmark(), **{"model": Blind(), "method": "generate", **options})
 
-    rejected("--inputs full: model Blind sees no images; use --inputs no-image,choices-only")
-    rejected("--inputs question-only: --method scores needs the choices", method="scores", inputs="question-only")
+    rejected("inputs=full: model Blind sees no images; use inputs no-image,choices-only")
+    rejected("inputs=question-only: method scores needs the choices", method="scores", inputs="question-only")
     rejected("so it is the same as no-image; remove it", method="likelihood", inputs="no-image,question-only")
     frame = worlds.benchmark().drop(columns=["image", "image_id"])
-    with pytest.raises(vm.InputError, match="--inputs full: the benchmark has no images"):
+    with pytest.raises(vm.InputError, match="inputs=full: the benchmark has no images"):
         vm.evaluate(frame, model=Sees())
     assert vm.evaluate(frame, model=Sees(), inputs="no-image").to_pandas().replies[0] == 24
 

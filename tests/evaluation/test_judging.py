@@ -216,5 +216,5 @@ def test_models_that_generate_no_text_are_rejected():
         def scores(self, prompts):
             return [[0.0] * len(prompt.choices) for prompt in prompts]
 
-    with pytest.raises(InputError, match="--model Scores generates no text"):
+    with pytest.raises(InputError, match="model Scores generates no text"):
         vm.judge(benchmark(), model=Scores())

@@ -53,7 +53,7 @@ def test_letters_are_read_from_top_logprobs(served, evaluate):
     assert set(result.evaluation.figures.of("full").shown.ravel()) == {1}  # "B" and " B" together beat "A"
     served.logprobs = False
     before = served.asked
-    with pytest.raises(vm.InputError, match=r"returns no log-probabilities .*; use --method generate"):
+    with pytest.raises(vm.InputError, match=r"returns no log-probabilities .*; use method generate"):
         evaluate(method="letter", concurrency=1)
     assert served.asked == before + 1
 
@@ -107,7 +107,7 @@ def test_texts_that_were_cut_off_are_counted_and_named(served, evaluate, tmp_pat
     served.finish = lambda number: "length" if number < 6 else "stop"
     result = evaluate(inputs=["full"], output=tmp_path / "run")
     assert result.to_pandas().cut_off.tolist() == [6]
-    assert "Cut off at the maximum number of tokens: 6 texts; raise --max-tokens." in repr(result)
+    assert "Cut off at the maximum number of tokens: 6 texts; raise max_tokens." in repr(result)
     assert "6 cut off" in (tmp_path / "run" / "report.html").read_text()
     assert json.loads((tmp_path / "run" / "results.json").read_text())["inputs"]["full"]["cut_off"] == 6
     assert evaluate(inputs=["full"], output=tmp_path / "run").to_pandas().cut_off.tolist() == [6]  # all stored
@@ -164,7 +164,7 @@ def test_the_key_is_used_and_never_shown(tmp_path, monkeypatch, capfd):
 
 
 def test_what_no_server_can_answer_is_found_before_the_run(served, evaluate):
-    no_model = r"--model other: the server at .* serves other models: tiny \(.*there is no model other\)"
+    no_model = r"model=other: the server at .* serves other models: tiny \(.*there is no model other\)"
     with pytest.raises(vm.InputError, match=no_model):
         evaluate(model="other")
     with pytest.raises(ConnectionError, match=r"cannot be reached: .*; is it running"):

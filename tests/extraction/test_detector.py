@@ -128,7 +128,7 @@ def test_broken_images_can_be_skipped(folders, dataset, tmp_path):
 
 @pytest.mark.parametrize(("option", "value"), [("grid", 7), ("backbone", "pixels")])
 def test_options_of_other_features_are_rejected(dataset, option, value):
-    with pytest.raises(InputError, match=f"--{option}: the features of regions are those of --detector; remove"):
+    with pytest.raises(InputError, match=f"{option}: the features of regions are those of detector; remove"):
         vm.features(**dataset, detector="some/detr", **{option: value})
 
 

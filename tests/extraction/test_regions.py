@@ -180,7 +180,7 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
     ],
 )
 def test_options_that_read_images_are_rejected(questions, tmp_path, option, value):
-    with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: --regions imports finished features"):
+    with pytest.raises(InputError, match=f"{option}: regions imports finished features"):
         vm.features(str(questions), "made", regions=tmp_path, output=tmp_path / "store", **{option: value})
 
 

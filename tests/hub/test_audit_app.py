@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from hf_vqa_mc.cli.audit_app import FIELDS
 from tests.hub.pushing import TOKEN, environment
 from tests.hub.repositories import Repository
 
 pytest.importorskip("gradio")
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore")  # of gradio_client
+NONE = [""] * len(FIELDS)
 CHOICES = ["much longer", "a", "b", "c"]
 ROWS = [
     {"question": f"what is {n % 9}?", "choices": CHOICES[-n % 4 :] + CHOICES[: -n % 4], "label": n % 4}
@@ -51,7 +53,7 @@ def test_a_visitor_audits_a_file_but_neither_paths_nor_private_datasets(ask, hub
 
     file = tmp_path / "my bench.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
-    table, report, figures = ask(handle_file(file), "", "")
+    table, report, figures = ask(handle_file(file), "", *NONE)
     assert table["data"][0][0] == "longest choice"
     assert report.startswith('<iframe sandbox="allow-scripts"') and "longest choice" in report
     assert (figures["dataset"], figures["rows"]) == ("my bench.jsonl", 60)
@@ -63,12 +65,14 @@ def test_a_visitor_audits_a_file_but_neither_paths_nor_private_datasets(ask, hub
         return str(error.value)
 
     file.write_text("a,b\n1,2\n")
-    assert refused(handle_file(file.rename(tmp_path / "x.csv")), "", "").startswith("x.csv: choices are in a, b")
+    renamed = handle_file(file.rename(tmp_path / "x.csv"))
+    assert refused(renamed, "", *NONE).startswith("x.csv: choices are in a, b")
+    assert "unknown column of x.csv 'c'" in refused(renamed, "", *NONE[:-1], "c")
     for name in ("", "/etc/passwd", "../etc/x", "a/b/c", "-x/y"):
-        assert "name a dataset on the Hub" in refused(None, name, "")
+        assert "name a dataset on the Hub" in refused(None, name, *NONE)
     private = hub.repositories["dataset", "ada/private"] = Repository("dataset", "ada/private", True)
     private.write("main", {"rows.csv": b"question,A,B,answer\na?,b,c,A\n"}, title="rows")
-    assert "Repository Not Found" in refused(None, "ada/private", "")
+    assert "Repository Not Found" in refused(None, "ada/private", *NONE)
 
 
 def test_a_hub_that_cannot_be_reached_is_named(monkeypatch):
@@ -83,4 +87,4 @@ def test_a_hub_that_cannot_be_reached_is_named(monkeypatch):
 
     monkeypatch.setattr(HfApi, "dataset_info", unreachable)
     with pytest.raises(gradio.Error, match="Name or service not known"):
-        audited(None, "ada/benchmark", "")
+        audited(None, "ada/benchmark", *NONE)

@@ -422,8 +422,8 @@ def test_python_lists_what_a_push_would_send(built, tmp_path, hub_here):
     ("settings", "message"),
     [
         ({"what": "datset"}, "did you mean 'dataset'"),
-        ({"metric": "wups"}, "--metric wups is only for push metric; remove it"),
-        ({"what": "metric", "replace": True}, "--replace is only for push dataset; remove it"),
+        ({"metric": "wups"}, "metric wups is only for push metric; remove it"),
+        ({"what": "metric", "replace": True}, "replace=True is only for push dataset; remove it"),
         ({"repo_id": "vqa_mc"}, "expected NAMESPACE/NAME"),
     ],
 )

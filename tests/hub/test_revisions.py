@@ -59,5 +59,5 @@ def test_a_push_that_ended_before_its_tag_is_tagged_by_the_next(hub, vqa_mc, bui
 
 @pytest.mark.parametrize("tag", ["-d", "a b", "a/b", "x..y", "v1."])
 def test_names_that_git_would_not_take_are_refused(tag):
-    with pytest.raises(InputError, match="--tag"):
+    with pytest.raises(InputError, match=r"^tag"):
         vm.push("dataset", "ada/vqa_mc", tag=tag, dry_run=True)

@@ -156,12 +156,12 @@ def test_all_sources_are_read_together(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": "http://localhost:1"}, "--base-url is the address of the model of --candidates-from"),
+        ({"base_url": "http://localhost:1"}, "base_url is the address of the model of candidates_from"),
         (
             {"variant": "iou", "captions": "x.json"},
-            "--captions is an option of --strategy repair and best, not of iou_qou",
+            "captions is an option of strategy repair and best, not of iou_qou",
         ),
-        ({"candidates_from": object()}, "expected a name, or an object with a method"),
+        ({"candidates_from": object()}, "expected a name, a function, or an object with a method"),
         ({"candidates": "none.csv"}, "none.csv does not exist; expected a table of candidates"),
     ],
 )
@@ -177,5 +177,5 @@ def test_a_model_that_generates_no_text_is_named_by_its_option():
             return [[0.0] * len(prompt.choices) for prompt in prompts]
 
     rows = [{"question_id": "3", "image_id": "7", "question": "What?", "choices": ["a", "b"], "label": 0}]
-    with pytest.raises(InputError, match="--candidates-from Scores generates no text"):
+    with pytest.raises(InputError, match="candidates_from Scores generates no text"):
         vm.remedy(pd.DataFrame(rows), candidates_from=Scores())

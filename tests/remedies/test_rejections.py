@@ -168,7 +168,7 @@ def test_a_table_of_verdicts_is_applied_and_reported(tmp_path, untrained_report_
         ([Verdict("nowhere", "cat", "correct")], {}, "none of its 1 question id, such as 'nowhere', is in"),
         ([Verdict("q1", "cat", "wrong")], {}, "none of its 1 verdict rejects a choice or a question"),
         ([Verdict(f"q{n}", "", "bad_question") for n in range(ROWS)], {}, "rejects the questions of all rows"),
-        ([Verdict("q1", "cat", "correct")], {"prune": 0.1}, "--reject is an option of --strategy .*, not of prune"),
+        ([Verdict("q1", "cat", "correct")], {"prune": 0.1}, "reject is an option of strategy .*, not of prune"),
     ],
 )
 def test_verdicts_that_do_not_fit_are_one_clear_error(tmp_path, verdicts, options, words):

@@ -85,10 +85,6 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
             ],
             "choices": [predictive("a man", 210, 400, 100), predictive("purple", 5, 300, 75)],
         },
-        "calibration": [
-            {"confidence": 0.05 + step / 10, "accuracy": min(1.0, 0.03 + step / 10 * 1.02), "rows": 300 * (10 - step)}
-            for step in range(2, 10)
-        ],
         "bias": {"mean": chance + 0.3 * strength, "histogram": histogram},
         "not_run": [{"name": "language model", "reason": "no model was named; add --language-model NAME"}],
     }
@@ -98,7 +94,10 @@ def per_type(shortcuts: list[dict[str, Any]], chance: float, rng: Random) -> lis
     found = []
     for index, kind in enumerate(TYPES):
         gains = {one["name"]: one["gain"] * rng.uniform(0.3, 1.5) for one in shortcuts}
-        ends = {name: {"gain": gain, "low": gain - 0.03, "high": gain + 0.03} for name, gain in gains.items()}
+        ends = {
+            name: {"gain": gain, "low": gain - 0.03, "high": gain + 0.03, "alarm": gain > 0.03}
+            for name, gain in gains.items()
+        }
         found.append({"type": kind, "rows": 4000 // (index + 1), "chance": chance, "shortcuts": ends})
     return found
 

@@ -41,6 +41,12 @@ def test_a_page_of_hostile_texts_fits_the_screen_and_runs_nothing(browser, writt
     assert {one for one in browser.requests() if not one.startswith("data:")} == {page.as_uri()}
 
 
+def test_figures_that_do_not_apply_are_not_on_the_page(tmp_path):
+    result = vm.describe(benchmark(40), output=tmp_path / "out")
+    assert result.to_dict()["left_out"]
+    assert "not apply" not in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
 def test_each_figure_is_data_and_a_picture(written):
     figures = json.loads((written / "describe.json").read_text())["figures"]
     pictures = sorted((written / "figures").glob("*.svg"))
@@ -73,7 +79,7 @@ def test_the_same_data_give_the_same_files(tmp_path):
 def test_a_folder_is_replaced_only_with_overwrite(tmp_path):
     vm.describe(answered(), figures="size", output=tmp_path / "out")
     (tmp_path / "out" / "describe.json").write_text("mine")
-    with pytest.raises(InputError, match="--output"):
+    with pytest.raises(InputError, match=r"^output"):
         vm.describe(answered(), figures="size", output=tmp_path / "out")
     vm.describe(answered(), figures="size", output=tmp_path / "out", overwrite=True)
     assert json.loads((tmp_path / "out" / "describe.json").read_text())["datasets"] == ["dataset"]
@@ -84,7 +90,7 @@ def test_a_folder_is_replaced_only_with_overwrite(tmp_path):
     [
         ({"figures": "first_word"}, "did you mean 'first_words'"),
         ({"figures": "label_positions"}, "no figure applies: label_positions: questions have no choices"),
-        ({"against_config": "x"}, "give the second dataset with --against"),
+        ({"against_config": "x"}, "give the second dataset with against"),
         ({"split": "tset"}, "unknown split"),
     ],
 )

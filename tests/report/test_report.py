@@ -66,35 +66,32 @@ def test_probes_with_all_inputs_are_no_shortcuts():
     for row in audit["shortcuts"]:
         row["inputs"] = "everything" if row["gain"] > 0.2 else row["inputs"]
     assert strongest(audit["shortcuts"])["name"] == "logistic regression: choices alone"
-    assert not any(line["alarm"] for line in report_values(audit)["chart"]["shown"] if line["everything"])
+    assert "everything" in {row["inputs"] for row in audit["shortcuts"]}
+    chart = report_values(audit)["chart"]
+    assert all(line["row"]["inputs"] != "everything" for line in (*chart["shown"], *chart["rest"]))
 
 
-def test_bars_of_probes_with_all_inputs_have_their_own_colour_and_legend():
-    def everything(page):
-        return sum("everything" in one.get("class", "").split() for tag, one in page.found if tag == "rect")
-
-    page = Elements(report_html(audits.audit(), []))
-    assert everything(page) == 2  # a bar and its mark in the legend
-    assert page.text.count("all inputs (no shortcut)") == 1
+def test_tiles_and_headline_show_the_shortcut_of_the_verdict_not_a_larger_gain_by_luck():
     audit = audits.audit()
-    audit["shortcuts"] = [row for row in audit["shortcuts"] if row["inputs"] != "everything"]
-    page = Elements(report_html(audit, []))
-    assert everything(page) == 0
-    assert "all inputs (no shortcut)" not in page.text
+    audit["shortcuts"].insert(0, audits.shortcut("lucky", "choices", "guesses", 0.9, False, 0.25, 0.01))
+    audit["shortcuts"][0] |= {"alarm": False, "gain": 0.6, "accuracy": 0.85}
+    values = report_values({"before": audit})
+    assert values["headlines"]["before"]["row"]["alarm"]
+    assert values["tiles"]["choices"]["before"]["name"] != "lucky"
+
+
+def test_gains_by_type_are_coloured_only_where_they_are_significant():
+    audit = audits.audit()
+    for row in audit["per_type"]:
+        for found in row["shortcuts"].values():
+            found |= {"gain": 0.05, "low": 0.01, "high": 0.09, "alarm": False}
+    types = report_values({"before": audit})["types"]
+    assert not any(cell["before"]["alarm"] for line in types["shown"] for cell in line["cells"])
 
 
 def test_the_correction_for_multiple_tests_is_explained():
     text = Elements(report_html(audits.audit(), [])).text
     assert "corrected for the number of shortcuts tested (Holm)" in text
-
-
-def test_the_calibration_error_is_reported():
-    audit = audits.audit()
-    audit["calibration"] = [
-        {"confidence": 0.5, "accuracy": 0.6, "rows": 100},
-        {"confidence": 0.9, "accuracy": 0.89, "rows": 300},
-    ]
-    assert "Expected calibration error: 3.2 points. On the" in Elements(report_html(audit, [])).text
 
 
 def test_the_histogram_has_a_y_axis_and_no_empty_bars():
@@ -165,7 +162,6 @@ def test_the_headline_of_a_benchmark_without_images_does_not_mention_images():
         ("findings", "Other findings"),
         ("ambiguous_decoys", "Ambiguous decoys"),
         ("predictive_texts", "Words and choices that predict"),
-        ("calibration", "Calibration of the probes"),
         ("bias", "Distribution of bias"),
         ("not_run", "Not run"),
         ("verdict", "Shortcuts solve"),
@@ -190,7 +186,7 @@ def test_rules_near_chance_are_folded_away_but_alarms_never():
         audits.shortcut(f"rule {index}", "choices", "guesses", 0.0, False, 0.25, 0.01) for index in range(20)
     ]
     chart = report_values(audit)["chart"]
-    assert len(chart["shown"]) + len(chart["rest"]) == 36
+    assert len(chart["shown"]) + len(chart["rest"]) == 35
     assert len(chart["shown"]) == 12
     assert not any(line["alarm"] for line in chart["rest"])
     audit["shortcuts"].append(audits.shortcut("late", "choices", "inputs", 0.2, False, 0.25, 0.01))
@@ -258,7 +254,7 @@ def test_dataset_names_are_escaped(name):
     from hf_vqa_mc.report.pages import rendered
     from hf_vqa_mc.report.plain_text import plain
 
-    values = {**report_values({"dataset": name}), "has_examples": False, "remedy": None}
+    values = {**report_values({"dataset": name}), "has_examples": False, "steps": ()}
     page = rendered("report.html.jinja", values, "report.js", {"examples": []})
     page.encode()
     tags = Elements(page).tags

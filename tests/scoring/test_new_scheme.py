@@ -106,7 +106,7 @@ def test_it_scores_predictions_on_the_command_line(scheme, tmp_path):
 
     path, annotations = files.write(tmp_path / "p.json", PREDICTIONS), files.vqa_file(tmp_path)
     weights = files.write(tmp_path / "weights.json", {"1": 0.0})
-    arguments = ["score", str(path), str(annotations), "--metric", "word_overlap", "--input", f"weights={weights}"]
+    arguments = ["score", str(path), str(annotations), "--metric", "word_overlap", "--inputs", f"weights={weights}"]
     done = CliRunner().invoke(app, [*arguments, "--json", "--per-question"])
     assert done.exit_code == 0, done.output
     result = json.loads(done.stdout)["results"]["word_overlap"]
@@ -118,7 +118,7 @@ def test_what_it_does_not_fit_is_reported(scheme, tmp_path):
     path = files.write(tmp_path / "p.json", {str(name): answer for name, *_, answer in files.TDIUC})
     with pytest.raises(InputError, match="word_overlap does not fit TDIUC annotations; expected tdiuc_mpt, wups"):
         vm.score(path, files.tdiuc_file(tmp_path), metric=["word_overlap"])
-    with pytest.raises(InputError, match="--input weights is not used by vqa_accuracy on VQA annotations"):
+    with pytest.raises(InputError, match="inputs weights is not used by vqa_accuracy on VQA annotations"):
         vm.score(PREDICTIONS, files.vqa_file(tmp_path), inputs={"weights": path})
     with pytest.raises(InputError, match=r"no metric has an input 'weight'; expected .*weights"):
         vm.score(PREDICTIONS, files.vqa_file(tmp_path), inputs={"weight": path})

@@ -144,7 +144,7 @@ def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
         annotations = annotations.rename(target)
     output = {"output": target} if read == "another output" else {}
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    what = "and --output .*are the same file" if output else "would replace or change an input, "
+    what = "and output .*are the same file" if output else "would replace or change an input, "
     with pytest.raises(InputError, match=rf"p_predictions.json {what}"):
         score(predictions, annotations, official=tmp_path, **output)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -51,7 +51,7 @@ def test_the_protocol_of_2017_can_be_chosen(tmp_path):
     assert [one.results["vqa_accuracy"]["per_question"][0] for one in scored.values()] == [0.0, 1.0]
     titles = [one.tables()[0].title for one in scored.values()]
     assert titles == [f"vqa_accuracy: agreement with the annotators{said}" for said in ("", ", protocol 2017")]
-    with pytest.raises(InputError, match="--protocol 2018: expected 2021 or 2017"):
+    with pytest.raises(InputError, match="protocol=2018: expected 2021 or 2017"):
         score(path, files.vqa_file(tmp_path), protocol="2018")
 
 
@@ -77,7 +77,7 @@ def test_pairs_are_scored_too(right, tmp_path):
     assert shown(scored)["both right"].score == "100.0"
     without = score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(pairs=pairs))
     missing = [table.missing for one in (scored, without) for table in one.tables()]
-    assert missing == [{}, {}, {}, {'pairs of "how many" questions': "--input questions"}]
+    assert missing == [{}, {}, {}, {'pairs of "how many" questions': "--inputs questions"}]
 
 
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
@@ -121,7 +121,7 @@ def test_tdiuc_gets_means_per_type(tmp_path):
     without = score(path, files.tdiuc_file(tmp_path))
     assert [one.tables()[0].missing for one in (scored, without)] == [
         {},
-        {"accuracy of questions absurd for other images": "--input questions"},
+        {"accuracy of questions absurd for other images": "--inputs questions"},
     ]
 
 
@@ -220,8 +220,8 @@ def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, t
     assert scored.tables()[0].missing == {
         "consistency": "records and predictions of all entailed questions, 1 of which are missing; the file of all "
         "questions has them",
-        "validity, plausibility": "--input choices",
-        "grounding": "--input attentions and --input scene_graphs",
+        "validity, plausibility": "--inputs choices",
+        "grounding": "--inputs attentions and --inputs scene_graphs",
     }
 
 
@@ -264,29 +264,29 @@ BAD = {
         "counterexample_recall takes scores of candidates, not answers, and is for Python only",
     ),
     "consensus of one": ("tdiuc", {"metric": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
-    "no pairs": ("vqa", {"metric": ["vqa_pair_accuracy"]}, "vqa_pair_accuracy needs --input pairs=FILE"),
-    "protocol": ("tdiuc", {"protocol": "2017"}, "--protocol applies to vqa_accuracy only, not to tdiuc_mpt"),
+    "no pairs": ("vqa", {"metric": ["vqa_pair_accuracy"]}, 'vqa_pair_accuracy needs inputs=."pairs": FILE'),
+    "protocol": ("tdiuc", {"protocol": "2017"}, "protocol applies to vqa_accuracy only, not to tdiuc_mpt"),
     "choices": (
         "vqa",
         {"inputs": {"choices"}},
-        "--input choices is not used by vqa_accuracy on VQA annotations; remove it",
+        "inputs choices is not used by vqa_accuracy on VQA annotations; remove it",
     ),
     "a key": (
         "gqa",
         {"inputs": {"answer_vocabulary"}},
-        "--input answer_vocabulary is not used by gqa_score on GQA questions",
+        "inputs answer_vocabulary is not used by gqa_score on GQA questions",
     ),
-    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metric": ["wups"]}, "--input pairs is not used by wups"),
+    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metric": ["wups"]}, "inputs pairs is not used by wups"),
     "maps alone": (
         "gqa",
         {"inputs": {"attentions"}},
-        "--input attentions=.*: grounding also needs --input scene_graphs=FILE",
+        'inputs attentions=.*: grounding also needs inputs=."scene_graphs": FILE',
     ),
-    "maps of others": ("vqa", {"inputs": {"attentions"}}, "--input attentions is not used by vqa_accuracy"),
+    "maps of others": ("vqa", {"inputs": {"attentions"}}, "inputs attentions is not used by vqa_accuracy"),
     "graphs alone": (
         "gqa",
         {"inputs": {"scene_graphs"}},
-        "--input scene_graphs=.*.json: grounding also needs --input attentions=FILE",
+        'inputs scene_graphs=.*.json: grounding also needs inputs=."attentions": FILE',
     ),
 }
 
@@ -303,29 +303,29 @@ CHOICES = {"201": {"valid": [], "plausible": []}}
 WRONG_FILES = {
     "questions as choices": (
         {"choices": files.gqa_records()},
-        "--input choices=.*, '201': expected .* plausible and valid",
+        "inputs choices=.*, '201': expected .* plausible and valid",
     ),
-    "a list as choices": ({"choices": [1]}, "--input choices=.*choices.json: expected a JSON object"),
+    "a list as choices": ({"choices": [1]}, "inputs choices=.*choices.json: expected a JSON object"),
     "choices of others": (
         {"choices": {"9": CHOICES["201"]}},
-        "--input choices=.*: found none of 3 quest.*'9'",
+        "inputs choices=.*: found none of 3 quest.*'9'",
     ),
-    "an empty object": ({"choices": {}}, "--input choices=.*: found none of 3 questions of "),
+    "an empty object": ({"choices": {}}, "inputs choices=.*: found none of 3 questions of "),
     "graphs as maps": (
         {"attentions": files.scene_graphs()},
-        "--input attentions=.*, 'n1': expected each question's map",
+        "inputs attentions=.*, 'n1': expected each question's map",
     ),
     "a list without maps": (
         {"attentions": [{"questionId": "201"}]},
-        "--input attentions=.*'attention': it is missing",
+        "inputs attentions=.*'attention': it is missing",
     ),
     "choices as graphs": (
         {"scene_graphs": CHOICES},
-        "--input scene_graphs=.*, '201': expected each image's .* objects",
+        "inputs scene_graphs=.*, '201': expected each image's .* objects",
     ),
     "other graphs": (
         {"scene_graphs": {"n9": {"objects": {}}}},
-        "--input scene_graphs=.*: found none of 2 images of ",
+        "inputs scene_graphs=.*: found none of 2 images of ",
     ),
 }
 
@@ -365,12 +365,12 @@ def test_a_question_without_text_is_named(right, tmp_path):
 
 
 def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
-    with pytest.raises(InputError, match=r"--input scene_graphs=.*no.json: no such file"):
+    with pytest.raises(InputError, match=r"inputs scene_graphs=.*no.json: no such file"):
         score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path / "no.json"))
 
 
 def test_a_folder_where_a_file_is_expected_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"--input scene_graphs=.*: it is a folder; give one file of it"):
+    with pytest.raises(InputError, match=r"inputs scene_graphs=.*: it is a folder; give one file of it"):
         score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path))
 
 

@@ -165,7 +165,7 @@ def test_any_benchmark_can_be_scored(form, tmp_path):
 
 def test_texts_that_a_model_wrote_count_as_the_choices_that_they_name():
     predictions = {str(row): text for row, text in enumerate(TEXTS)}
-    with pytest.raises(InputError, match="For text that a model wrote add --free-text"):
+    with pytest.raises(InputError, match="For text that a model wrote add free_text"):
         vm.score(predictions, BENCHMARK)
     result = vm.score(predictions, BENCHMARK, free_text=True, per_question=True)
     figures = result.to_dict()
@@ -190,7 +190,7 @@ def test_texts_of_consensus_rows_are_read_too(tmp_path):
 
 def test_a_part_of_the_questions_is_scored_and_the_rest_counted():
     predictions = {"0": "red", "2": "Bob"}
-    with pytest.raises(InputError, match=r"2 of 4 questions of .* have no prediction: '1', '3'; --partial"):
+    with pytest.raises(InputError, match=r"2 of 4 questions of .* have no prediction: '1', '3'; partial"):
         vm.score(predictions, BENCHMARK)
     result = vm.score(predictions, BENCHMARK, partial=True)
     assert result.to_dict()["results"]["mc_accuracy"]["accuracy"] == 0.5

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data, of_benchmark
 from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
+from hf_vqa_mc.data.column_spec import PER_CHOICE
 from hf_vqa_mc.data.columns import question_ids
 from hf_vqa_mc.data.opening import open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import read_opened
+from hf_vqa_mc.decoys.rows import SET_COLUMNS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress
@@ -100,8 +102,8 @@ class Linted:
 
     @cached_property
     def own_columns(self) -> list[str]:
-        """The columns that all splits have, without those of choices and labels."""
-        others = {ROW, *self.benchmark.spec.columns}
+        """The columns that all splits have, without those of choices and labels, and those that this package adds."""
+        others = {ROW, *self.benchmark.spec.columns, *PER_CHOICE, *SET_COLUMNS}
         names = [set(split.original.column_names) - others for split in self.splits]
         return [name for name in self.splits[0].original.column_names if all(name in one for one in names)]
 
