@@ -41,9 +41,7 @@ def test_an_address_that_does_not_answer_is_named(inputs, tmp_path):
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     for address in (f"127.0.0.1:{port}", "nonsense"):
-        with pytest.raises(
-            InputError, match=f"--address {address}: no Ray cluster answers; expected auto, or its HOS"
-        ):
+        with pytest.raises(InputError, match=f"address={address}: no Ray cluster answers; expected auto, or its HOS"):
             vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", address=address, **inputs)
     assert not list(tmp_path.iterdir())
 
