@@ -34,11 +34,11 @@ NEIGHBOURS = 80
 """Rows with similar questions, whose choices are candidates."""
 MOST_SCORED = 60
 """Candidates of a row that the probes score, the most plausible of the most similar questions first."""
-SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 1.0
+SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 3.0
 """Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.6
+PLAUSIBLE = 0.7
 """Share of the published choices that are less plausible than any new decoy."""
 UNBALANCED = 0.01
 """Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
