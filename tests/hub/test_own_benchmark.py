@@ -20,7 +20,7 @@ from tests.hub.test_push_dataset import OF_HUGGINGFACE_HUB, sent
 
 COLOURS = ["red", "green", "blue", "yellow", "white", "black"]
 NAME = "ada/colours"
-pytestmark = OF_HUGGINGFACE_HUB
+pytestmark = [OF_HUGGINGFACE_HUB, pytest.mark.usefixtures("untrained_report_probes")]
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
     run("audit", benchmark, "--no-probes")
     before = json.loads((tmp_path / "vqa_mc_audit" / "benchmark.csv" / "audit.json").read_text())
     assert max(one["accuracy"] for one in before["shortcuts"]) == 1
-    run("remedy", benchmark, "--guarantee", "choices", "--no-probes", "--output", "closed")
+    run("remedy", benchmark, "--guarantee", "choices", "--output", "closed")
     assert "exact by construction" in run("audit", "closed", "--no-probes")
     after = read_benchmark("closed").test
     guesses = [{"question_id": row["question_id"], "prediction": row["choices"][0]} for row in after.rows.to_pylist()]
@@ -112,7 +112,7 @@ def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
 
 @pytest.mark.parametrize("form", [as_parquet_folder, as_dataset_dict])
 def test_a_remedied_folder_has_its_images_whatever_it_was(form, rows, tmp_path, hub_here):
-    fixed = vm.remedy(form(rows, tmp_path), images="images", guarantee="choices", probes=False)
+    fixed = vm.remedy(form(rows, tmp_path), images="images", guarantee="choices")
     fixed.save("closed")
     shutil.rmtree(tmp_path / "images")
     vm.push("dataset", NAME, folder="closed")
@@ -141,7 +141,7 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
     (tmp_path / "images").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"not all images can be pushed: none of 100 image paths exists"):
         vm.push("dataset", NAME, folder="benchmark.csv")
-    fixed = vm.remedy("benchmark.csv", guarantee="choices", probes=False)
+    fixed = vm.remedy("benchmark.csv", guarantee="choices")
     fixed.save("without")
     with pytest.raises(InputError, match=r"--image '' one with their paths alone"):
         vm.push("dataset", NAME, folder="without")
@@ -153,7 +153,7 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
     ):
         vm.push("dataset", NAME, folder="benchmark.csv")
     assert hub_here.repositories == {}
-    vm.remedy("benchmark.csv", image="", guarantee="choices", probes=False).save("text")
+    vm.remedy("benchmark.csv", image="", guarantee="choices").save("text")
     assert vm.push("dataset", NAME, folder="text").pushed.created
 
 
@@ -191,4 +191,4 @@ def test_an_output_of_another_form_is_refused_with_the_remedy(dataset, output, m
     as_csv(rows, tmp_path)
     as_parquet_folder(rows, tmp_path)
     with pytest.raises(InputError, match=message):
-        vm.remedy(dataset, output=output, guarantee="choices", probes=False)
+        vm.remedy(dataset, output=output, guarantee="choices")
