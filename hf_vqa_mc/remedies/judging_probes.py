@@ -76,6 +76,8 @@ class JudgingProbe:
     sees: ProbeInputs
     scores: Callable[[JudgingInputs], Scores] = field(repr=False)
     trained: bool = True
+    uses: str = ""
+    """what a trained probe learns from"""
 
 
 @lru_cache(maxsize=4)
@@ -270,12 +272,12 @@ SELECTION_PROBES = (
     JudgingProbe("naive Bayes on words", QUESTION, _naive_bayes(True)),
 )
 REPORT_PROBES = (
-    JudgingProbe("forest on character LSA", CHOICES, _forest("characters", False, False)),
-    JudgingProbe("forest on character LSA", QUESTION, _forest("characters", False, True)),
-    JudgingProbe("linear model of word pairs", CHOICES, _word_pairs(False)),
-    JudgingProbe("linear model of word pairs", QUESTION, _word_pairs(True)),
-    JudgingProbe("network on embeddings", CHOICES, _network(False)),
-    JudgingProbe("network on embeddings", QUESTION, _network(True)),
+    JudgingProbe("forest on character LSA", CHOICES, _forest("characters", False, False), uses="spelling and lengths"),
+    JudgingProbe("forest on character LSA", QUESTION, _forest("characters", False, True), uses="spelling and lengths"),
+    JudgingProbe("linear model of word pairs", CHOICES, _word_pairs(False), uses="words and pairs of words"),
+    JudgingProbe("linear model of word pairs", QUESTION, _word_pairs(True), uses="words and pairs of words"),
+    JudgingProbe("network on embeddings", CHOICES, _network(False), uses="meanings of words"),
+    JudgingProbe("network on embeddings", QUESTION, _network(True), uses="meanings of words"),
     JudgingProbe("longest choice", CHOICES, _longest, trained=False),
     JudgingProbe("most frequent choice", CHOICES, _frequency, trained=False),
     JudgingProbe(

@@ -13,10 +13,13 @@ from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.remedies.harm import Change, Comparison
 from hf_vqa_mc.remedies.judgement import IMPLAUSIBLE
+from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES
 from hf_vqa_mc.report.plain_text import count, percent, points
 from hf_vqa_mc.text.tables import TextTable
 
 HEADINGS = ("", "before", "after")
+FAR = 0.03
+"""Distance from chance from which a report probe is named after a remedy."""
 
 
 class Side(NamedTuple):
@@ -129,8 +132,20 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
     found = f"Mean distance from chance without the image: {points(mean.change)} points (95% interval {bounds})."
     if compared.harmed:
         worse = [f"{one.name} {percent(one.before)} → {percent(one.after)}" for one in compared.harmed]
-        return f"{found} Worse than before: {'; '.join(worse)}."
-    return found if compared.better else f"{found} That is no significant improvement."
+        found += f" Worse than before: {'; '.join(worse)}."
+    elif not compared.better:
+        found += " That is no significant improvement."
+    return found + _remaining(compared)
+
+
+def _remaining(compared: Comparison) -> str:
+    """The probes that are significantly more than FAR from chance after a remedy, and what they use."""
+    uses = {f"{probe.name}: {probe.sees.label}": probe.uses for probe in REPORT_PROBES}
+    far = [one for one in compared.probes if abs(one.after - one.chance_after) > max(FAR, one.after_half)]
+    named = [
+        f"{one.name} {percent(one.after)}" + (f" ({uses[one.name]})" if uses.get(one.name) else "") for one in far
+    ]
+    return f" Still more than {100 * FAR:.0f} points from chance: {'; '.join(named)}." if named else ""
 
 
 def text_table(figures: Iterable[Figure]) -> TextTable:

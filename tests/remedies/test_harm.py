@@ -5,6 +5,7 @@ import pytest
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.remedies import judging_probes
 from hf_vqa_mc.remedies.harm import compare_probes, two_way_error
+from hf_vqa_mc.report.judgement import verdict
 
 ROWS = 2_000
 
@@ -79,3 +80,10 @@ def test_the_kept_rows_compared_with_themselves_do_not_change():
     assert (found.mean.change, found.mean.low, found.mean.high) == (0, 0, 0)
     fewer = compare_probes({"p": given}, {"p": given[:1000]}, (chance, chance[:1000]), own, own, kept=own < 1000)
     assert fewer.mean.low < fewer.mean.change < fewer.mean.high
+
+
+def test_the_verdict_names_what_stays_far_from_chance():
+    found = compared([0.40, 0.35, 0.25], [0.31, 0.26, 0.25])
+    assert "Still more than 3 points from chance: probe 0 3" in (text := verdict(found, ""))
+    assert "probe 1" not in text
+    assert "Still" not in verdict(compared([0.40, 0.35], [0.25, 0.26]), "")
