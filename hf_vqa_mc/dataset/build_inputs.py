@@ -134,7 +134,7 @@ def named_vectors(
         words = ",".join(config.word for config in source.open_ended)
         alone = f"; or build open-ended configs alone, which need none (--variants {words})" if words else ""
         raise InputError(
-            f"{source.name}: QoU decoys need word vectors; give them (--word-vectors, or word_vectors= in Python): a "
+            f"{source.name}: QoU decoys need word vectors; give --word-vectors: a "
             "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "
             f"{CORPUS!r} to train them on the dataset's own text{alone}"
         )

@@ -13,9 +13,10 @@ from pyarrow import parquet
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.strategies import recommended
@@ -43,7 +44,8 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
         name: from the path of the dataset and of its images to the text in the command.
     """
     (inputs, given), path = settings.arguments(name), Path(settings.dataset_name)
-    title = folder_name(settings.dataset_name, settings.config, settings.split)
+    stem = path.resolve().name.split(".")[0] if path.exists() else settings.dataset_name
+    title = file_name("-".join(filter(None, (stem, settings.config, settings.split))))
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     if any(one.alarm for one in done.gains) and not done.exact:
         if "choice_origins" in done.benchmark.test.original.column_names:

@@ -22,7 +22,7 @@ JUDGED = FolderKind("vqa-mc remedy --report")
 FIGURES = "report.json"
 MOST_CHANGES = 100
 """Changed decoys listed on the page."""
-LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "or --max-leak", "questions", "gain")
+LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "questions", "gain")
 """Table of coverage and leak."""
 CHANGE_HEADINGS = {"question id": "question_id", "old": "old", "new": "new", "donor": "origin", "reason": "reason"}
 SIDES = {"before": ("before", "chance", "before_half"), "after": ("after", "chance_after", "after_half")}
@@ -56,10 +56,7 @@ def report_contents(
     tables = [_table("Before and after", HEADINGS, [one.cells for one in table], ("",), note(compared))]
     if curve := statistics.get("closed_sets", {}).get(remedied.evaluated, {}).get("leak_curve"):
         points_of = curve["points"][::-1][:: -(-len(curve["points"]) // LEAK_ROWS)][::-1]
-        rows = [
-            (f"{one['coverage']:.3f}", f"{one['max_leak']:.3f}", count(one["rows"]), points(one["gain"]))
-            for one in points_of
-        ]
+        rows = [(f"{one['coverage']:.3f}", count(one["rows"]), points(one["gain"])) for one in points_of]
         lead = (
             "Gain: estimated accuracy of question and choices minus chance in points, if the sets that leak least are "
             f"kept first; a larger model can gain more. Kept: {percent(curve['kept']['coverage'])} of the questions, "

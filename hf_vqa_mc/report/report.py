@@ -78,13 +78,12 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     if found["images"] == 0:
         without = "without the question" if best["inputs"] == ProbeInputs.CHOICES else "by a shortcut"
     rows = best.get("rows", found.get("rows"))
+    missing = plain("; ".join(found.get("not_tested", ())), 400)
     return {
         "row": best,
         "questions": "the questions" if rows == found.get("rows") else f"a random {count(rows)} questions",
         "without": without,
-        "not_tested": f"; not tested: {missing}"
-        if (missing := plain("; ".join(found.get("not_tested", ())), 400))
-        else "",
+        "not_tested": f"; not tested: {missing}" if missing else "",
         "chance": chance,
         "start": width(min(chance, best["accuracy"])),
         "width": width(abs(best["accuracy"] - chance)),

@@ -101,18 +101,18 @@ WRONG = {
         r"cocoqa does not support the variant 'all' \(supported: ",
     ),
     "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is listed twice"),
-    "no variant": ({"variants": []}, r"--variants is empty; known: "),
-    "decoys": ({"decoys": "relased"}, r"unknown value of --decoys 'relased': did you mean 'released'\?"),
+    "no variant": ({"variants": []}, r"variants is empty; known: "),
+    "decoys": ({"decoys": "relased"}, r"unknown value of decoys='relased': did you mean 'released'\?"),
     "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),
-    "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; give them"),
+    "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; give word_vectors"),
     "vectors": (
         {"word_vectors": "/nowhere/glove.txt"},
-        r"word.vectors /nowhere/glove.txt: expected an existing word2vec, GloVe or .kv file, .* or corpus",
+        r"word.vectors=/nowhere/glove.txt: expected an existing word2vec, GloVe or .kv file, .* or corpus",
     ),
     "raw files": ({"data_dir": "/nowhere"}, r"/nowhere does not exist"),
-    "images": ({"images": "/nowhere"}, r"images /nowhere: expected an existing folder"),
-    "embedding": ({"embed_images": True}, r"--embed-images needs --images DIR"),
-    "threads": ({"workers": 0}, r"--workers 0: expected 1 or more"),
+    "images": ({"images": "/nowhere"}, r"images=/nowhere: expected an existing folder"),
+    "embedding": ({"embed_images": True}, r"embed_images=True needs images DIR"),
+    "threads": ({"workers": 0}, r"workers=0: expected 1 or more"),
 }
 
 
@@ -207,7 +207,7 @@ def test_the_number_of_threads_is_set(cocoqa_files, tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "end"),
-    [("cocoqa", "own text"), ("vqa2", "own text; or build .* alone, which need none .--variants pairs,open.")],
+    [("cocoqa", "own text"), ("vqa2", "own text; or build .* alone, which need none .variants pairs,open.")],
 )
 def test_missing_word_vectors_are_asked_for(source, end, tmp_path):
     with pytest.raises(InputError, match=rf"QoU decoys need word vectors; .* dataset's {end}$"):

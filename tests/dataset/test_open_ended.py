@@ -192,15 +192,15 @@ def test_only_configs_of_available_files_are_built(tmp_path):
 
 
 WRONG = {
-    "no vectors": ("gqa", {}, r"gqa: QoU decoys need word vectors; .* which need none \(--variants balanced,all\)"),
+    "no vectors": ("gqa", {}, r"gqa: QoU decoys need word vectors; .* which need none \(variants balanced,all\)"),
     "a variant": ("gqa", {"variants": ["balance"]}, r"unknown variant 'balance': did you mean 'balanced'\?"),
     "a config of another": ("gqa", {"variants": ["tdiuc"]}, r"unknown variant 'tdiuc'"),
     "twice": ("gqa", {"variants": ["all", "gqa_all"]}, r"variant 'gqa_all' is listed twice"),
-    "none": ("gqa", {"variants": []}, r"--variants is empty; known: .*balanced"),
+    "none": ("gqa", {"variants": []}, r"variants is empty; known: .*balanced"),
     "embedding": (
         "vqa2",
         {"variants": ["pairs"], "images": ".", "embed_images": True},
-        r"--embed-images: vqa2_pairs holds no images",
+        r"embed_images=True: vqa2_pairs holds no images",
     ),
 }
 

@@ -204,7 +204,7 @@ def test_the_command_prints_and_writes_to_a_folder_of_its_own(served, tmp_path, 
     done = CliRunner().invoke(app, ["evaluate", *given])
     assert done.exit_code == 0, done.output
     assert "rotations" in done.output and "chance" in done.output
-    assert (tmp_path / "vqa_mc_evaluations" / "made-tiny" / "report.html").is_file()
+    assert (tmp_path / "vqa_mc_evaluations" / "made.parquet-tiny" / "report.html").is_file()
     again = CliRunner().invoke(app, ["evaluate", *given, "--json"])
     assert json.loads(again.stdout)["inputs"]["full"]["accuracy"]["mean"] == 0.25
     assert served.asked == 24 * 2 * 4

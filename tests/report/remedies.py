@@ -8,11 +8,11 @@ from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies.harm import Change, Comparison
 from hf_vqa_mc.report.judgement import judgement_figures
 from hf_vqa_mc.report.remedy_folder import report_contents
+from hf_vqa_mc.result import Step
 
 LEAK_CURVE = {
     "points": [
-        {"coverage": step / 40 * 0.98, "rows": 98 * step, "gain": 0.2 * (step / 40) ** 2, "max_leak": 1.6 * step / 40}
-        for step in range(1, 41)
+        {"coverage": step / 40 * 0.98, "rows": 98 * step, "gain": 0.2 * (step / 40) ** 2} for step in range(1, 41)
     ],
     "kept": {"coverage": 0.9, "gain": 0.169},
 }
@@ -45,7 +45,7 @@ def contents(texts=("a cat",), n_changes=3, compared=COMPARISON, closed=False, d
     figures = {"remedy": {**statistics, "changes": changes}, "judgement": f"Better {texts[0]}."}
     table = judgement_figures(benchmark, benchmark, compared)
     return report_contents(
-        benchmark, benchmark, table, compared, figures, {"Audit the result": "vqa-mc audit new.csv"}
+        benchmark, benchmark, table, compared, figures, [Step("Audit the result", "audit", ("new.csv",))]
     )
 
 

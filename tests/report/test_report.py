@@ -75,9 +75,9 @@ def test_tiles_and_headline_show_the_shortcut_of_the_verdict_not_a_larger_gain_b
     audit = audits.audit()
     audit["shortcuts"].insert(0, audits.shortcut("lucky", "choices", "guesses", 0.9, False, 0.25, 0.01))
     audit["shortcuts"][0] |= {"alarm": False, "gain": 0.6, "accuracy": 0.85}
-    values = report_values({"before": audit})
-    assert values["headlines"]["before"]["row"]["alarm"]
-    assert values["tiles"]["choices"]["before"]["name"] != "lucky"
+    values = report_values(audit)
+    assert values["headline"]["row"]["alarm"]
+    assert values["tiles"]["choices"]["name"] != "lucky"
 
 
 def test_gains_by_type_are_coloured_only_where_they_are_significant():
@@ -85,8 +85,8 @@ def test_gains_by_type_are_coloured_only_where_they_are_significant():
     for row in audit["per_type"]:
         for found in row["shortcuts"].values():
             found |= {"gain": 0.05, "low": 0.01, "high": 0.09, "alarm": False}
-    types = report_values({"before": audit})["types"]
-    assert not any(cell["before"]["alarm"] for line in types["shown"] for cell in line["cells"])
+    types = report_values(audit)["types"]
+    assert not any(cell["alarm"] for line in types["shown"] for cell in line["cells"])
 
 
 def test_the_correction_for_multiple_tests_is_explained():
