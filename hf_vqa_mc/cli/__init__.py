@@ -33,6 +33,17 @@ GROUPS = {
 """Verbs of these names have commands of two words: ``generate_gqa`` is ``generate gqa``."""
 
 
+PANELS = {
+    "Your benchmark": ("audit", "lint", "describe", "remedy", "verify", "preview", "score", "export"),
+    "Models": ("evaluate", "compare", "features", "train", "predict", "transfer"),
+    "The papers' datasets": ("quickstart", "build", "generate"),
+    "People, and models in their place": ("study", "judge"),
+    "Sharing": ("push",),
+}
+"""Groups of commands in the help."""
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+
+
 class PlainFlags:
     """Show flags without a value in the help, where typer shows ``<bool>``."""
 
@@ -55,8 +66,8 @@ class Commands(UserDict[str, Any]):
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  a command or a group
         if isinstance(verb := self.data[name], str):
             function = getattr(import_module(f"hf_vqa_mc.verbs.{verb}"), verb)
-            alone = typer.Typer(add_completion=False)
-            alone.command(name, cls=Command)(with_exit_code(command(function.verb)))
+            alone, panel = typer.Typer(add_completion=False), PANEL_OF.get(name)
+            alone.command(name, cls=Command, rich_help_panel=panel)(with_exit_code(command(function.verb)))
             self.data[name] = typer.main.get_command(alone)
         return self.data[name]
 
@@ -72,22 +83,26 @@ class Group(PlainFlags, TyperGroup):
         super().__init__(name=name, commands=known, **given)  # type: ignore[arg-type]
 
     def list_commands(self, ctx: object) -> list[str]:
-        """The names, without making the commands."""
-        return list(self.commands)
+        """The names, without making the commands; as in `PANELS`."""
+        order = list(PANEL_OF)
+        return sorted(self.commands, key=lambda name: order.index(name) if name in order else len(order))
 
 
 app = typer.Typer(
     name="vqa-mc",
     cls=Group,
-    help="Multiple-choice VQA without shortcuts: rebuild, score, train, audit, remedy.",
-    epilog="Example: vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
+    help="Multiple-choice VQA without shortcuts: audit, remedy, evaluate, score, rebuild, train.",
+    epilog="Example: vqa-mc audit benchmark.csv",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 for _name, _help in GROUPS.items():
     _settings = {"help_option_names": ["-h", "--help"]}
-    app.add_typer(typer.Typer(name=_name, cls=Group, help=_help, context_settings=_settings, no_args_is_help=True))
+    app.add_typer(
+        typer.Typer(name=_name, cls=Group, help=_help, context_settings=_settings, no_args_is_help=True),
+        rich_help_panel=PANEL_OF[_name],
+    )
 
 
 def _print_version(wanted: bool) -> None:

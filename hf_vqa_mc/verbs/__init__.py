@@ -29,4 +29,4 @@ VERBS = (
     "study_serve",
     "study_results",
 )
-"""In the order of ``vqa-mc -h``."""
+"""The listing; ``vqa-mc -h`` has them in groups, see `cli.PANELS`."""
