@@ -185,8 +185,7 @@ def _vqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
     if empty >= 0:
         raise InputError(
             f"{location}: question {rows['question_id'][empty].as_py()!r} has no answers, as those of VQA's test "
-            "questions are not published; score the validation split (--split validation, in Python "
-            'split="validation")'
+            "questions are not published; score another split: --split validation"
         )
     names = ["question_id", "image_id", "question_type", "answer_type", "answers", "answer"]
     table = rows.select(names).rename_columns([*names[:-1], "multiple_choice_answer"])

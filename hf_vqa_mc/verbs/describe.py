@@ -77,7 +77,7 @@ class DescribeResult(Result):
         if self.written:
             yield f"wrote {self.written[0]} and {len(self.written) - 1} other files"
         else:
-            yield "Tables and pictures: --output FOLDER (in Python output=FOLDER)."
+            yield "Tables and pictures: --output FOLDER"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers and tables, as in describe.json; fractions."""

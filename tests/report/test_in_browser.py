@@ -72,7 +72,7 @@ def test_bars_are_as_long_as_their_gains(opened):
     widths = browser.run(
         "return [...document.querySelectorAll('#shortcuts .row .bar')].map((one) => one.getBoundingClientRect().width)"
     )
-    gains = [row[3] for row in audits.SHORTCUTS]
+    gains = [row[3] for row in audits.SHORTCUTS if row[1] != "everything"]
     for width, gain in zip(widths[:8], gains[:8], strict=True):
         assert width / widths[0] == pytest.approx(gain / gains[0], abs=0.01)
 
