@@ -234,7 +234,7 @@ def test_help_names_every_source_and_has_an_example():
     assert "Example: vqa-mc build" in done.output
     done = CliRunner().invoke(app, ["-h"], env={"COLUMNS": "200"})
     assert "build" in done.output
-    assert "Example: vqa-mc build" in done.output
+    assert "Example: vqa-mc audit" in done.output
 
 
 def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):
