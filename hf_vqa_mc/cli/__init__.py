@@ -37,7 +37,7 @@ PANELS = {
     "Your benchmark": ("audit", "lint", "describe", "remedy", "verify", "preview", "score", "export"),
     "Models": ("evaluate", "compare", "features", "train", "predict", "transfer"),
     "The papers' datasets": ("quickstart", "build", "generate"),
-    "People, and models in their place": ("study", "judge"),
+    "Check by people or a model": ("study", "judge"),
     "Sharing": ("push",),
 }
 """Groups of commands in the help."""

@@ -25,7 +25,7 @@ RANDOM, SIMILAR = 1, 2
 MODELS = 2
 """Models with other negatives, whose log odds are averaged."""
 TREES, RATE, LEAVES = 75, 0.2, 15
-"""Boosting: max_iter, learning_rate, max_leaf_nodes; twice the trees at half the rate tell choices apart as well."""
+"""Boosting: max_iter, learning_rate, max_leaf_nodes; twice the trees at half the rate are no more accurate."""
 _LARGEST = 5
 """Nearest choices of similar questions whose mean cosine is a feature."""
 

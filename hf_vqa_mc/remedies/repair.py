@@ -4,7 +4,7 @@ Adversarial filtering as in SWAG (Zellers et al. 2018), with neutrality as a con
 held-out judges. In each round several cross-fitted probes are fought at once; of the rows whose target they rank first
 only as many as exceed chance are changed, the largest lead first; a decoy is replaced by a choice of a similar
 question that costs the target its first place by the smallest lead. Decoys and targets of other rows become decoys in
-the shares that leave it unknown whether a text that was seen elsewhere is a target.
+such shares that counts of texts in other rows do not reveal the target.
 """
 
 from collections import Counter
@@ -268,10 +268,9 @@ class _Repair:
         decoys[:, 0] = np.inf
         columns = decoys.argmin(axis=1)
         ranked: dict[int, list[_Scored]] = {}
+        asked, begins, among = self.rows.questions, self.rows.beginning(BEGINNING), np.arange(len(self.rows))
         for fold in np.unique(self.folds[some]).tolist():
             own = np.flatnonzero(self.folds[some] == fold)
-            asked, begins = self.rows.questions, self.rows.beginning(BEGINNING)
-            among = np.arange(len(self.rows))
             near = [similar_rows(self.spaces, asked, self.groups, some[own], among, NEIGHBOURS, begins)]
             if self.pool is not None:
                 numbers, similarity = self.pool.near(self.spaces, self.rows, some[own])
@@ -379,7 +378,7 @@ class _Scored:
 class _Counts:
     """How often each text is a decoy and a target.
 
-    Whoever counts texts could tell the target where frequent ones are targets too often or too seldom. A text that
+    Counts of texts reveal the target where frequent texts are targets too often or too seldom. A text that
     occurs often must have its share of targets itself; of the texts that occur twice, all together.
     """
 
