@@ -19,7 +19,8 @@ def harness():
     def run(program, *arguments):
         command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / program), *map(str, arguments)]
         offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
-        environment = {**os.environ, **offline, "PYTHONPATH": folder}
+        paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, **offline, "PYTHONPATH": os.pathsep.join(paths)}
         ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         assert ran.returncode == 0, ran.stderr[-3000:]
         return json.loads(ran.stdout.strip().splitlines()[-1])

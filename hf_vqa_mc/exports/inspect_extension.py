@@ -1,0 +1,170 @@
+"""Extension of inspect-ai, found by its entry point: a task, a solver and a metric.
+
+``inspect eval hf_vqa_mc/benchmark -T dataset=benchmark.csv`` runs any benchmark that ``vqa-mc audit`` reads.
+``inspect eval TASK --solver hf_vqa_mc/multiple_choice -S inputs=no-image -S rotations=true`` runs the task of others.
+"""
+
+import base64
+from collections import defaultdict
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+from inspect_ai.scorer import Metric, SampleScore, Score, accuracy, choice, metric, stderr, value_to_float
+from inspect_ai.solver import Choices, Generate, Solver, TaskState, solver
+from inspect_ai.solver import multiple_choice as inspect_multiple_choice
+
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.questions import check_lettered, letter, presented_questions
+from hf_vqa_mc.data.reading import load
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.methods import INPUTS, METHODS, Input, Shown
+from hf_vqa_mc.evaluation.prompts import Prompts, rotated
+from hf_vqa_mc.evaluation.served_model import media_type
+from hf_vqa_mc.io.progress import silent
+
+EACH_ROTATION = "each_rotation"
+"""Name of the score whose accuracy is the mean over all rotations."""
+
+
+@solver
+def multiple_choice(inputs: str = "full", rotations: bool = False, cot: bool = False) -> Solver:
+    """Ask multiple-choice questions without the image or the question, and in every rotation of the choices.
+
+    With ``rotations`` the scorer ``choice`` counts a sample as correct only if every rotation is answered correctly
+    (circular accuracy); the score ``each_rotation`` is the mean over rotations. inspect-ai's own prompt and parser of
+    replies are used.
+
+    Args:
+        inputs: What the model is shown: full, no-image, no-question or choices-only.
+        rotations: Ask once for each rotation of the choices.
+        cot: Ask for reasoning before the answer.
+    """
+    given = _lettered_input(inputs)
+    if given.image not in (Shown.OWN, Shown.NONE):
+        raise InputError(f"inputs={inputs}: the solver cannot change the image; use the task hf_vqa_mc/benchmark")
+    ask = inspect_multiple_choice(cot=cot)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if not state.choices:
+            raise InputError("hf_vqa_mc/multiple_choice: the sample has no choices")
+        _hide(state, given)
+        texts = [one.value for one in state.choices]
+        picks: list[int | None] = []
+        for rotation in range(len(texts) if rotations else 1):
+            order = rotated(len(texts), rotation)
+            attempt = deepcopy(state)
+            attempt.choices = Choices([texts[index] for index in order])
+            attempt = await ask(attempt, generate)
+            marked = [index for index, one in zip(order, attempt.choices, strict=True) if one.correct]
+            picks.append(marked[0] if marked else None)
+        attempt.choices = state.choices
+        for index in range(len(texts)):
+            attempt.choices.mark_choice(index, set(picks) == {index})
+        if rotations:
+            right = sum(pick is not None and letter(pick) == state.target.text for pick in picks)
+            score = Score(value=right / len(picks), metadata={"picks": picks})
+            attempt.scores = {**(attempt.scores or {}), EACH_ROTATION: score}
+        return attempt
+
+    return solve
+
+
+@metric
+def set_accuracy() -> Metric:
+    """Share of the closed answer sets (metadata ``set_id``) whose samples are all correct."""
+    to_float = value_to_float()
+
+    def compute(scores: list[SampleScore]) -> float:
+        sets: dict[str, list[bool]] = defaultdict(list)
+        for score in scores:
+            if set_id := (score.sample_metadata or {}).get("set_id"):
+                sets[set_id].append(to_float(score.score.value) == 1)
+        return sum(map(all, sets.values())) / len(sets) if sets else float("nan")
+
+    return compute
+
+
+@task
+def benchmark(
+    dataset: str,
+    config: str | None = None,
+    split: str | None = None,
+    images: str | None = None,
+    inputs: str = "full",
+    rotations: bool = False,
+    seed: int = 0,
+    **columns: Any,  # noqa: ANN401  as -T gives them
+) -> Task:
+    """A multiple-choice benchmark in any layout that ``vqa-mc audit`` reads.
+
+    Args:
+        dataset: File, folder or dataset on the Hub.
+        config: Config of a dataset with several.
+        split: Split to read; by default test, else validation, else the only one.
+        images: Folder with the image files that a column names.
+        inputs: What the model is shown: full, no-image, other-image, gray-image, no-question or choices-only.
+        rotations: Ask once for each rotation of the choices.
+        seed: Random seed of the images of other questions.
+        **columns: Options of ``vqa-mc audit`` that name columns: question, choices, label, image, ...
+    """
+    given = _lettered_input(inputs)
+    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
+    folder = Path(images) if images else None
+    read = load(BenchmarkOptions(dataset, config, split=split, images=folder, **lists), silent)
+    questions = presented_questions(read, None, hide_answers=False)
+    check_lettered(questions, "inspect-ai")
+    prompts = Prompts(questions, METHODS["generate"], seed)
+    original, labels, sets = read.test.original, questions.labels or [], []
+    if "set_id" in original.column_names:
+        sets = original["set_id"].to_pylist()
+    image_ids = read.test.rows["image_id"].to_pylist()
+    samples = []
+    for row, question_id in enumerate(questions.question_ids):
+        context, question, *choices = prompts.row_texts(given, row)
+        text = f"Context: {context}\n{question}" if context else question
+        shown = [ContentImage(image=_data_uri(content)) for content in prompts.images(given, row)]
+        metadata = {"question_type": questions.types[row], "cluster": image_ids[row] or question_id}
+        samples.append(
+            Sample(
+                [ChatMessageUser(content=[*shown, ContentText(text=text if given.question else "")])],
+                choices,
+                letter(labels[row]),
+                question_id,
+                metadata | ({"set_id": sets[row]} if sets else {}),
+            )
+        )
+    return Task(
+        MemoryDataset(samples, name=questions.name),
+        solver=multiple_choice(rotations=rotations),
+        scorer=choice(),
+        metrics=[
+            accuracy(),
+            stderr(cluster="cluster"),
+            *([set_accuracy()] if sets else []),
+        ],
+    )
+
+
+def _lettered_input(name: str) -> Input:
+    """The input of this name, which must show the choices."""
+    given = INPUTS.find(name)
+    if not given.choices:
+        raise InputError(f"inputs={name}: inspect-ai lists the choices; use vqa-mc evaluate --inputs {name}")
+    return given
+
+
+def _hide(state: TaskState, given: Input) -> None:
+    """Remove the image, or the text of the question, from the prompt of a sample."""
+    message = state.user_prompt
+    content = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
+    texts = [part for part in content if isinstance(part, ContentText)] if given.question else [ContentText(text="")]
+    media = [] if given.image is Shown.NONE else [part for part in content if not isinstance(part, ContentText)]
+    message.content = [*media, *texts]
+
+
+def _data_uri(content: bytes) -> str:
+    return f"data:image/{media_type(content)};base64,{base64.b64encode(content).decode()}"
