@@ -112,7 +112,7 @@ def benchmark(
         **columns: Options of ``vqa-mc audit`` that name columns: question, choices, label, image, ...
     """
     given = _lettered_input(inputs)
-    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
+    lists: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in columns.items()}
     folder = Path(images) if images else None
     read = load(BenchmarkOptions(dataset, config, split=split, images=folder, **lists), silent)
     questions = presented_questions(read, None, hide_answers=False)

@@ -19,8 +19,10 @@ from tests.dataset import raw_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
-VARIANTS = ("iou", "qou", "iou_qou", "random_uniform", "random_frequency")
-CONFIGS = [f"easyvqa_{variant}" for variant in VARIANTS]
+OPEN = [f"easyvqa_{variant}" for variant in ("random_uniform", "random_frequency", "iou", "qou", "iou_qou")]
+CLOSED = "easyvqa_sets_same_question"
+CONFIGS = [*OPEN, CLOSED]
+TRAINED = ["easyvqa_iou", "easyvqa_qou", "easyvqa_iou_qou"]
 
 
 @pytest.fixture
@@ -86,11 +88,11 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
     assert done.returncode == 0, done.stderr
     assert "scoring blind heuristics" in done.stderr
     assert {path.name for path in here.iterdir()} == {"vqa_mc", "vqa_mc_audit"}
-    for config, line in zip(("easyvqa_random_uniform", "easyvqa_iou_qou"), done.stdout.splitlines()[-2:], strict=True):
-        assert Path(line.strip()) == here / "vqa_mc_audit" / f"vqa_mc-{config}" / "report.html"
-        assert config in Path(line.strip()).read_text("utf-8")
+    page = Path(done.stdout.splitlines()[-1].strip())
+    assert page == here / "vqa_mc_audit" / "vqa_mc-easyvqa_random_uniform" / "report.html"
+    assert "easyvqa_random_uniform" in page.read_text("utf-8")
 
-    lines = [line.replace("│", " ").split() for line in done.stdout.splitlines()]
+    lines = [line.replace("│", " ").split() for line in done.stdout.splitlines() if line.startswith("│")]
     table = {line[0]: [float(cell.rstrip("%")) for cell in line[1:]] for line in lines if line and line[0] in CONFIGS}
     assert set(table) == set(CONFIGS)
     for name, rule in prior_rules(here / "vqa_mc").items():
@@ -99,7 +101,8 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
     assert color["easyvqa_iou"] > 90 and shape["easyvqa_iou"] > 90  # the question rules its decoys out
     assert color["easyvqa_iou_qou"] < color["easyvqa_random_frequency"] - 5
     assert shape["easyvqa_iou_qou"] < shape["easyvqa_random_frequency"] - 5
-    assert min(yes_no.values()) > 80  # what the question reveals, whatever the decoys
+    assert min(yes_no[name] for name in OPEN) > 80  # what the question reveals, whatever the decoys
+    assert yes_no[CLOSED] == 50 and table[CLOSED][0] == table[CLOSED][1]  # the guarantee
 
     assert f"Output: {here}/vqa_mc" in done.stdout
     assert "on the Hugging Face Hub (offline: in its cache)" in done.stdout
@@ -126,8 +129,10 @@ def test_its_prior_rule_is_that_of_the_statistics(quickstart):
     for name, rule in prior_rules(Path("easy")).items():
         found = printed["configs"][name]
         assert (found["answer_prior"], found["chance"]) == pytest.approx((rule["accuracy"], rule["chance"]))
-        assert found["rows"] == 120
-        assert found["choices"] == ("4" if name in CONFIGS[:2] else "7")
+        if name == CLOSED:
+            assert found["question_answer_prior"] == pytest.approx(found["chance"])
+        else:
+            assert (found["rows"], found["choices"]) == (120, "4" if name in ("easyvqa_iou", "easyvqa_qou") else "7")
         assert 0 <= found["question_answer_prior"] <= 1 and all(0 <= share <= 1 for share in found["by_type"].values())
 
 
@@ -189,7 +194,7 @@ def test_a_second_run_keeps_the_models(quickstart, quick_recipe):
     assert set(first) == {"mlp-a", "mlp-ia", "mlp-qa", "mlp-iqa"}
     assert "training models" in err
     for model, configs in first.items():
-        assert list(configs) == CONFIGS[:3]
+        assert list(configs) == TRAINED
         for config, found in configs.items():
             record = json.loads((Path(found["checkpoint"]) / "training.json").read_text())
             assert (record["model"], record["config"], record["settings"]["seed"]) == (model, config, 0)
