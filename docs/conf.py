@@ -2,14 +2,24 @@
 
 import inspect
 import json
+import re
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Literal, get_args, get_origin
 
+import typer
 from sphinx.pycode import ModuleAnalyzer
 
+import hf_vqa_mc as vm
 from hf_vqa_mc import recipe
+from hf_vqa_mc.cli import PANELS, app
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.model import FittedModel
+from hf_vqa_mc.options import inner_type, spec_of
+from hf_vqa_mc.verbs import VERBS
 from hf_vqa_mc.version import __version__
 
 project = "hf_vqa_mc"
@@ -19,6 +29,7 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "llms.txt"]
 nitpicky = False
+smartquotes = False
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 autodoc_typehints = "signature"
@@ -33,17 +44,70 @@ _NOTES = ModuleAnalyzer.for_module("hf_vqa_mc.recipe").find_attr_docs()
 SHARED = {value: " ".join(_NOTES["", name]) for name, value in vars(recipe).items() if ("", name) in _NOTES}
 
 
-def setup(app):
-    app.connect("source-read", add_models)
+def setup(sphinx):
+    sphinx.connect("source-read", add_declarations)
 
 
-def add_models(app, name, source):
-    """Add to models.md what the models' declarations say: settings with defaults and meaning, and recipes."""
+def add_declarations(sphinx, name, source):
+    """Add the declarations of models to models.md (settings, recipes), and those of the commands to cli.md."""
     if name == "models":
         by_config = defaultdict(list)
         for model in MODELS.values():
             by_config[model.config_class].append(model)
         source[0] += "\n".join(line for of in by_config.items() for line in section(*of))
+    elif name == "cli":
+        source[0] += "\n".join(commands())
+
+
+def commands():
+    """A section of each command, in the groups of ``vqa-mc -h``."""
+    tree = typer.main.get_command(app)
+    for panel, names in PANELS.items():
+        yield f"\n## {panel}"
+        for verb in (verb for name in names for verb in VERBS if verb == name or verb.startswith(f"{name}_")):
+            first, *second = verb.split("_", 1)
+            command = tree.commands[first].commands[second[0]] if second else tree.commands[first]
+            yield from command_section(getattr(vm, verb).verb, command)
+
+
+def command_section(verb, command):
+    """The docstring of a verb, its examples, and a row for each argument and option of its command."""
+    yield f"\n### vqa-mc {verb.name.replace('_', ' ')}\n"
+    yield escaped(verb.summary)
+    yield "\n".join(["\n```text", *verb.examples, "```\n"])
+    yield "| name | value | default | |\n|---|---|---|---|"
+    declared = {one.name: one for one in fields(verb.settings)}
+    is_option = {param: param.opts[0].startswith("--") for param in command.params if param.name != "help"}
+    for param in sorted(is_option, key=is_option.get):
+        names = [*param.opts, *param.secondary_opts] if is_option[param] else [param.name.upper()]
+        one = declared.get(param.name)  # none of --json and others that commands share
+        value = value_of(one) if one else "flag" if param.is_flag else "text"
+        default = names[0] if param.default is True else param.default
+        default = " ".join(map(str, default)) if isinstance(default, list) else default
+        shown = "" if default in (None, ..., "") or default is False else f"`{default}`"
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {value} | {shown} | {escaped(param.help)} |"
+
+
+def value_of(one):
+    """The values that a field takes: the names, or the type and what is checked."""
+    kind, spec = inner_type(one), spec_of(one)
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(kind))
+    if get_origin(kind) in (dict, Mapping):
+        return "NAME=VALUE, may be repeated"
+    is_list = get_origin(kind) is tuple
+    several = (", several with commas" if spec.separator else ", may be repeated") if is_list else ""
+    kind = get_args(kind)[0] if is_list else kind
+    return escaped(spec.check[0] if spec.check else TYPES.get(kind, "text")) + several
+
+
+TYPES = {int: "integer", float: "number", bool: "flag", Path: "path"}
+"""Other types are text."""
+
+
+def escaped(text):
+    """Text as markdown: its characters as they are, options as code."""
+    return re.sub(r"(?<!\S)--[\w-]+", r"`\g<0>`", re.sub(r"([\\*<|\[\]])", r"\\\1", text))
 
 
 def section(config, models):

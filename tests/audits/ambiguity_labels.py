@@ -1,7 +1,7 @@
 """Our verdicts on decoys of COCO-QA and VQA v1, joined with the publishers' files, which are not in the repository.
 
 ``ambiguity_labels.csv`` has a line per choice that was read: dataset, question id, `choice_hash` and verdict. The
-rules are in docs/judge.md.
+rules are in docs/results.md.
 """
 
 import csv

@@ -11,7 +11,7 @@ from hf_vqa_mc.audits.rows import number_rows
 from tests.audits.ambiguity_labels import DATASETS, POSSIBLE, is_held_out, labels, with_texts
 
 PRECISION_AND_RECALL = {"cocoqa": (0.93, 0.53), "vqa": (0.53, 0.69)}
-"""Of the estimate on the held-out half of the labels, as docs/judge.md reports them."""
+"""Of the estimate on the held-out half of the labels, as docs/results.md reports them."""
 
 
 def test_300_questions_have_a_verdict_on_each_choice_that_was_read():

@@ -1,9 +1,12 @@
 """The documentation builds without warnings, and the notebooks run."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
+from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,13 +14,20 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+import hf_vqa_mc
+from hf_vqa_mc.cli import PANELS
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.options import flag_of, spec_of
+from hf_vqa_mc.verbs import VERBS
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = 'vm.quickstart(output="vqa_mc")\n'
 
 
-def test_the_site_builds_without_warnings_and_links_its_pages(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built pages."""
+    tmp_path = tmp_path_factory.mktemp("docs")
     command = [
         sys.executable,
         "-m",
@@ -33,11 +43,29 @@ def test_the_site_builds_without_warnings_and_links_its_pages(tmp_path):
     ]
     done = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    built = {page.stem for page in (tmp_path / "site").glob("*.html")}
-    assert built >= {page.stem for page in DOCS.glob("*.md")}
-    assert "fail_above" in (tmp_path / "site" / "api.html").read_text("utf-8")
-    models = (tmp_path / "site" / "models.html").read_text("utf-8")
+    return tmp_path / "site"
+
+
+def test_the_site_builds_without_warnings_and_links_its_pages(site):
+    assert {page.stem for page in site.glob("*.html")} >= {page.stem for page in DOCS.glob("*.md")}
+    assert "fail_above" in (site / "api.html").read_text("utf-8")
+    models = (site / "models.html").read_text("utf-8")
     assert all(setting in models for model in MODELS.values() for setting in (model.name, *model.defaults()))
+
+
+def test_the_page_of_commands_has_every_verb_and_option_in_the_groups_of_the_help(site):
+    page = (site / "cli.html").read_text("utf-8")
+    assert [unescape(title) for title in re.findall(r"<h2>(.*?)<a", page)] == [*PANELS]
+    for name in VERBS:
+        verb = getattr(hf_vqa_mc, name).verb
+        anchor = f"vqa-mc-{name.replace('_', '-')}"
+        (section,) = re.findall(rf'<section id="{anchor}">(.*?)</section>', page, re.DOTALL)
+        text = unescape(re.sub(r"<[^>]+>", "", section))
+        options = [one for one in fields(verb.settings) if spec_of(one).cli]
+        assert all(example in text for example in verb.examples), name
+        for one in options:
+            assert f"\n{flag_of(one)}" in text, (name, one.name)
+            assert spec_of(one).help in text, (name, one.name)
 
 
 def test_the_index_for_language_models_names_every_page():

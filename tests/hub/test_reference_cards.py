@@ -17,7 +17,7 @@ COLUMNS = {"easyvqa": 2, "vqa": 3}
 @pytest.mark.parametrize("path", CARDS, ids=lambda path: path.stem)
 def test_a_card_has_its_figure_in_the_documentation(path):
     (result,) = ModelCard.load(path).data.eval_results
-    results = (ROOT / "docs" / "method.md").read_text("utf-8")
+    results = (ROOT / "docs" / "results.md").read_text("utf-8")
     model, source, variant = re.fullmatch(r"(.+)-(\w+?)-(\w+)", path.stem).groups()
     if source == "cocoqa":
         row, column = rf"\| {model.upper()}\b", 2 + ["iou", "qou", "iou_qou"].index(variant)
