@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import n_threads
+from hf_vqa_mc.decoys.candidates import Float32s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.rng import purpose_hash
 
 FOLDS = 5
@@ -26,7 +26,7 @@ COORDINATES = 48
 SAMPLED = 100_000
 """The principal components are computed from every n-th row, so that at least this many remain."""
 _AT_ONCE = 1 << 14
-Floats = NDArray[np.float32]
+Floats = Float32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +41,19 @@ class Propensities:
     """(folds, classes, size): vectors of the answers"""
     bias: Floats
     """(folds, classes)"""
-    folds: NDArray[np.int64]
+    folds: Int64s
     """(rows,): the fold of each row"""
-    classes: NDArray[np.int64]
+    classes: Int64s
     """(keys,): the class of each answer key"""
 
-    def log_odds(self, rows: NDArray[np.integer], keys: NDArray[np.integer]) -> Floats:
+    def log_odds(self, rows: Ints, keys: Ints) -> Floats:
         """Unnormalised log P of the answers ``keys`` (rows, answers) for each of the ``rows``, (rows, answers)."""
         fold, of_keys = self.folds[rows][:, None], self.classes[keys]
         odds: Floats = np.einsum("rs,ras->ra", self.questions[rows], self.answers[fold, of_keys])
         odds += self.bias[fold, of_keys]
         return odds
 
-    def log_odds_of_all(self, rows: NDArray[np.integer], classes: NDArray[np.integer]) -> Floats:
+    def log_odds_of_all(self, rows: Ints, classes: Ints) -> Floats:
         """As `log_odds`, of some answer classes, the same for all rows, (rows, classes)."""
         odds: Floats = np.empty((len(rows), len(classes)), np.float32)
         for fold in range(len(self.bias)):
@@ -61,16 +61,16 @@ class Propensities:
             odds[own] = self.questions[rows[own]] @ self.answers[fold, classes].T + self.bias[fold, classes]
         return odds
 
-    def of_group(self, rows: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]]:
+    def of_group(self, rows: Int64s, targets: Int32s) -> tuple[Floats, Int64s]:
         """See `Revealed`."""
         distinct, target = np.unique(targets[rows], return_inverse=True)
         return self.log_odds_of_all(rows, self.classes[distinct]), target
 
-    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> Floats:
+    def of_sets(self, sets: Int64s, targets: Int32s) -> Floats:
         """See `Revealed`."""
         return np.stack([self.log_odds(sets[:, at], targets[sets]) for at in range(sets.shape[1])], axis=1)
 
-    def distributions(self, rows: NDArray[np.integer]) -> Floats:
+    def distributions(self, rows: Ints) -> Floats:
         """P(answer class | question), float32 (rows, classes)."""
         odds = self.log_odds_of_all(rows, np.arange(self.bias.shape[1]))
         shares: Floats = np.exp(odds - odds.max(axis=1, keepdims=True))
@@ -96,14 +96,14 @@ class Propensities:
         return np.concatenate(parts)
 
 
-def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _parts(rows: Int64s) -> Iterator[Int64s]:
     return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
 
 
 def answer_propensities(
     questions: pa.Array,
-    keys: NDArray[np.integer],
-    images: NDArray[np.integer],
+    keys: Ints,
+    images: Ints,
     seed: int,
     report: Callable[[int], None],
     encode: Callable[[pa.Array], Floats | None] = lambda questions: None,

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 import scipy
-from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.candidates import Float64s, Int32s, Ints
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.normalisation import YES_NO
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -32,7 +32,7 @@ _PRIOR_ROWS = 5.0
 _LEAST = 1e-6
 
 
-def answer_types(texts: list[str], answers: NDArray[np.integer], beginnings: NDArray[np.integer]) -> NDArray[np.int32]:
+def answer_types(texts: list[str], answers: Ints, beginnings: Ints) -> Int32s:
     """The likeliest type of each answer by expectation maximization: a mixture of types for each beginning.
 
     Args:
@@ -55,11 +55,11 @@ def answer_types(texts: list[str], answers: NDArray[np.integer], beginnings: NDA
         means = counts.T @ logs / np.maximum(of_answers, 1)
         found = senses * np.exp(means - means.max(axis=1, keepdims=True))
         found /= found.sum(axis=1, keepdims=True)
-    likeliest: NDArray[np.int32] = found.argmax(axis=1).astype(np.int32)
+    likeliest: Int32s = found.argmax(axis=1).astype(np.int32)
     return likeliest
 
 
-def _probabilities(texts: list[str]) -> NDArray[np.float64]:
+def _probabilities(texts: list[str]) -> Float64s:
     """Probability of each type by WordNet alone, (texts, N_TYPES): by the last word with a type; else all the same."""
     found = np.full((len(texts), N_TYPES), _LEAST)
     for row, words in enumerate(word_lists(pa.array(texts, pa.large_string()))):
@@ -83,7 +83,7 @@ def _types_of(word: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)
-def _types_of_synsets() -> NDArray[np.int32]:
+def _types_of_synsets() -> Int32s:
     """(synsets,): the category that is the nearest ancestor, ADJECTIVE for adjectives, N_TYPES for other synsets.
 
     A category is the sense of its lemma with the most synsets below it.

@@ -23,6 +23,13 @@ from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Float32s = NDArray[np.float32]
+Float64s = NDArray[np.float64]
+Ints = NDArray[np.integer]
+
 SHORT = 2
 """Maximum number of letters of fillers that WordNet lists as symbols and abbreviations, such as "as" (arsenic)."""
 MISSING = -1
@@ -33,9 +40,9 @@ class FilterTables(NamedTuple):
     """Lookup tables of the filters, for numba kernels. A key numbers a comparable text; texts may share one."""
 
     letters: NDArray[np.uint8]  # the squeezed texts of all keys in UTF-8, concatenated
-    letter_starts: NDArray[np.int64]  # (keys + 1,)
-    tokens: NDArray[np.int32]  # the word numbers of all keys, concatenated
-    token_starts: NDArray[np.int64]  # (keys + 1,)
+    letter_starts: Int64s  # (keys + 1,)
+    tokens: Int32s  # the word numbers of all keys, concatenated
+    token_starts: Int64s  # (keys + 1,)
     scores: WordScores
     threshold: float
     reject_at_threshold: bool
@@ -49,7 +56,7 @@ class NumberedTexts:
 
     texts: list[str]
     """distinct texts, as published; the index of a text is its number"""
-    keys: NDArray[np.int32]
+    keys: Int32s
     """(texts,): the number of the comparable text, the same for "2" and "two" """
     key_texts: list[str]
     """(keys,): the comparable texts"""
@@ -57,9 +64,7 @@ class NumberedTexts:
     """whether texts with other signs and operators are different, see `comparable_keys`; not in the papers"""
 
     @classmethod
-    def number(
-        cls, columns: Sequence[pa.Array], signs: bool = False
-    ) -> "tuple[NumberedTexts, list[NDArray[np.int32]]]":
+    def number(cls, columns: Sequence[pa.Array], signs: bool = False) -> "tuple[NumberedTexts, list[Int32s]]":
         """The numbered texts of some columns, and the text numbers of each column, int32 (values,)."""
         together = pa.chunked_array(columns, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(together, pa.ChunkedArray):
@@ -69,7 +74,7 @@ class NumberedTexts:
         found = cls(texts_of(together.dictionary), np.array(keys.indices), texts_of(keys.dictionary), signs)
         return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
 
-    def most_frequent(self, given: NDArray[np.int32]) -> NDArray[np.int32]:
+    def most_frequent(self, given: Int32s) -> Int32s:
         """One text number per distinct key, int32: the key's most frequent spelling; most frequent keys first.
 
         Args:
@@ -150,7 +155,7 @@ def without_fillers(texts: Sequence[str]) -> list[str]:
     return [short or text for short, text in zip(kept, texts, strict=True)]
 
 
-def starts(lengths: list[int] | NDArray[np.integer]) -> NDArray[np.int64]:
+def starts(lengths: list[int] | Ints) -> Int64s:
     """Start of each part when parts of these lengths are concatenated, and the end of the last.
 
     >>> starts([2, 0, 3])
@@ -241,9 +246,7 @@ def includes(key: int, other: int, tables: FilterTables) -> bool:
 
 
 @reading_inline
-def reason_against(
-    key: int, target: int, taken: NDArray[np.int32], n_taken: int, wup: bool, tables: FilterTables
-) -> int:
+def reason_against(key: int, target: int, taken: Int32s, n_taken: int, wup: bool, tables: FilterTables) -> int:
     """The reason why a candidate, given by its key, cannot join a set; or ACCEPTED.
 
     ``taken[:n_taken]`` are the keys of the decoys already taken of the same set; ``wup`` switches on the WUP filters.
@@ -263,7 +266,7 @@ def reason_against(
 
 
 @reading_inline
-def _reason_of_wup(key: int, target: int, taken: NDArray[np.int32], n_taken: int, tables: FilterTables) -> int:
+def _reason_of_wup(key: int, target: int, taken: Int32s, n_taken: int, tables: FilterTables) -> int:
     if too_similar(key, target, tables):
         return _WUP_TARGET
     for i in range(n_taken):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.answer_propensity import FOLDS, answer_propensities
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Float32s, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
@@ -35,40 +35,34 @@ BLOCK = 8
 _FARTHEST = np.iinfo(np.int32).max
 """Squared distances are below 49 * 2 * SCALE**2, since those of Hellinger are at most 2."""
 
-Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
+Groups = tuple[Int64s, Int64s]
 """Rows sorted by group, and the start of each group."""
 Report = Callable[[int], None]
 
 
-def take_sets(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
+def take_sets(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
     """Form sets of the same question where possible, else of similar questions; see `_take`."""
     _take(decoys, pool, indexed, report, same_question=True, similar_question=True)
 
 
-def take_sets_same_question(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
-) -> None:
+def take_sets_same_question(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
     """Form sets of rows that ask the same question; see `_take`."""
     _take(decoys, pool, indexed, report, same_question=True)
 
 
-def take_sets_same_image(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
-) -> None:
+def take_sets_same_image(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
     """Form sets of rows about the same image; see `_take`."""
     _take(decoys, pool, indexed, report, same_image=True)
 
 
-def take_sets_similar_question(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
-) -> None:
+def take_sets_similar_question(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
     """Form sets of rows with similar questions; see `_take`."""
     _take(decoys, pool, indexed, report, similar_question=True)
 
 
 def _take(
     decoys: DecoyTable,
-    pool: NDArray[np.int64],
+    pool: Int64s,
     indexed: IndexedTriplets,
     report: Report,
     same_question: bool = False,
@@ -125,9 +119,7 @@ def _revealed(indexed: IndexedTriplets, rows: Rows, report: Report) -> Revealed:
     return answer_propensities(questions, rows.targets, rows.images, indexed.settings.seed, report, encode)
 
 
-def _swap(
-    levels: list[Groups], partners: NDArray[np.int32], revealed: Revealed, rows: Rows, tables: FilterTables
-) -> None:
+def _swap(levels: list[Groups], partners: Int32s, revealed: Revealed, rows: Rows, tables: FilterTables) -> None:
     """Exchange rows within the smallest groups; by distances within the largest, between any two rows."""
     if revealed.is_calibrated:
         swap_rows(levels[0], partners, revealed, rows, tables)
@@ -136,12 +128,7 @@ def _swap(
 
 
 def _form_split(
-    own: NDArray[np.int64],
-    exact: list[Groups],
-    levels: list[Groups],
-    rows: Rows,
-    partners: NDArray[np.int32],
-    indexed: IndexedTriplets,
+    own: Int64s, exact: list[Groups], levels: list[Groups], rows: Rows, partners: Int32s, indexed: IndexedTriplets
 ) -> None:
     """Form the sets of a split's rows ``own``: large ones first, and among those the nearest first.
 
@@ -161,9 +148,7 @@ def _form_split(
         _form_all(groups, full, np.inf, rows, partners, indexed)
 
 
-def _first_and_kind(
-    partners: NDArray[np.int32], pool: NDArray[np.int64], rows: Rows
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def _first_and_kind(partners: Int32s, pool: Int64s, rows: Rows) -> tuple[Int64s, NDArray[np.int8]]:
     """The first row of the set of each row of a pool, and the index of its kind; MISSING for rows in no set."""
     sets = np.concatenate([pool[:, None], np.where(partners == MISSING, pool[:, None], partners)], axis=1)
     shared = [(column[sets] == column[pool][:, None]).all(axis=1) for column in (rows.questions, rows.images)]
@@ -178,13 +163,13 @@ def _report_fitted(report: Report, rows: int, models: int) -> None:
     report(rows * models // (FOLDS + 1))
 
 
-def _grouped(column: NDArray[np.int32], rows: NDArray[np.int64]) -> Groups:
+def _grouped(column: Int32s, rows: Int64s) -> Groups:
     """Rows with the same value share a group, in their order."""
     numbers = np.unique(column[rows], return_inverse=True)[1]
     return rows[np.argsort(numbers, kind="stable")], starts(np.bincount(numbers))
 
 
-def _levels(coordinates: NDArray[np.int16], rows: NDArray[np.int64]) -> list[Groups]:
+def _levels(coordinates: NDArray[np.int16], rows: Int64s) -> list[Groups]:
     """Nested groups of near rows, the smallest first: halves of halves along the first principal axis."""
     ordered, bounds = rows.copy(), [0, len(rows)]
     levels = [(ordered.copy(), np.array(bounds))]
@@ -203,7 +188,7 @@ def _levels(coordinates: NDArray[np.int16], rows: NDArray[np.int64]) -> list[Gro
     return [level for level in reversed(levels) if np.diff(level[1]).max() <= LARGEST] or levels[:1]
 
 
-def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _without_others(groups: Groups, targets: Int32s) -> Bools:
     """(all rows,): whether no other row of a row's group has another target; True for rows of no group."""
     members, group_starts = groups
     group = np.repeat(np.arange(len(group_starts) - 1), np.diff(group_starts))
@@ -213,9 +198,7 @@ def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bo
     return found
 
 
-def _form_all(
-    groups: Groups, size: int, most: float, rows: Rows, partners: NDArray[np.int32], indexed: IndexedTriplets
-) -> None:
+def _form_all(groups: Groups, size: int, most: float, rows: Rows, partners: Int32s, indexed: IndexedTriplets) -> None:
     members, group_starts = groups
     n_groups = len(group_starts) - 1
     arguments = (members, group_starts, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
@@ -226,12 +209,12 @@ def _form_all(
 def _form(
     first: int,
     stop: int,
-    members: NDArray[np.int64],
-    group_starts: NDArray[np.int64],
+    members: Int64s,
+    group_starts: Int64s,
     size: int,
     most: float,
     rows: Rows,
-    partners: NDArray[np.int32],
+    partners: Int32s,
     tables: FilterTables,
 ) -> None:
     """Form sets of ``size`` rows within each of some groups, until none is possible."""
@@ -243,9 +226,7 @@ def _form(
 
 
 @njit(cache=True, nogil=True)
-def _form_sets(
-    live: NDArray[np.int64], size: int, most: float, rows: Rows, partners: NDArray[np.int32], tables: FilterTables
-) -> None:
+def _form_sets(live: Int64s, size: int, most: float, rows: Rows, partners: Int32s, tables: FilterTables) -> None:
     """Start each set with a row of the most frequent remaining target, and add the nearest rows that may join it."""
     distinct = np.unique(rows.targets[live])
     number = np.searchsorted(distinct, rows.targets[live])
@@ -287,14 +268,14 @@ def _form_sets(
 
 @njit(cache=True, nogil=True)
 def _complete(
-    taken: NDArray[np.int64],
+    taken: Int64s,
     size: int,
     most: float,
-    live: NDArray[np.int64],
-    number: NDArray[np.int64],
-    coordinates: NDArray[np.int32],
-    free: NDArray[np.bool_],
-    in_set: NDArray[np.bool_],
+    live: Int64s,
+    number: Int64s,
+    coordinates: Int32s,
+    free: Bools,
+    in_set: Bools,
     rows: Rows,
     tables: FilterTables,
 ) -> bool:
@@ -331,7 +312,7 @@ def _complete(
 
 
 @njit(cache=True, nogil=True)
-def _in_blocks(coordinates: NDArray[np.int16]) -> NDArray[np.int32]:
+def _in_blocks(coordinates: NDArray[np.int16]) -> Int32s:
     """Coordinates with the axis of the largest variance, the last one, first; padded to whole blocks."""
     rows, dimensions = coordinates.shape
     found = np.zeros((rows, -(-dimensions // BLOCK) * BLOCK), np.int32)
@@ -341,7 +322,7 @@ def _in_blocks(coordinates: NDArray[np.int16]) -> NDArray[np.int32]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int32], best: np.int32) -> np.int32:
+def _squared_distance(times: int, row: Int32s, total: Int32s, best: np.int32) -> np.int32:
     """The squared distance of ``times`` a row to ``total``; a part of it once that is ``best`` or more."""
     distance = np.int32(0)
     for first in range(0, len(row), BLOCK):
@@ -354,12 +335,7 @@ def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int3
 
 
 def _dissolve(
-    decoys: DecoyTable,
-    partners: NDArray[np.int32],
-    revealed: Revealed,
-    own: NDArray[np.int64],
-    rows: Rows,
-    settings: Settings,
+    decoys: DecoyTable, partners: Int32s, revealed: Revealed, own: Int64s, rows: Rows, settings: Settings
 ) -> None:
     """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest.
 
@@ -382,7 +358,7 @@ def _dissolve(
     partners[members], decoys.closed.left_out[members] = MISSING, LeftOut.LEAK
 
 
-def _leaks(sets: NDArray[np.int64], valid: NDArray[np.bool_], revealed: Revealed, rows: Rows) -> NDArray[np.float32]:
+def _leaks(sets: Int64s, valid: Bools, revealed: Revealed, rows: Rows) -> Float32s:
     """The estimated leak of each of some sets (sets, rows), padded: abs(sum of P(target | question, choices) - 1).
 
     In [0, set size - 1]: 0 if the questions say nothing about whose target is whose, as if all are the same.
@@ -394,5 +370,5 @@ def _leaks(sets: NDArray[np.int64], valid: NDArray[np.bool_], revealed: Revealed
     diagonal = np.where(valid, np.einsum("srr->sr", shares), 0)
     same = (~valid | (rows.questions[sets] == rows.questions[sets[:, :1]])).all(axis=1)
     estimated = np.maximum(np.abs(diagonal.sum(axis=1) - 1), _ESTIMATED)
-    leaks: NDArray[np.float32] = np.where(same, 0, estimated).astype(np.float32)
+    leaks: Float32s = np.where(same, 0, estimated).astype(np.float32)
     return leaks

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.closed_set_builder import Report
 from hf_vqa_mc.decoys.closed_sets import GRID, LATIN, SET_KINDS, SetKind
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
@@ -35,24 +34,24 @@ FIRST_WORDS = 2
 class _Crossing(NamedTuple):
     """The rows of a split by question and by image; a row is named by its position in `members`."""
 
-    starts: NDArray[np.int64]  # positions of rows whose answer is not the most frequent one to their question
-    members: NDArray[np.int64]  # (rows,): in the order in which sets are started
-    by_question: NDArray[np.int64]  # (rows,): positions sorted by question
-    question_starts: NDArray[np.int64]  # (questions + 1,)
-    by_image: NDArray[np.int64]  # (rows,): positions sorted by image, then question
-    image_starts: NDArray[np.int64]  # (images + 1,)
-    question: NDArray[np.int64]  # (rows,): number of the row's question
-    image: NDArray[np.int64]  # (rows,)
-    beginning: NDArray[np.int64]  # (rows,): equal for questions that a grid may combine
+    starts: Int64s  # positions of rows whose answer is not the most frequent one to their question
+    members: Int64s  # (rows,): in the order in which sets are started
+    by_question: Int64s  # (rows,): positions sorted by question
+    question_starts: Int64s  # (questions + 1,)
+    by_image: Int64s  # (rows,): positions sorted by image, then question
+    image_starts: Int64s  # (images + 1,)
+    question: Int64s  # (rows,): number of the row's question
+    image: Int64s  # (rows,)
+    beginning: Int64s  # (rows,): equal for questions that a grid may combine
 
 
-def take_sets_latin(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
+def take_sets_latin(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
     """Form Latin squares of ``set_size`` images, questions and answers; see `_take`."""
     size = indexed.settings.set_size
     _take(decoys, pool, indexed, report, LATIN, [(size, size)])
 
 
-def take_sets_grid(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
+def take_sets_grid(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
     """Form grids of images and questions with ``set_size`` answers: 2 x 2, or 2 x 3 and 3 x 2; see `_take`."""
     size = indexed.settings.set_size
     shapes = [(size // n, n) for n in range(2, size // 2 + 1) if size % n == 0]
@@ -65,7 +64,7 @@ def take_sets_grid(decoys: DecoyTable, pool: NDArray[np.int64], indexed: Indexed
 
 def _take(
     decoys: DecoyTable,
-    pool: NDArray[np.int64],
+    pool: Int64s,
     indexed: IndexedTriplets,
     report: Report,
     kind: SetKind,
@@ -118,14 +117,14 @@ def _take(
     fill(decoys, pool, partners[pool], first[pool], list(SET_KINDS).index(kind.name), targets)
 
 
-def _distinct(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[np.int64]:
+def _distinct(groups: Int64s, values: Int32s) -> Int64s:
     """(rows,): number of distinct values in each row's group."""
     pairs = np.unique(np.stack([groups, values]), axis=1)
-    counts: NDArray[np.int64] = np.bincount(pairs[0])[groups]
+    counts: Int64s = np.bincount(pairs[0])[groups]
     return counts
 
 
-def _most_frequent(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _most_frequent(groups: Int64s, values: Int32s) -> Bools:
     """(rows,): whether a row's value is the most frequent one of its group; of equally frequent ones, the first."""
     pairs, of_row, counts = np.unique(np.stack([groups, values]), axis=1, return_inverse=True, return_counts=True)
     order = np.lexsort((-counts, pairs[0]))
@@ -133,9 +132,9 @@ def _most_frequent(groups: NDArray[np.int64], values: NDArray[np.int32]) -> NDAr
     return np.isin(of_row.ravel(), first)
 
 
-def _shared(crossing: _Crossing) -> NDArray[np.bool_]:
+def _shared(crossing: _Crossing) -> Bools:
     """(rows,): whether a row's question is asked about other images, and its image has other questions."""
-    shared: NDArray[np.bool_] = (np.bincount(crossing.question)[crossing.question] > 1) & (
+    shared: Bools = (np.bincount(crossing.question)[crossing.question] > 1) & (
         np.bincount(crossing.image)[crossing.image] > 1
     )
     return shared
@@ -148,8 +147,8 @@ def _form(
     square: bool,
     crossing: _Crossing,
     rows: Rows,
-    first: NDArray[np.int64],
-    partners: NDArray[np.int32],
+    first: Int64s,
+    partners: Int32s,
     tables: FilterTables,
 ) -> None:
     """Start a set with each free row of ``starts`` in turn; ``first`` and ``partners`` are filled in place.
@@ -180,14 +179,14 @@ def _form(
 
 @reading
 def _other_images(
-    found: NDArray[np.int64],
+    found: Int64s,
     group: int,
     size: int,
     offset: int,
-    image_uses: NDArray[np.int64],
+    image_uses: Int64s,
     crossing: _Crossing,
     rows: Rows,
-    first: NDArray[np.int64],
+    first: Int64s,
     tables: FilterTables,
 ) -> bool:
     """Complete the first question's rows with those on other images, from an offset on; False if there are too few."""
@@ -214,13 +213,13 @@ def _other_images(
 
 @reading
 def _other_questions(
-    found: NDArray[np.int64],
+    found: Int64s,
     square: bool,
     offset: int,
-    question_uses: NDArray[np.int64],
+    question_uses: Int64s,
     crossing: _Crossing,
     rows: Rows,
-    first: NDArray[np.int64],
+    first: Int64s,
     tables: FilterTables,
 ) -> bool:
     """Complete a set with other questions about all its images; False if there are too few."""
@@ -267,14 +266,7 @@ def _row_about(image: int, question: int, crossing: _Crossing) -> int:
 
 
 @reading
-def _fits(
-    found: NDArray[np.int64],
-    number: int,
-    square: bool,
-    members: NDArray[np.int64],
-    rows: Rows,
-    tables: FilterTables,
-) -> bool:
+def _fits(found: Int64s, number: int, square: bool, members: Int64s, rows: Rows, tables: FilterTables) -> bool:
     """Whether the targets of a question suit those of the questions before it.
 
     In a square: the targets of the first question in another order, none twice on an image. In a grid: new ones. No
@@ -300,13 +292,7 @@ def _fits(
 
 
 @njit(cache=True, nogil=True)
-def _put(
-    found: NDArray[np.int64],
-    square: bool,
-    members: NDArray[np.int64],
-    first: NDArray[np.int64],
-    partners: NDArray[np.int32],
-) -> None:
+def _put(found: Int64s, square: bool, members: Int64s, first: Int64s, partners: Int32s) -> None:
     """Name the set of its rows after the first, and give each row the rows that have its decoys as targets.
 
     In a square these are the rows with the same question.

@@ -13,7 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, ambiguous, reason_against
+from hf_vqa_mc.decoys.candidates import (
+    ACCEPTED,
+    MISSING,
+    REASONS,
+    Bools,
+    FilterTables,
+    Float32s,
+    Int32s,
+    Int64s,
+    Reason,
+    ambiguous,
+    reason_against,
+)
 from hf_vqa_mc.decoys.indexed_triplets import Triplets
 from hf_vqa_mc.decoys.key_lists import holds
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
@@ -25,24 +37,24 @@ _NAMED, _VERDICT = int(Reason.NAMED), int(Reason.VERDICT)
 class ClosedSets(NamedTuple):
     """The closed answer sets of all triplets, (triplets,) each."""
 
-    first: NDArray[np.int64]  # the first row of each row's set, MISSING for rows in no set
+    first: Int64s  # the first row of each row's set, MISSING for rows in no set
     kind: NDArray[np.int8]  # index in ``SET_KINDS``
     size: NDArray[np.int8]  # rows of the set that was formed with each row, also if it is left out for its leak
-    leak: NDArray[np.float32]  # estimated leak of that set, 0 if it is exact for the question, NaN if not estimated
+    leak: Float32s  # estimated leak of that set, 0 if it is exact for the question, NaN if not estimated
     left_out: NDArray[np.int8]  # a `LeftOut`, why a row is in no set
 
 
 class DecoyTable(NamedTuple):
     """The decoys of one kind for all triplets."""
 
-    sizes: NDArray[np.int32]  # (triplets,): number of decoys wanted, at most K
-    picks: NDArray[np.int32]  # (triplets, views, K): text numbers, MISSING at the end
-    donors: NDArray[np.int32]  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
-    found: NDArray[np.int32]  # (triplets, views): number of picks
-    rejected: NDArray[np.int32]  # (triplets, views, reasons): number of rejected candidates
-    considered: NDArray[np.int32]  # (triplets,): number of candidates tested
-    fallback: NDArray[np.bool_]  # (triplets, views, K): whether a pick is a fallback
-    excluded: NDArray[np.int32]  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
+    sizes: Int32s  # (triplets,): number of decoys wanted, at most K
+    picks: Int32s  # (triplets, views, K): text numbers, MISSING at the end
+    donors: Int32s  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
+    found: Int32s  # (triplets, views): number of picks
+    rejected: Int32s  # (triplets, views, reasons): number of rejected candidates
+    considered: Int32s  # (triplets,): number of candidates tested
+    fallback: Bools  # (triplets, views, K): whether a pick is a fallback
+    excluded: Int32s  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
     closed: ClosedSets
 
 
@@ -64,7 +76,7 @@ class LeftOut(IntEnum):
         return member
 
 
-def empty_table(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> DecoyTable:
+def empty_table(sizes: Int32s, excluded: list[Int32s]) -> DecoyTable:
     """A set for ``sizes`` decoys of each triplet, still without decoys; see `stacked` for ``excluded``."""
     n_triplets, size, views = len(sizes), int(sizes.max(initial=0)), len(excluded)
     return DecoyTable(
@@ -86,7 +98,7 @@ def empty_table(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> 
     )
 
 
-def as_published(picks: NDArray[np.int32], views: int) -> DecoyTable:
+def as_published(picks: Int32s, views: int) -> DecoyTable:
     """A set of published decoys, the same in all views; picks are (triplets, K)."""
     decoys = empty_table(np.full(len(picks), picks.shape[1], np.int32), [picks[:, :0]] * views)
     decoys.picks[:] = picks[:, None]
@@ -94,7 +106,7 @@ def as_published(picks: NDArray[np.int32], views: int) -> DecoyTable:
     return decoys
 
 
-def stacked(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+def stacked(excluded: list[Int32s]) -> Int32s:
     """Excluded keys of each view, (triplets, any width) each, as one array (triplets, views, width)."""
     width = max(part.shape[1] for part in excluded)
     joined = np.full((len(excluded[0]), len(excluded), width), MISSING, np.int32)
@@ -106,8 +118,8 @@ def stacked(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
 class Memory(NamedTuple):
     """Keys taken and tested while the candidates of one triplet after another are tested."""
 
-    taken: NDArray[np.int32]  # keys taken for the current triplet
-    verdicts: NDArray[np.int64]  # (keys,): triplet * _VERDICTS + reason of a key's last rejection
+    taken: Int32s  # keys taken for the current triplet
+    verdicts: Int64s  # (keys,): triplet * _VERDICTS + reason of a key's last rejection
 
 
 _VERDICTS = len(REASONS) + 1
@@ -153,13 +165,7 @@ def is_excluded(decoys: DecoyTable, triplet: int, view: int, key: int, tables: F
 
 @reading_inline
 def reason_for(
-    triplet: int,
-    key: int,
-    taken: NDArray[np.int32],
-    n_taken: int,
-    wup: bool,
-    triplets: Triplets,
-    tables: FilterTables,
+    triplet: int, key: int, taken: Int32s, n_taken: int, wup: bool, triplets: Triplets, tables: FilterTables
 ) -> int:
     """The reason why a candidate cannot be a triplet's decoy; or ACCEPTED. See `reason_against`."""
     if holds(triplets.rejected, triplet, key):
@@ -172,7 +178,7 @@ def reason_for(
 def try_targets(
     decoys: DecoyTable,
     triplet: int,
-    others: NDArray[np.int64],
+    others: Int64s,
     triplets: Triplets,
     memory: Memory,
     n_taken: int,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables
+from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables, Int32s, Int64s
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, is_excluded, reason_for
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
 from hf_vqa_mc.decoys.key_lists import holds
@@ -22,7 +22,7 @@ def _add_fallback(
     view: int,
     text: int,
     triplets: Triplets,
-    taken: NDArray[np.int32],
+    taken: Int32s,
     wup: bool,
     tables: FilterTables,
 ) -> None:
@@ -68,9 +68,9 @@ def _take_fallbacks(
     decoys: DecoyTable,
     triplets: Triplets,
     tables: FilterTables,
-    published: NDArray[np.int32],
-    published_starts: NDArray[np.int64],
-    frequent: NDArray[np.int32],
+    published: Int32s,
+    published_starts: Int64s,
+    frequent: Int32s,
     text_hashes: NDArray[np.uint64],
     seed_hash: np.uint64,
     wup: bool,
@@ -117,7 +117,7 @@ def _add_fitting(
     tables: FilterTables,
     plausible: PlausibleAnswers,
     seed_hash: np.uint64,
-    taken: NDArray[np.int32],
+    taken: Int32s,
     wup: bool,
 ) -> None:
     """Complete a view with targets of random rows, level by level; ``taken`` (K,) is overwritten."""
@@ -134,9 +134,7 @@ def _add_fitting(
 
 
 @reading
-def _add_opposite(
-    decoys: DecoyTable, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets
-) -> None:
+def _add_opposite(decoys: DecoyTable, triplet: int, view: int, opposites: Int32s, triplets: Triplets) -> None:
     """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy.
 
     Also if some annotators gave it, as yes/no questions without it make no sense; but not if verdicts reject it.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import FilterTables, starts
+from hf_vqa_mc.decoys.candidates import Bools, FilterTables, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, new_memory, try_targets, wants_more
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
@@ -22,7 +22,7 @@ _LAST_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def take_iou_decoys(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, progress: Callable[[int], None]
+    decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, progress: Callable[[int], None]
 ) -> None:
     """Fill the sets of a pool's triplets with targets of the same image (Chao et al. 2018, Sect. 4.1).
 
@@ -45,11 +45,11 @@ def _take_iou(
     first: int,
     last: int,
     decoys: DecoyTable,
-    by_image: NDArray[np.int64],
-    image_starts: NDArray[np.int64],
+    by_image: Int64s,
+    image_starts: Int64s,
     triplets: Triplets,
     tables: FilterTables,
-    types: NDArray[np.int32],
+    types: Int32s,
     seed_hash: np.uint64,
 ) -> None:
     memory = new_memory(decoys, tables)
@@ -69,7 +69,7 @@ def _take_iou(
 
 
 @njit(cache=True)
-def _put_first(keys: NDArray[np.uint64], preferred: NDArray[np.bool_]) -> None:
+def _put_first(keys: NDArray[np.uint64], preferred: Bools) -> None:
     """Change sort keys so that preferred members come first; the order of each part is unchanged."""
     for i in range(len(keys)):
         keys[i] >>= np.uint64(1)
@@ -84,20 +84,14 @@ def _first_keys(size: int) -> np.uint64:
 
 
 @njit(cache=True)
-def _between(
-    low: np.uint64, high: np.uint64, keys: NDArray[np.uint64], members: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _between(low: np.uint64, high: np.uint64, keys: NDArray[np.uint64], members: Int64s) -> Int64s:
     """The members with keys in [low, high), the last key included, sorted by key."""
     between = np.flatnonzero((keys >= low) & ((keys < high) | (high == _LAST_KEY)))
     return members[between[np.argsort(keys[between], kind="mergesort")]]
 
 
 def _take_random(
-    decoys: DecoyTable,
-    pool: NDArray[np.int64],
-    indexed: IndexedTriplets,
-    progress: Callable[[int], None],
-    by_frequency: bool,
+    decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, progress: Callable[[int], None], by_frequency: bool
 ) -> None:
     """Fill the sets of a pool's triplets with targets drawn at random (Chao et al. 2018, Supplement G).
 
@@ -126,8 +120,8 @@ def _take_drawn(
     first: int,
     last: int,
     decoys: DecoyTable,
-    pool: NDArray[np.int64],
-    donors: NDArray[np.int64],
+    pool: Int64s,
+    donors: Int64s,
     triplets: Triplets,
     tables: FilterTables,
     seed_hash: np.uint64,

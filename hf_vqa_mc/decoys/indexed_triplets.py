@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import methods
-from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Candidates, Int32s, Int64s, NumberedTexts, starts
 from hf_vqa_mc.decoys.key_lists import KeyLists
 from hf_vqa_mc.decoys.plausible_answers import PlausibleAnswers, plausible_answers
 from hf_vqa_mc.decoys.rng import text_hashes
@@ -30,11 +30,11 @@ N_FREQUENT = 10
 class Triplets(NamedTuple):
     """The triplets as arrays for kernels, (triplets,) each except `keys`."""
 
-    targets: NDArray[np.int32]  # text numbers
-    keys: NDArray[np.int32]  # (texts,): the key of each text
+    targets: Int32s  # text numbers
+    keys: Int32s  # (texts,): the key of each text
     hashes: NDArray[np.uint64]  # of the question ids
-    images: NDArray[np.int32]  # image numbers
-    questions: NDArray[np.int32]  # question numbers; equal ones of the same image are no donors for one another
+    images: Int32s  # image numbers
+    questions: Int32s  # question numbers; equal ones of the same image are no donors for one another
     named: KeyLists  # annotators' answers, which are no decoys; empty with ``preset="paper"``
     rejected: KeyLists  # texts that verdicts reject as decoys
 
@@ -49,13 +49,13 @@ class IndexedTriplets:
     """word vectors for the similarity of questions"""
     candidates: Candidates
     triplets: Triplets
-    lists: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]
+    lists: dict[str, tuple[Int32s, Int64s]]
     """text numbers of each list column, concatenated, and the start of each triplet's"""
-    pools: list[NDArray[np.int64]]
+    pools: list[Int64s]
     """triplets that are donors for one another: all, or those of each split"""
-    training: NDArray[np.bool_]
+    training: Bools
     """(triplets,): whether in the training split; all if there is none"""
-    n_decoys: NDArray[np.int32] | None = None
+    n_decoys: Int32s | None = None
     """(triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each"""
     search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None
     """makes the index of similar questions; by default it is in this process"""
@@ -69,7 +69,7 @@ class IndexedTriplets:
         *,
         published: bool = False,
         largest_pool: int | None = None,
-        n_decoys: NDArray[np.int32] | None = None,
+        n_decoys: Int32s | None = None,
         rejected: pa.ListArray | None = None,
         search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
     ) -> "IndexedTriplets":
@@ -135,7 +135,7 @@ class IndexedTriplets:
         return len(self.triplets.targets)
 
     @cached_property
-    def frequent(self) -> NDArray[np.int32]:
+    def frequent(self) -> Int32s:
         """The most frequent targets of the training split."""
         return self.candidates.most_frequent(self.triplets.targets[self.training])[:N_FREQUENT]
 
@@ -148,7 +148,7 @@ class IndexedTriplets:
         return plausible_answers(self.candidates, self.triplets.targets, questions, self.training)
 
     @cached_property
-    def comparable_questions(self) -> NDArray[np.int32]:
+    def comparable_questions(self) -> Int32s:
         """(triplets,): equal numbers for equivalent questions."""
         texts = comparable_texts(self.table["question"].combine_chunks())[0]
         return np.array(texts.dictionary_encode().indices)
@@ -163,7 +163,7 @@ class IndexedTriplets:
         """The hash of every text."""
         return text_hashes(self.candidates.texts)
 
-    def padded(self, column: str) -> NDArray[np.int32]:
+    def padded(self, column: str) -> Int32s:
         """Text numbers of a list column, int32 (triplets, longest list), padded with MISSING."""
         numbers, list_starts = self.lists[column]
         lengths = np.diff(list_starts)
@@ -171,12 +171,12 @@ class IndexedTriplets:
         rows[np.arange(rows.shape[1]) < lengths[:, None]] = numbers
         return rows
 
-    def keys_of(self, texts: NDArray[np.int32]) -> NDArray[np.int32]:
+    def keys_of(self, texts: Int32s) -> Int32s:
         """The keys of text numbers; MISSING stays MISSING."""
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
 
 
-def _divided(pools: list[NDArray[np.int64]], image_ids: pa.ChunkedArray, largest: int) -> list[NDArray[np.int64]]:
+def _divided(pools: list[Int64s], image_ids: pa.ChunkedArray, largest: int) -> list[Int64s]:
     """Pools of more triplets than ``largest`` in random parts; all triplets of an image are in the same part."""
     images = image_ids.combine_chunks().dictionary_encode()
     hashes = text_hashes(images.dictionary.to_pylist())[images.indices.to_numpy()]
@@ -188,7 +188,7 @@ def _divided(pools: list[NDArray[np.int64]], image_ids: pa.ChunkedArray, largest
     ]
 
 
-def _numbered(questions: pa.ChunkedArray) -> NDArray[np.int32]:
+def _numbered(questions: pa.ChunkedArray) -> Int32s:
     """Equal numbers for equivalent questions; empty ones have a number each."""
     texts = comparable_texts(questions.combine_chunks())[0]
     positions = pa.array([f"\0{position}" for position in range(len(texts))], pa.large_string())

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.candidates import MISSING, NumberedTexts, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Int32s, Int64s, NumberedTexts, starts
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.wu_palmer import reading_inline
@@ -16,8 +15,8 @@ from hf_vqa_mc.text.wu_palmer import reading_inline
 class KeyLists(NamedTuple):
     """A list of text keys for each triplet, for kernels."""
 
-    keys: NDArray[np.int32]  # of all triplets, concatenated; MISSING for texts that are no candidates
-    starts: NDArray[np.int64]  # (triplets + 1,)
+    keys: Int32s  # of all triplets, concatenated; MISSING for texts that are no candidates
+    starts: Int64s  # (triplets + 1,)
 
     @classmethod
     def of(cls, texts: pa.ListArray, numbered: NumberedTexts) -> "KeyLists":

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.answer_types import answer_types
-from hf_vqa_mc.decoys.candidates import MISSING, Candidates
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Candidates, Int32s, Int64s, Ints
 from hf_vqa_mc.text.normalisation import YES_NO
 
 TYPED_WORDS = 4
@@ -28,14 +27,14 @@ DRAWS = 24
 class PlausibleAnswers(NamedTuple):
     """Lookup tables of fitting answers, for numba kernels."""
 
-    types: NDArray[np.int32]  # (triplets,): the type of each target
-    rows: NDArray[np.int32]  # the training triplets by type and beginning, then by beginning alone
-    ranges: NDArray[np.int32]  # (triplets, LEVELS, 2): first and last + 1 index in `rows` of each level
-    opposites: NDArray[np.int32]  # (keys,): the text number of the opposite of "yes" and "no", else MISSING
+    types: Int32s  # (triplets,): the type of each target
+    rows: Int32s  # the training triplets by type and beginning, then by beginning alone
+    ranges: Int32s  # (triplets, LEVELS, 2): first and last + 1 index in `rows` of each level
+    opposites: Int32s  # (keys,): the text number of the opposite of "yes" and "no", else MISSING
 
 
 def plausible_answers(
-    candidates: Candidates, targets: NDArray[np.int32], questions: pa.Array, training: NDArray[np.bool_]
+    candidates: Candidates, targets: Int32s, questions: pa.Array, training: Bools
 ) -> PlausibleAnswers:
     """Learn types of answers, and sort the training triplets by the beginnings of their questions.
 
@@ -48,12 +47,12 @@ def plausible_answers(
     beginnings = numbered_beginnings(questions, {TYPED_WORDS, *(n_words for n_words, _ in LEVELS)})
     keys = candidates.keys[targets]
     types = answer_types(candidates.key_texts, keys, beginnings[TYPED_WORDS])[keys]
-    rows: list[NDArray[np.int32]] = []
+    rows: list[Int32s] = []
     ranges = np.empty((len(targets), len(LEVELS), 2), np.int32)
     donors, none = np.flatnonzero(training), np.zeros_like(types)
     for typed in (True, False):
         of_type = types if typed else none
-        columns: list[NDArray[np.integer]] = [*reversed(beginnings.values()), of_type]
+        columns: list[Ints] = [*reversed(beginnings.values()), of_type]
         order = donors[np.lexsort([column[donors] for column in columns])]
         for level, (n_words, same_type) in enumerate(LEVELS):
             if same_type == typed:
@@ -68,11 +67,11 @@ def plausible_answers(
     return PlausibleAnswers(types, np.concatenate(rows), ranges, found)
 
 
-def numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, NDArray[np.int64]]:
+def numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, Int64s]:
     """Equal numbers for questions with the same first n words, for each n, shortest first, (questions,) each."""
     encoded = questions.dictionary_encode()
     texts, numbers = encoded.dictionary, encoded.indices.to_numpy()
-    found: dict[int, NDArray[np.int64]] = {}
+    found: dict[int, Int64s] = {}
     for length in sorted(lengths, reverse=True):
         first_words = rf"^((?:\S+ ){{{length - 1}}}\S+) .*" if length else ".*"
         encoded = pc.replace_substring_regex(texts, first_words, r"\1" if length else "").dictionary_encode()
@@ -81,7 +80,7 @@ def numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, NDA
     return dict(reversed(found.items()))
 
 
-def _ranges(types: NDArray[np.int32], beginnings: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ranges(types: Int32s, beginnings: Int64s, order: Int64s) -> Int64s:
     """The range in ``order`` of the rows with each row's type and beginning, (rows, 2)."""
     together = types * (beginnings.max(initial=0) + 1) + beginnings
     _, group = np.unique(together, return_inverse=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
+from hf_vqa_mc.decoys.candidates import Float32s, Int64s, Ints
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
 
 EPOCHS, BATCH, RATE, DROPOUT = 3, 1024, 8e-3, 0.5
@@ -26,17 +26,17 @@ _ENCODED_AT_ONCE = 1 << 14
 class Bags:
     """The words and bigrams of distinct questions as numbers; those of a single question share a number."""
 
-    grams: NDArray[np.int64]
+    grams: Int64s
     """of all questions, concatenated"""
-    starts: NDArray[np.int64]
+    starts: Int64s
     """(questions + 1,)"""
     size: int
     """number of distinct grams"""
-    vectors: NDArray[np.float32]
+    vectors: Float32s
     """(questions, dimensions): a vector of each question, such as that of a text encoder; dimensions may be 0"""
 
     @classmethod
-    def of(cls, questions: pa.Array, vectors: NDArray[np.float32] | None = None) -> "Bags":
+    def of(cls, questions: pa.Array, vectors: Float32s | None = None) -> "Bags":
         """The bags of some texts; a bigram may start or end with the end of the question."""
         words, word_starts, distinct = numbered_words(*comparable_texts(questions))
         lengths, end = np.diff(word_starts), len(distinct)
@@ -58,7 +58,7 @@ class Bags:
             vectors = np.empty((len(lengths), 0), np.float32)
         return cls(kept[number][order], starts, int(often.sum()) + 1, vectors)
 
-    def take(self, questions: NDArray[np.integer]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def take(self, questions: Ints) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The grams of some questions, concatenated, the offset of each, and the questions' vectors."""
         lengths = np.diff(self.starts)[questions]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)[:-1]])
@@ -94,16 +94,14 @@ class PropensityModel(nn.Module):
         return hidden @ self.second + self.second_bias
 
     @torch.no_grad()
-    def encode(self, bags: Bags, questions: NDArray[np.integer]) -> NDArray[np.float32]:
+    def encode(self, bags: Bags, questions: Ints) -> Float32s:
         """The vectors of some questions, float32 (questions, SIZE)."""
         firsts = range(0, len(questions), _ENCODED_AT_ONCE)
         parts = [self(*bags.take(questions[first : first + _ENCODED_AT_ONCE])).numpy() for first in firsts]
         return np.concatenate(parts)
 
 
-def fitted(
-    bags: Bags, questions: NDArray[np.integer], classes: NDArray[np.integer], n_classes: int, rng: np.random.Generator
-) -> PropensityModel:
+def fitted(bags: Bags, questions: Ints, classes: Ints, n_classes: int, rng: np.random.Generator) -> PropensityModel:
     """Fit a model to rows with these questions (indices of ``bags``) and answer classes.
 
     Returns:

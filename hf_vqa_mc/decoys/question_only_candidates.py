@@ -7,10 +7,9 @@ similar bags of words, then more for triplets that are still incomplete.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import FilterTables
+from hf_vqa_mc.decoys.candidates import Bools, FilterTables, Int32s, Int64s
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, clear, new_memory, try_targets, wants_more
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
@@ -23,7 +22,7 @@ _GROUPS_PER_TASK = 64
 
 
 def take_qou_decoys(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, progress: Callable[[int], None]
+    decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, progress: Callable[[int], None]
 ) -> None:
     """Fill the sets of a pool's triplets.
 
@@ -64,11 +63,11 @@ def _take(
     first: int,
     stop: int,
     decoys: DecoyTable,
-    queries: NDArray[np.int32],
+    queries: Int32s,
     found: Neighbours,
-    members: NDArray[np.int64],
-    member_starts: NDArray[np.int64],
-    short: NDArray[np.bool_],
+    members: Int64s,
+    member_starts: Int64s,
+    short: Bools,
     triplets: Triplets,
     tables: FilterTables,
     n_similar: int,
@@ -105,9 +104,7 @@ def _take(
 
 
 @njit(cache=True)
-def _from_random_start(
-    alike: NDArray[np.int64], n_similar: int, random_start: np.uint64, triplet_hash: np.uint64
-) -> NDArray[np.int64]:
+def _from_random_start(alike: Int64s, n_similar: int, random_start: np.uint64, triplet_hash: np.uint64) -> Int64s:
     """The first n_similar + 1 in circular order from a random start."""
     first = below(draw(random_start, triplet_hash, len(alike)), len(alike))
     some = min(len(alike), n_similar + 1)
@@ -115,9 +112,7 @@ def _from_random_start(
 
 
 @njit(cache=True)
-def _members_in_order(
-    groups: NDArray[np.int32], members: NDArray[np.int64], member_starts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _members_in_order(groups: Int32s, members: Int64s, member_starts: Int64s) -> Int64s:
     """The members of equally similar groups in the order of the dataset."""
     if len(groups) == 1:
         return members[member_starts[groups[0]] : member_starts[groups[0] + 1]]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.answer_propensity import COORDINATES
 from hf_vqa_mc.decoys.answer_types import answer_types
+from hf_vqa_mc.decoys.candidates import Float32s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.plausible_answers import TYPED_WORDS, numbered_beginnings
 
 RARE = 2
@@ -28,7 +28,7 @@ SCALE = 20.0
 """Distances per log odds. In sets with a few rows their leak is then nearly linear in the distances."""
 SAMPLED = 1_000
 """Rows from which standard deviations are estimated."""
-Floats = NDArray[np.float32]
+Floats = Float32s
 
 
 class _Family(NamedTuple):
@@ -53,11 +53,7 @@ class RowDistances:
     is_calibrated = False
 
     def __init__(
-        self,
-        questions: pa.Array,
-        keys: NDArray[np.integer],
-        key_texts: list[str],
-        embed: Sequence[Callable[[list[str]], Floats]],
+        self, questions: pa.Array, keys: Ints, key_texts: list[str], embed: Sequence[Callable[[list[str]], Floats]]
     ) -> None:
         encoded = questions.dictionary_encode()
         self._question, self._key = encoded.indices.to_numpy(), keys
@@ -81,11 +77,11 @@ class RowDistances:
         found: Floats = (centred @ axes)[self._question]
         return found
 
-    def of_group(self, rows: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]]:
+    def of_group(self, rows: Int64s, targets: Int32s) -> tuple[Floats, Int64s]:
         """See `Revealed`."""
         return self.of_sets(rows[None], targets)[0], np.arange(len(rows))
 
-    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> Floats:
+    def of_sets(self, sets: Int64s, targets: Int32s) -> Floats:
         """See `Revealed`."""
         total = np.zeros((*sets.shape, sets.shape[1]), np.float32)
         for one in self._families:
@@ -96,7 +92,7 @@ class RowDistances:
         total /= -SCALE
         return total
 
-    def _compared(self, family: _Family, sets: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _compared(self, family: _Family, sets: Int64s) -> tuple[Floats, Floats]:
         """The gain of a cosine from each pair of rows of some sets, and the distance of their questions."""
         questions, answers = family.questions[self._question[sets]], family.answers[self._key[sets]]
         scores = questions @ answers.swapaxes(1, 2)

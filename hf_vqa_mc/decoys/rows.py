@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING, Reason, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Reason, starts
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_table import ClosedSets, DecoyTable, LeftOut, as_published, empty_table, stacked
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
@@ -31,13 +31,13 @@ ALONE = ""
 class KindDecoys:
     """The decoys of one method as in one config."""
 
-    sizes: NDArray[np.int32]
+    sizes: Int32s
     """(triplets,): number of decoys wanted"""
-    picks: NDArray[np.int32]
+    picks: Int32s
     """(triplets, K): text numbers, MISSING where none could be found"""
-    donors: NDArray[np.int32]
+    donors: Int32s
     """(triplets, K): the triplet whose target each is, MISSING for fallbacks and published decoys"""
-    fallback: NDArray[np.bool_]
+    fallback: Bools
     """(triplets, K): whether each is a fallback"""
     rejected: dict[str, int]
     """number of candidates rejected by each filter"""
@@ -64,7 +64,7 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
     views = {one.name: [ALONE, *(view for view, sets in combined.items() if one.name in sets)] for one in used}
     tables: dict[str, DecoyTable] = {}
 
-    def others(name: str, view: str) -> NDArray[np.int32]:
+    def others(name: str, view: str) -> Int32s:
         """Keys held so far by the other methods of a view's row, int32 (triplets, decoys)."""
         held = [other for other in combined.get(view, ()) if other != name and other in tables]
         picks = [tables[other].picks[:, views[other].index(view)] for other in held]
@@ -102,7 +102,7 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
     return made
 
 
-def _sizes(method: Method, variants: Sequence[Variant], indexed: IndexedTriplets) -> NDArray[np.int32]:
+def _sizes(method: Method, variants: Sequence[Variant], indexed: IndexedTriplets) -> Int32s:
     """Number of decoys of a set for each triplet, int32 (triplets,)."""
     if indexed.n_decoys is None:
         return np.full(indexed.size, getattr(indexed.settings, method.size), np.int32)
@@ -153,12 +153,12 @@ class RowChoices:
         """text numbers of the methods where they are not combined"""
         found = self.decoys.values()
         targets = indexed.triplets.targets[:, None]
-        self.texts: NDArray[np.int32] = np.concatenate([targets, *(one.picks for one in found)], axis=1)
+        self.texts: Int32s = np.concatenate([targets, *(one.picks for one in found)], axis=1)
         """(rows, choices): text numbers, MISSING where a decoy is missing"""
         self.fallback = np.concatenate([np.zeros(targets.shape, np.bool_), *(one.fallback for one in found)], axis=1)
         """(rows, choices)"""
         none = np.full(targets.shape, MISSING, np.int32)
-        self.donors: NDArray[np.int32] = np.concatenate([none, *(one.donors for one in found)], axis=1)
+        self.donors: Int32s = np.concatenate([none, *(one.donors for one in found)], axis=1)
         """(rows, choices): the triplet whose target a decoy is, MISSING where there is none"""
         kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
         widths = [one.picks.shape[1] for one in found]
@@ -172,7 +172,7 @@ class RowChoices:
             raise InputError(_no_sets(self.sets))
 
     @property
-    def included(self) -> NDArray[np.bool_]:
+    def included(self) -> Bools:
         """(rows,): whether each row is in the config; rows in no closed set are left out."""
         return self.sets.first != MISSING if self.sets else np.ones(len(self.texts), np.bool_)
 
@@ -188,7 +188,7 @@ def _no_sets(sets: ClosedSets) -> str:
     )
 
 
-def choice_orders(choices: RowChoices, indexed: IndexedTriplets, target_first: bool = False) -> NDArray[np.int64]:
+def choice_orders(choices: RowChoices, indexed: IndexedTriplets, target_first: bool = False) -> Int64s:
     """The order in which choices are presented, (rows, choices), missing decoys last; seeded by the variant, too.
 
     ``target_first`` is for layouts that store the target separately; the decoys are shuffled all the same.
@@ -204,9 +204,7 @@ def choice_orders(choices: RowChoices, indexed: IndexedTriplets, target_first: b
     return orders
 
 
-def arrange(
-    choices: RowChoices, orders: NDArray[np.int64], rows: NDArray[np.int64], indexed: IndexedTriplets
-) -> dict[str, pa.Array]:
+def arrange(choices: RowChoices, orders: Int64s, rows: Int64s, indexed: IndexedTriplets) -> dict[str, pa.Array]:
     """Some rows with their choices in the orders of `choice_orders`.
 
     Returns:
@@ -260,9 +258,7 @@ def split_tables(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, pa.
 
 
 @njit(cache=True)
-def _shuffled_positions(
-    texts: NDArray[np.int32], names: NDArray[np.int32], hashes: NDArray[np.uint64], start: np.uint64
-) -> NDArray[np.int64]:
+def _shuffled_positions(texts: Int32s, names: Int32s, hashes: NDArray[np.uint64], start: np.uint64) -> Int64s:
     """A random order of each row's choices, missing decoys last, from the row's hash and the choices' names."""
     order = np.empty(texts.shape, np.int64)
     keys = np.empty(texts.shape[1], np.uint64)

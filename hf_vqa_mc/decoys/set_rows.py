@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, ambiguous
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, Float32s, Int32s, Int64s, ambiguous
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_table import DecoyTable
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
@@ -19,10 +19,10 @@ SCALE = 1_000
 class Rows(NamedTuple):
     """What decides which rows may share a set, for kernels; (rows,) each unless stated."""
 
-    targets: NDArray[np.int32]  # keys
-    images: NDArray[np.int32]
-    questions: NDArray[np.int32]  # equal for questions that are the same letter by letter
-    comparable: NDArray[np.int32]  # equal for equivalent questions
+    targets: Int32s  # keys
+    images: Int32s
+    questions: Int32s  # equal for questions that are the same letter by letter
+    comparable: Int32s  # equal for equivalent questions
     coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
     answers: KeyLists  # of annotators
     rejected: KeyLists  # by verdicts
@@ -34,15 +34,13 @@ class Revealed(Protocol):
     is_calibrated: bool
     """whether the log odds are estimates of P(answer | question), or only rank sets"""
 
-    def coordinates(self) -> NDArray[np.float32]:
+    def coordinates(self) -> Float32s:
         """Coordinates in which rows with similar questions are near, float32 (rows, dimensions)."""
 
-    def of_group(
-        self, rows: NDArray[np.int64], targets: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def of_group(self, rows: Int64s, targets: Int32s) -> tuple[Float32s, Int64s]:
         """Log odds of some answers for each row's question, (rows, answers); the index of each row's own, (rows,)."""
 
-    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> NDArray[np.float32]:
+    def of_sets(self, sets: Int64s, targets: Int32s) -> Float32s:
         """Log odds of each set's answers for each of its rows' questions, (sets, rows, rows)."""
 
 
@@ -73,12 +71,7 @@ def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
 
 
 def fill(
-    decoys: DecoyTable,
-    pool: NDArray[np.int64],
-    partners: NDArray[np.int32],
-    first: NDArray[np.int64],
-    kind: NDArray[np.int8] | int,
-    targets: NDArray[np.int32],
+    decoys: DecoyTable, pool: Int64s, partners: Int32s, first: Int64s, kind: NDArray[np.int8] | int, targets: Int32s
 ) -> None:
     """Give each row of a pool the targets of its partners as decoys, and name its closed set.
 

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables
+from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, Float64s, Int32s, Int64s
 from hf_vqa_mc.decoys.set_rows import SCALE, Revealed, Rows, may_share
 
 PASSES = 3
@@ -22,11 +21,7 @@ reveal nothing.
 
 
 def swap_rows(
-    groups: tuple[NDArray[np.int64], NDArray[np.int64]],
-    partners: NDArray[np.int32],
-    revealed: Revealed,
-    rows: Rows,
-    tables: FilterTables,
+    groups: tuple[Int64s, Int64s], partners: Int32s, revealed: Revealed, rows: Rows, tables: FilterTables
 ) -> None:
     """Exchange rows of sets with rows of other sets of their group, or rows in no set, while the leaks become smaller.
 
@@ -48,9 +43,9 @@ def swap_rows(
 def _exchange_in_groups(
     first: int,
     stop: int,
-    members: NDArray[np.int64],
-    group_starts: NDArray[np.int64],
-    partners: NDArray[np.int32],
+    members: Int64s,
+    group_starts: Int64s,
+    partners: Int32s,
     revealed: Revealed,
     rows: Rows,
     tables: FilterTables,
@@ -75,32 +70,30 @@ def _exchange_in_groups(
                 partners[row, : len(found) - 1] = found[found != row]
 
 
-def _sets_within(live: NDArray[np.int64], partners: NDArray[np.int32], rows: Rows) -> NDArray[np.int64]:
+def _sets_within(live: Int64s, partners: Int32s, rows: Rows) -> Int64s:
     """The sets of several questions whose rows are all among ``live``, ascending rows (sets, size), padded."""
     own = np.concatenate([live[:, None], partners[live]], axis=1)
     valid = own != MISSING
     inside = (np.isin(own, live) | ~valid).all(axis=1)
     several = ((rows.questions[own] != rows.questions[live][:, None]) & valid).any(axis=1)
     first = live == np.where(valid, own, len(partners)).min(axis=1)
-    found: NDArray[np.int64] = own[inside & several & first]
+    found: Int64s = own[inside & several & first]
     return found
 
 
 class _Sets(NamedTuple):
     """The sets of a group of rows, which are numbered from 0; changed in place."""
 
-    rows: NDArray[np.int64]  # (sets, size), padded
-    sizes: NDArray[np.int64]
-    leaks: NDArray[np.float64]
-    set_of: NDArray[np.int64]  # (rows,): the set of each row, MISSING for rows in no set
-    position: NDArray[np.int64]  # (rows,): position in its set
-    numbers: NDArray[np.int64]  # (rows,): index in `Rows`
+    rows: Int64s  # (sets, size), padded
+    sizes: Int64s
+    leaks: Float64s
+    set_of: Int64s  # (rows,): the set of each row, MISSING for rows in no set
+    position: Int64s  # (rows,): position in its set
+    numbers: Int64s  # (rows,): index in `Rows`
 
 
 @njit(cache=True, nogil=True)
-def _exchange(
-    sets: _Sets, shares: NDArray[np.float64], target: NDArray[np.int64], rows: Rows, tables: FilterTables
-) -> None:
+def _exchange(sets: _Sets, shares: Float64s, target: Int64s, rows: Rows, tables: FilterTables) -> None:
     """Exchange rows until no exchange decreases the leak, at most PASSES times each.
 
     ``shares`` are P(target | question) of the rows, up to a factor of each, (rows, targets); ``target`` is the column
@@ -133,14 +126,7 @@ def _exchange(
 
 
 @njit(cache=True, nogil=True)
-def _best_exchange(
-    row: int,
-    sets: _Sets,
-    shares: NDArray[np.float64],
-    target: NDArray[np.int64],
-    rows: Rows,
-    tables: FilterTables,
-) -> int:
+def _best_exchange(row: int, sets: _Sets, shares: Float64s, target: Int64s, rows: Rows, tables: FilterTables) -> int:
     """The row whose exchange with a row in a set decreases the leaks the most; MISSING if none does."""
     own, at = sets.set_of[row], sets.position[row]
     mine, best, most = sets.rows[own, : sets.sizes[own]], MISSING, LEAST
@@ -163,7 +149,7 @@ def _best_exchange(
 
 
 @njit(cache=True, nogil=True)
-def _leak(one: NDArray[np.int64], shares: NDArray[np.float64], target: NDArray[np.int64]) -> float:
+def _leak(one: Int64s, shares: Float64s, target: Int64s) -> float:
     """The estimated leak of a set, see `forming_sets`: abs(sum of P(target | question, choices) - 1)."""
     total = 0.0
     for row in one:
@@ -175,14 +161,7 @@ def _leak(one: NDArray[np.int64], shares: NDArray[np.float64], target: NDArray[n
 
 
 @njit(cache=True, nogil=True)
-def _decrease(
-    one: NDArray[np.int64],
-    leak: float,
-    position: int,
-    row: int,
-    shares: NDArray[np.float64],
-    target: NDArray[np.int64],
-) -> float:
+def _decrease(one: Int64s, leak: float, position: int, row: int, shares: Float64s, target: Int64s) -> float:
     """How much a set's leak decreases if a row replaces the one at ``position``; -inf if another has its target."""
     for at in range(len(one)):
         if at != position and target[one[at]] == target[row]:
@@ -195,9 +174,7 @@ def _decrease(
 
 
 @njit(cache=True, nogil=True)
-def _may_join(
-    one: NDArray[np.int64], position: int, row: int, numbers: NDArray[np.int64], rows: Rows, tables: FilterTables
-) -> bool:
+def _may_join(one: Int64s, position: int, row: int, numbers: Int64s, rows: Rows, tables: FilterTables) -> bool:
     """Whether a row is near to all rows of a set but the one at ``position``, and may share it with them."""
     for at in range(len(one)):
         if at == position:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int32s, Int64s
 from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, QuestionGroups, put_direction
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
@@ -35,25 +36,25 @@ _WIDEST_MARGIN = 300.0
 class Neighbours(NamedTuple):
     """The k groups most similar to each query, most similar first; ties in the order of the groups."""
 
-    groups: NDArray[np.int32]  # (queries, k)
-    cosines: NDArray[np.float64]  # (queries, k), in [-1, 1]
+    groups: Int32s  # (queries, k)
+    cosines: Float64s  # (queries, k), in [-1, 1]
 
 
 class _Bags(NamedTuple):
     """What the groups' directions are computed from."""
 
-    words: NDArray[np.int32]  # see `WordBags`
-    word_starts: NDArray[np.int64]
-    vectors: NDArray[np.float32]  # (words, dim)
-    first: NDArray[np.int32]  # (groups,): the first question of each
+    words: Int32s  # see `WordBags`
+    word_starts: Int64s
+    vectors: Float32s  # (words, dim)
+    first: Int32s  # (groups,): the first question of each
 
 
 class _Trie(NamedTuple):
     """A `BagTrie` with the norm and rounding error of each bag."""
 
-    shared: NDArray[np.int32]
-    words: NDArray[np.int32]
-    word_starts: NDArray[np.int64]
+    shared: Int32s
+    words: Int32s
+    word_starts: Int64s
     depth: int
     lengths: NDArray[np.int16]  # (groups,): norm of the sum of vectors, rounded down
     margins: NDArray[np.int16]  # (groups,): the largest rounding error of half a score, negative
@@ -73,7 +74,7 @@ class SimilarQuestions:
         self._libraries = ThreadpoolController()
         self._trie = _make_trie(groups, usual, self._scale)
 
-    def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
+    def nearest(self, queries: Int32s, k: int) -> Iterator[tuple[Int32s, Neighbours]]:
         """The k groups with the largest cosine to each query, except itself.
 
         Args:
@@ -94,14 +95,7 @@ class SimilarQuestions:
                 over_ranges(self._answer, len(padded) // LANES, 1, padded, first, cosines)
             yield chunk, Neighbours(groups.bags.of_question[first[: len(chunk)]], cosines[: len(chunk)])
 
-    def _answer(
-        self,
-        first_batch: int,
-        last_batch: int,
-        queries: NDArray[np.int32],
-        first: NDArray[np.int32],
-        cosines: NDArray[np.float64],
-    ) -> None:
+    def _answer(self, first_batch: int, last_batch: int, queries: Int32s, first: Int32s, cosines: Float64s) -> None:
         """Answer some batches of LANES queries."""
         groups, lanes = self._groups, slice(first_batch * LANES, last_batch * LANES)
         directions = groups.directions(queries[lanes])
@@ -109,7 +103,7 @@ class SimilarQuestions:
         _search(queries[lanes], directions, word_scores, self._trie, self._bags, first[lanes], cosines[lanes])
 
 
-def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -> _Trie:
+def _make_trie(groups: QuestionGroups, usual: Bools, scale: float) -> _Trie:
     bags = groups.bags
     sizes = np.diff(bags.word_starts)
     # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
@@ -124,7 +118,7 @@ def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -
 
 
 @reading_inline
-def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def _cosine(a: Float64s, b: Float64s) -> float:
     """Dot product of two unit vectors in a fixed order of additions: four independent sums."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = len(a) - len(a) % 4
@@ -139,7 +133,7 @@ def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 
 @reading_inline
-def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cosine: float, question: int) -> None:
+def _sift(cosines: Float64s, first: Int32s, size: int, cosine: float, question: int) -> None:
     """Replace a heap's root, its worst group: the one with the smallest cosine; if tied, the last question's."""
     hole = 0
     while True:
@@ -159,7 +153,7 @@ def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cos
 
 
 @njit(cache=True)
-def _best_first(cosines: NDArray[np.float64], first: NDArray[np.int32]) -> None:
+def _best_first(cosines: Float64s, first: Int32s) -> None:
     """Sort a heap, best first."""
     for size in range(len(cosines) - 1, 0, -1):
         cosine, question = cosines[size], first[size]
@@ -171,12 +165,12 @@ def _best_first(cosines: NDArray[np.float64], first: NDArray[np.int32]) -> None:
 def _consider(
     group: int,
     flags: NDArray[np.uint8],
-    queries: NDArray[np.int32],
-    directions: NDArray[np.float64],
+    queries: Int32s,
+    directions: Float64s,
     bags: _Bags,
-    direction: NDArray[np.float64],
-    first: NDArray[np.int32],
-    cosines: NDArray[np.float64],
+    direction: Float64s,
+    first: Int32s,
+    cosines: Float64s,
     thresholds: NDArray[np.int16],
 ) -> None:
     """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best.
@@ -207,11 +201,11 @@ def _scan(
     word_scores: NDArray[np.int16],
     sums: NDArray[np.int16],
     thresholds: NDArray[np.int16],
-    queries: NDArray[np.int32],
-    directions: NDArray[np.float64],
+    queries: Int32s,
+    directions: Float64s,
     bags: _Bags,
-    first: NDArray[np.int32],
-    cosines: NDArray[np.float64],
+    first: Int32s,
+    cosines: Float64s,
 ) -> None:
     """Visit the groups from ``start`` to ``end``.
 
@@ -244,13 +238,13 @@ def _scan(
 
 @njit(cache=True, nogil=True)
 def _search(
-    all_queries: NDArray[np.int32],
-    all_directions: NDArray[np.float64],
-    all_word_scores: NDArray[np.float32],
+    all_queries: Int32s,
+    all_directions: Float64s,
+    all_word_scores: Float32s,
     trie: _Trie,
     bags: _Bags,
-    all_first: NDArray[np.int32],
-    all_cosines: NDArray[np.float64],
+    all_first: Int32s,
+    all_cosines: Float64s,
 ) -> None:
     """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
     n_groups = len(trie.shared)

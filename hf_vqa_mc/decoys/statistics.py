@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s
 from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_table import ClosedSets, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
@@ -58,9 +58,7 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
     }
 
 
-def set_statistics(
-    sets: ClosedSets, sizes: NDArray[np.int64], splits: NDArray[np.object_]
-) -> dict[str, dict[str, Any]]:
+def set_statistics(sets: ClosedSets, sizes: Int64s, splits: NDArray[np.object_]) -> dict[str, dict[str, Any]]:
     """Closed answer sets of each split; the arguments are (rows,).
 
     Returns:
@@ -85,7 +83,7 @@ def set_statistics(
     return found
 
 
-def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | None:
+def leak_curve(sets: ClosedSets, own: Bools) -> dict[str, Any] | None:
     """The estimated leak of a split's sets if those that leak least for their size come first; ``own`` is (rows,).
 
     Returns:
@@ -109,7 +107,7 @@ def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | Non
     return {"points": points, "kept": {"coverage": len(kept) / int(own.sum()), "gain": gain}}
 
 
-def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:
+def _counts(sizes: Int64s) -> dict[str, int]:
     return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
 
 
@@ -126,7 +124,7 @@ def _repeated(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, int]:
     }
 
 
-def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
+def _shared_texts(sets: list[Int32s]) -> Int64s:
     """Number of texts of each row's later sets that an earlier set holds, (rows,)."""
     shared = np.zeros(len(sets[0]), np.int64)
     for number, later in enumerate(sets):
@@ -138,14 +136,14 @@ def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
     return shared
 
 
-def occurrences(keys: NDArray[np.int32], n_keys: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def occurrences(keys: Int32s, n_keys: int) -> tuple[Int64s, Int64s]:
     """How often each text below ``n_keys`` is the target and a decoy of the rows, (n_keys,) each."""
     decoys = keys[:, 1:]
     as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
     return np.bincount(keys[:, 0], minlength=n_keys), as_decoy
 
 
-def neutrality(as_target: NDArray[np.int64], as_decoy: NDArray[np.int64]) -> dict[str, Any]:
+def neutrality(as_target: Int64s, as_decoy: Int64s) -> dict[str, Any]:
     """Frequency of the training split's targets as its decoys (Sect. 3.2), compared with chance.
 
     ``distance``, not in the paper, is the total variation distance between the frequencies of texts as targets and as
@@ -173,7 +171,7 @@ def _coverage(indexed: IndexedTriplets) -> dict[str, Any]:
 
 
 def _prior_rule(
-    choices: RowChoices, splits: dict[str, NDArray[np.bool_]], indexed: IndexedTriplets
+    choices: RowChoices, splits: dict[str, Bools], indexed: IndexedTriplets
 ) -> dict[str, dict[str, float]]:
     """Eq. 2, fitted on the training split and evaluated on the others; empty where there is no training split."""
     if "train" not in splits:
@@ -191,41 +189,41 @@ def _prior_rule(
 class PriorRule:
     """Eq. 2 fitted to a training set: pick the choice that is most often correct in it."""
 
-    likelihood: NDArray[np.float64]
+    likelihood: Float64s
     """(keys,): P(correct | C) of each text, in [0, 1]"""
 
     @classmethod
-    def fit(cls, keys: NDArray[np.int32], n_keys: int, decoys_per_row: int) -> "PriorRule":
+    def fit(cls, keys: Int32s, n_keys: int, decoys_per_row: int) -> "PriorRule":
         """Count targets and decoys in text keys below ``n_keys``; ``decoys_per_row`` is K."""
         return cls.of_counts(*occurrences(keys, n_keys), decoys_per_row)
 
     @classmethod
-    def of_counts(cls, as_target: NDArray[np.int64], as_decoy: NDArray[np.int64], decoys_per_row: int) -> "PriorRule":
+    def of_counts(cls, as_target: Int64s, as_decoy: Int64s, decoys_per_row: int) -> "PriorRule":
         """From `occurrences`."""
         seen = as_target * decoys_per_row + as_decoy  # integers, so that equal ratios are equal floats
         return cls(np.where(seen > 0, as_target * decoys_per_row / np.maximum(seen, 1), NEVER_SEEN))
 
-    def accuracy(self, keys: NDArray[np.int32]) -> float:
+    def accuracy(self, keys: Int32s) -> float:
         """Share of rows in which the target is picked, in [0, 1]."""
         return float(np.mean(target_picked(self.likelihood[keys], keys)))
 
 
-def decoys_per_row(keys: NDArray[np.int32]) -> int:
+def decoys_per_row(keys: Int32s) -> int:
     """K of eq. 2: the median number of decoys per row, at least 1."""
     return max(int(np.median((keys[:, 1:] != MISSING).sum(axis=1))), 1)
 
 
-def target_picked(likelihood: NDArray[np.float64], keys: NDArray[np.int32]) -> NDArray[np.float64]:
+def target_picked(likelihood: Float64s, keys: Int32s) -> Float64s:
     """Probability that the likeliest choice of each row is the target, float64 (rows,); ties are equally probable.
 
     ``likelihood`` is (rows, choices), in [0, 1], with any value where there is no choice.
     """
     scores = np.where(keys == MISSING, -1.0, likelihood)
     best = scores == scores.max(axis=1, keepdims=True)
-    picked: NDArray[np.float64] = best[:, 0] / best.sum(axis=1)
+    picked: Float64s = best[:, 0] / best.sum(axis=1)
     return picked
 
 
-def chance(keys: NDArray[np.int32]) -> float:
+def chance(keys: Int32s) -> float:
     """Accuracy of random guessing, in [0, 1]."""
     return float(np.mean(1.0 / (keys != MISSING).sum(axis=1)))

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Float64s, Int32s, Int64s, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading_inline
@@ -34,23 +33,21 @@ SEGMENT = 4096
 class WordBags:
     """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
 
-    of_question: NDArray[np.int32]
+    of_question: Int32s
     """(questions,): the bag of each, or NO_BAG"""
-    members: NDArray[np.int64]
+    members: Int64s
     """indices of the questions of all bags, concatenated"""
-    member_starts: NDArray[np.int64]
+    member_starts: Int64s
     """(bags + 1,)"""
-    words: NDArray[np.int32]
+    words: Int32s
     """vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated"""
-    word_starts: NDArray[np.int64]
+    word_starts: Int64s
     """(bags + 1,)"""
     vocabulary: list[str]
     """most frequent first"""
 
     @classmethod
-    def group(
-        cls, questions: Sequence[str], same_as: Callable[[list[str]], NDArray[np.int64]] | None = None
-    ) -> "WordBags":
+    def group(cls, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> "WordBags":
         """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
 
         Args:
@@ -89,7 +86,7 @@ class WordBags:
         return len(self.word_starts) - 1
 
     @cached_property
-    def squares(self) -> NDArray[np.int64]:
+    def squares(self) -> Int64s:
         """(bags,): the squared norm of each vector of word counts."""
         bag = np.repeat(np.arange(self.size), np.diff(self.word_starts))
         first = np.ones(len(bag), np.bool_)
@@ -109,13 +106,13 @@ class WordBags:
 class BagTrie(NamedTuple):
     """Bags in order, each as a prefix of the previous bag and the words added to it."""
 
-    shared: NDArray[np.int32]  # (bags,): number of words shared with the previous bag
-    words: NDArray[np.int32]  # the words that are not shared
-    word_starts: NDArray[np.int64]  # (bags + 1,)
+    shared: Int32s  # (bags,): number of words shared with the previous bag
+    words: Int32s  # the words that are not shared
+    word_starts: Int64s  # (bags + 1,)
     depth: int
 
 
-def _keys(text: NDArray[np.int64], rank: NDArray[np.int64], n_texts: int) -> list[bytes]:
+def _keys(text: Int64s, rank: Int64s, n_texts: int) -> list[bytes]:
     """The sorted words of each text, their counts divided by the greatest common divisor, as bytes that sort alike.
 
     Args:
@@ -137,7 +134,7 @@ def _keys(text: NDArray[np.int64], rank: NDArray[np.int64], n_texts: int) -> lis
 
 
 @njit(cache=True)
-def _shared_prefixes(words: NDArray[np.int32], word_starts: NDArray[np.int64]) -> NDArray[np.int32]:
+def _shared_prefixes(words: Int32s, word_starts: Int64s) -> Int32s:
     shared = np.zeros(len(word_starts) - 1, np.int32)
     for bag in range(1, len(shared)):
         if bag % SEGMENT == 0:
@@ -156,11 +153,11 @@ class QuestionGroups:
 
     bags: WordBags
     """the groups; questions without any word with a vector belong to none"""
-    first: NDArray[np.int32]
+    first: Int32s
     """(groups,): the first question of each"""
-    vectors: NDArray[np.float32]
+    vectors: Float32s
     """(words, dim)"""
-    lengths: NDArray[np.float64]
+    lengths: Float64s
     """(groups,): norm of the sum of a bag's vectors"""
 
     @property
@@ -168,7 +165,7 @@ class QuestionGroups:
         """Number of groups."""
         return self.bags.size
 
-    def directions(self, groups: NDArray[np.int32]) -> NDArray[np.float64]:
+    def directions(self, groups: Int32s) -> Float64s:
         """Normalised average word vectors, (groups, dim); zero where the words cancel out.
 
         Those of all groups would need more memory than everything else.
@@ -186,7 +183,7 @@ def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionG
     return QuestionGroups(bags, first, of_words, _lengths(bags.words, bags.word_starts, of_words))
 
 
-def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
+def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
     """(words,): the first word with the same vector; MISSING without a vector."""
     rows, found = vectors.rows(words)
     found &= rows.any(axis=1)
@@ -198,13 +195,7 @@ def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
 
 
 @reading_inline
-def put_direction(
-    direction: NDArray[np.float64],
-    group: int,
-    words: NDArray[np.int32],
-    word_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-) -> float:
+def put_direction(direction: Float64s, group: int, words: Int32s, word_starts: Int64s, vectors: Float32s) -> float:
     """Put the normalised sum of a group's vectors, added in float64 in the order of its words; returns its norm."""
     direction[:] = 0.0
     for i in range(word_starts[group], word_starts[group + 1]):
@@ -221,21 +212,13 @@ def put_direction(
 
 
 @njit(cache=True)
-def _put_directions(
-    found: NDArray[np.float64],
-    groups: NDArray[np.int32],
-    words: NDArray[np.int32],
-    word_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-) -> None:
+def _put_directions(found: Float64s, groups: Int32s, words: Int32s, word_starts: Int64s, vectors: Float32s) -> None:
     for row in range(len(groups)):
         put_direction(found[row], groups[row], words, word_starts, vectors)
 
 
 @njit(cache=True)
-def _lengths(
-    words: NDArray[np.int32], word_starts: NDArray[np.int64], vectors: NDArray[np.float32]
-) -> NDArray[np.float64]:
+def _lengths(words: Int32s, word_starts: Int64s, vectors: Float32s) -> Float64s:
     lengths = np.empty(len(word_starts) - 1, np.float64)
     direction = np.empty(vectors.shape[1], np.float64)
     for group in range(len(lengths)):

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
 from hf_vqa_mc.remedies.candidate_sources import Candidate
 from hf_vqa_mc.remedies.row_features import TextSpace
 from hf_vqa_mc.remedies.similar_rows import BEGINNING, similar_rows
@@ -39,11 +38,7 @@ class CandidatePool:
     """
 
     def __init__(
-        self,
-        candidates: Sequence[Candidate],
-        rows: Rows,
-        question_ids: Sequence[str],
-        image_ids: Sequence[str],
+        self, candidates: Sequence[Candidate], rows: Rows, question_ids: Sequence[str], image_ids: Sequence[str]
     ) -> None:
         self.rows = rows
         row_of = {name: row for row, name in enumerate(question_ids)}
@@ -60,9 +55,7 @@ class CandidatePool:
         named = (candidates[one].image_id for one in self._without_question.tolist())
         self._true_of = np.array([number_of.get(name, MISSING - 1) for name in named], np.int64)
 
-    def near(
-        self, spaces: Sequence[TextSpace], rows: Rows, some: NDArray[np.integer]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def near(self, spaces: Sequence[TextSpace], rows: Rows, some: Ints) -> tuple[Int64s, Float32s]:
         """The candidates that suit some of the split's rows.
 
         These are the ones for its question alone (similarity 1), those that answer a similar question (cosine of the
@@ -76,16 +69,14 @@ class CandidatePool:
         numbers, similarity = (np.concatenate([one[side] for one in found], axis=1) for side in (0, 1))
         return numbers, similarity
 
-    def _of_row(self, some: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _of_row(self, some: Ints) -> tuple[Int64s, Float32s]:
         own = [self._written_for.get(row, []) for row in some.tolist()]
         numbers = np.full((len(own), max(map(len, own), default=0)), MISSING, np.int64)
         for at, of_row in enumerate(own):
             numbers[at, : len(of_row)] = of_row
         return numbers, np.ones(numbers.shape, np.float32)
 
-    def _by_question(
-        self, spaces: Sequence[TextSpace], rows: Rows, some: NDArray[np.integer]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _by_question(self, spaces: Sequence[TextSpace], rows: Rows, some: Ints) -> tuple[Int64s, Float32s]:
         if not len(self._with_question):
             return _none(len(some))
         asked = np.concatenate([rows.questions, self.rows.questions])
@@ -94,9 +85,7 @@ class CandidatePool:
         numbers, similarity = similar_rows(spaces, asked, groups, some, among, NEIGHBOURS, begins)
         return np.where(numbers == MISSING, MISSING, numbers - len(rows)), similarity
 
-    def _by_text(
-        self, spaces: Sequence[TextSpace], rows: Rows, some: NDArray[np.integer]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _by_text(self, spaces: Sequence[TextSpace], rows: Rows, some: Ints) -> tuple[Int64s, Float32s]:
         if not len(self._without_question):
             return _none(len(some))
         vectors = np.concatenate([space.texts for space in spaces], axis=1) / np.sqrt(len(spaces))
@@ -119,5 +108,5 @@ class CandidatePool:
         return numbers, similarity
 
 
-def _none(rows: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _none(rows: int) -> tuple[Int64s, Float32s]:
     return np.zeros((rows, 0), np.int64), np.zeros((rows, 0), np.float32)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.pair_models import pairwise_weights
 from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.decoys.candidates import Bools, Float64s, Int64s, Ints
 from hf_vqa_mc.errors import InputError
 
 FOLDS = 5
@@ -15,12 +16,12 @@ MOST_FITTED = 20_000
 """Rows that a probe is fitted on; more are sampled."""
 STRENGTH = 0.3
 """Logistic regression: C."""
-RowNumbers = NDArray[np.int64]
-Scores = NDArray[np.float64]
+RowNumbers = Int64s
+Scores = Float64s
 """(rows, choices): higher for a choice that looks more like the target"""
 
 
-def group_folds(groups: NDArray[np.integer], seed: int, folds: int = FOLDS) -> NDArray[np.int8]:
+def group_folds(groups: Ints, seed: int, folds: int = FOLDS) -> NDArray[np.int8]:
     """Folds of about equal size that divide no group (image, video, context), int8 (rows,).
 
     Raises:
@@ -39,17 +40,14 @@ def group_folds(groups: NDArray[np.integer], seed: int, folds: int = FOLDS) -> N
     return fold[group]
 
 
-def fitted_rows(folds: NDArray[np.integer], fold: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def fitted_rows(folds: Ints, fold: int, rng: np.random.Generator) -> Int64s:
     """The rows outside of a fold, or a sample of MOST_FITTED."""
     rows = np.flatnonzero(folds != fold)
     return rows if len(rows) <= MOST_FITTED else np.sort(rng.choice(rows, MOST_FITTED, replace=False))
 
 
 def cross_fitted(
-    rows: Rows,
-    folds: NDArray[np.integer],
-    fit: Callable[[RowNumbers, int], Callable[[RowNumbers], Scores]],
-    seed: int,
+    rows: Rows, folds: Ints, fit: Callable[[RowNumbers, int], Callable[[RowNumbers], Scores]], seed: int
 ) -> Scores:
     """The scores of each row by the model that was fitted without its fold.
 
@@ -68,13 +66,13 @@ def cross_fitted(
     return scores
 
 
-def in_blocks(score: Callable[[NDArray[np.int64]], NDArray[Any]], size: int, block: int = 4096) -> NDArray[Any]:
+def in_blocks(score: Callable[[Int64s], NDArray[Any]], size: int, block: int = 4096) -> NDArray[Any]:
     """Results of a function of row numbers, computed for some rows at a time to limit memory."""
     parts = [score(np.arange(first, min(first + block, size))) for first in range(0, max(size, 1), block)]
     return np.concatenate(parts)
 
 
-def sparse_columns(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], choices: int, size: int) -> Any:  # noqa: ANN401  a matrix of scipy
+def sparse_columns(parts: Sequence[tuple[Int64s, Int64s]], choices: int, size: int) -> Any:  # noqa: ANN401  a matrix of scipy
     """A matrix (choices, size) of ones from hashed columns."""
     from scipy.sparse import csr_matrix
 
@@ -84,7 +82,7 @@ def sparse_columns(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     return found
 
 
-def conditional_logit(columns: Any, shape: tuple[int, int], valid: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ANN401
+def conditional_logit(columns: Any, shape: tuple[int, int], valid: Bools) -> Float64s:  # noqa: ANN401
     """Coefficients of a pairwise conditional logit: P(target, not decoy) = sigmoid(weights · (target - decoy)).
 
     Args:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import ProbeInputs, picked
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Ints
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import Scores, conditional_logit, fitted_rows, in_blocks, sparse_columns
 from hf_vqa_mc.remedies.row_features import Columns, QuestionNumbers, TextForms, Texts, TextSpace, relation_columns
@@ -36,7 +35,7 @@ class ChoiceFeatures:
 
     spaces: Sequence[TextSpace]
     forms: TextForms
-    keys: NDArray[np.int32] = field(repr=False)
+    keys: Int32s = field(repr=False)
     """(texts,): number of the comparable text"""
 
     def columns(self, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:
@@ -48,14 +47,14 @@ class ChoiceFeatures:
 class TargetShares:
     """How often each text is a target in the rows outside of some folds, smoothed, as log odds."""
 
-    def __init__(self, rows: Rows, folds: NDArray[np.integer], keys: NDArray[np.int32]) -> None:
+    def __init__(self, rows: Rows, folds: Ints, keys: Int32s) -> None:
         self._keys, self._chance = keys, float(rows.chance.mean())
         n_keys, n_folds = int(keys.max()) + 1, int(folds.max()) + 1
         cell = rows.keys.astype(np.int64) * n_folds + folds[:, None]
         self._counts = np.bincount(cell[rows.valid], minlength=n_keys * n_folds).reshape(n_keys, n_folds)
         self._targets = np.bincount(cell[:, 0], minlength=n_keys * n_folds).reshape(n_keys, n_folds)
 
-    def columns(self, texts: Texts, fold: int, own: NDArray[np.integer] | None = None) -> Columns:
+    def columns(self, texts: Texts, fold: int, own: Ints | None = None) -> Columns:
         """Log odds and log(1 + count) of each text outside of ``fold`` and, if given, each row's ``own`` fold."""
         keys = self._keys[texts]
         count = self._counts.sum(axis=1)[keys] - self._counts[keys, fold]
@@ -81,12 +80,7 @@ class FoughtProbes:
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        folds: NDArray[np.integer],
-        features: ChoiceFeatures,
-        seed: int,
-        progress: Progress = silent,
+        self, rows: Rows, folds: Ints, features: ChoiceFeatures, seed: int, progress: Progress = silent
     ) -> None:
         self._features, self._folds = features, folds
         self._shares = TargetShares(rows, folds, features.keys)
@@ -113,7 +107,7 @@ class FoughtProbes:
         self.sums: Scores = np.where(rows.valid, sums, -np.inf)
         """(rows, choices): the stacked scores with standard deviation 1, -inf for padding"""
 
-    def _stacked(self, rows: Rows, some: NDArray[np.bool_]) -> dict[str, float]:
+    def _stacked(self, rows: Rows, some: Bools) -> dict[str, float]:
         """The weight of each probe by which a conditional logit finds the targets of some rows.
 
         A plain sum falls to chance while single probes still find the target: what is fought most overshoots and
@@ -130,7 +124,7 @@ class FoughtProbes:
     def sums_of(self, fold: int, texts: Texts, asked: QuestionNumbers) -> Scores:
         """As `sums`, of rows that need not exist, by the models that have not seen a fold."""
 
-        def block(rows: NDArray[np.int64]) -> Scores:
+        def block(rows: Int64s) -> Scores:
             relations = {sees: self._relations(texts[rows], asked[rows], sees) for sees in INPUTS}
             found = self._scores_of(fold, texts[rows], asked[rows], relations)
             total = np.sum([self._weights[fold][name] * scores for name, scores in found.items()], axis=0)
@@ -152,7 +146,7 @@ class FoughtProbes:
         return {name: _centred(scores, texts != MISSING) for name, scores in found.items()}
 
     def _fit(
-        self, rows: Rows, relations: dict[ProbeInputs, Columns], own: NDArray[np.integer], fold: int, seed: int
+        self, rows: Rows, relations: dict[ProbeInputs, Columns], own: Ints, fold: int, seed: int
     ) -> dict[ProbeInputs, dict[str, Score]]:
         models: dict[ProbeInputs, dict[str, Score]] = {}
         shares = self._shares.columns(rows.texts, fold, own)
@@ -210,7 +204,7 @@ class FoughtProbes:
         return scipy.sparse.hstack([flat, sparse_columns(words, texts.size, HASHED)], format="csr")
 
 
-def _centred(scores: Scores, valid: NDArray[np.bool_]) -> Scores:
+def _centred(scores: Scores, valid: Bools) -> Scores:
     """Scores minus their mean in each row; 0 for padding."""
     some = np.where(valid, scores, 0)
     mean = some.sum(axis=1, keepdims=True) / np.maximum(valid.sum(axis=1, keepdims=True), 1)

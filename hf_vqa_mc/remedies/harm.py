@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.candidates import Bools, Float64s, Int64s, Ints
 from hf_vqa_mc.scoring.statistics import CONFIDENCE
 
 LEVEL = (1 - CONFIDENCE) / 2
 """Familywise error rate of harm, one-sided, and one-sided level of the interval of what is better."""
 
-Values = NDArray[np.float64]
+Values = Float64s
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ def compare_probes(
     before: Mapping[str, Values],
     after: Mapping[str, Values],
     chance: tuple[Values, Values],
-    groups: NDArray[np.integer],
-    donor_groups: NDArray[np.integer],
+    groups: Ints,
+    donor_groups: Ints,
     inflation: Mapping[str, float] | None = None,
-    kept: NDArray[np.bool_] | None = None,
+    kept: Bools | None = None,
 ) -> Comparison:
     """Compare rows before a remedy with the same rows, or the kept ones of them, after it.
 
@@ -155,9 +155,7 @@ class _Distance(NamedTuple):
     """half of its 95% interval"""
 
 
-def _distance(
-    gains: Values, kept: NDArray[np.bool_], clusters: tuple[NDArray[np.integer], NDArray[np.integer]], factor: float
-) -> _Distance:
+def _distance(gains: Values, kept: Bools, clusters: tuple[Ints, Ints], factor: float) -> _Distance:
     """The distance from chance of the kept rows' ``gains`` over it."""
     mean = float(gains.mean())
     influence = np.zeros(len(kept))
@@ -165,7 +163,7 @@ def _distance(
     return _Distance(abs(mean), influence, _z(LEVEL) * factor * two_way_error(influence, *clusters))
 
 
-def two_way_error(values: Values, one: NDArray[np.integer], other: NDArray[np.integer]) -> float:
+def two_way_error(values: Values, one: Ints, other: Ints) -> float:
     """The standard error of a mean, clustered by two groupings; at least that by either alone."""
     deviations = values - values.mean()
     both = np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True)[1].ravel()
@@ -173,7 +171,7 @@ def two_way_error(values: Values, one: NDArray[np.integer], other: NDArray[np.in
     return float(np.sqrt(max(variances[0] + variances[1] - variances[2], *variances)))
 
 
-def _variance(deviations: Values, cluster: NDArray[np.int64]) -> float:
+def _variance(deviations: Values, cluster: Int64s) -> float:
     sums = np.bincount(cluster, deviations)
     return float(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum() / len(deviations) ** 2)
 

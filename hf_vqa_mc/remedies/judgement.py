@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.decoys.candidates import Int64s, Ints
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.harm import Comparison, compare_probes
@@ -110,7 +110,7 @@ def judge(
     return replace(result, rows=published.rows.num_rows if removes_only else len(kept), implausible=implausible)
 
 
-def _sample(units: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
+def _sample(units: Ints, seed: int) -> Int64s:
     """Indices of the rows of random whole groups, MOST_JUDGED rows or a few more; all rows if they are not more."""
     if len(units) <= MOST_JUDGED:
         return np.arange(len(units))
@@ -172,7 +172,7 @@ def nearest_to_chance(
     return made._replace(statistics={**made.statistics, "best": best, "selection": figures, "not_applied": failed})
 
 
-def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
+def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> Int64s:
     """(rows,): group of the question whose choice became a decoy of the row; the row's own if none did."""
     found = split.clusters.copy()
     if not changes:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Ints
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import (
     FOLDS,
@@ -116,7 +116,7 @@ def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs]
 
         rows = judged.rows
 
-        def block(some: RowNumbers) -> NDArray[np.float32]:
+        def block(some: RowNumbers) -> Float32s:
             texts, asked = rows.texts[some], rows.questions[some]
             related = relation_columns(getattr(judged, space), texts, asked, question)
             return np.concatenate([related, judged.forms.columns(texts, asked, question)], axis=2)
@@ -153,7 +153,7 @@ def _forest(space: str, extra: bool, question: bool) -> Callable[[JudgingInputs]
     return run
 
 
-def _is_target(rows: Rows) -> NDArray[np.bool_]:
+def _is_target(rows: Rows) -> Bools:
     return np.broadcast_to(np.arange(rows.texts.shape[1]) == 0, rows.texts.shape)
 
 
@@ -301,12 +301,12 @@ REPORT_PROBES = (
 )
 
 
-def selection_folds(groups: NDArray[np.integer], seed: int) -> NDArray[np.int8]:
+def selection_folds(groups: Ints, seed: int) -> NDArray[np.int8]:
     """Folds of the selection probes."""
     return group_folds(groups, seed + _SELECTION_SEED)
 
 
-def report_folds(groups: NDArray[np.integer], seed: int) -> NDArray[np.int8]:
+def report_folds(groups: Ints, seed: int) -> NDArray[np.int8]:
     """Folds of the report probes."""
     return group_folds(groups, seed + _REPORT_SEED)
 

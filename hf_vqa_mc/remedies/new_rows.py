@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.columns import KINDS, class_names
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, kind_number
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int64s
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rows import SET_COLUMNS, RowChoices, arrange
 
@@ -22,8 +21,8 @@ def new_split(
     split: Split,
     published: pa.Table,
     choices: RowChoices,
-    orders: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    orders: Int64s,
+    rows: Int64s,
     indexed: IndexedTriplets,
     origins: pa.Array,
 ) -> tuple[Split, int]:
@@ -72,9 +71,7 @@ def new_split(
     )
 
 
-def _with_published(
-    columns: dict[str, pa.Array], published: pa.Table, which: NDArray[np.bool_]
-) -> dict[str, pa.Array]:
+def _with_published(columns: dict[str, pa.Array], published: pa.Table, which: Bools) -> dict[str, pa.Array]:
     """The columns with the published choices in some rows."""
     choices, labels = published["choices"].to_pylist(), published["label"].to_pylist()
     lists = {name: column.to_pylist() for name, column in columns.items()}

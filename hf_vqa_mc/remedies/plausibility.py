@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
 from hf_vqa_mc.remedies.cross_fitting import fitted_rows, in_blocks
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.remedies.similar_rows import similar_rows
@@ -43,13 +43,7 @@ class Plausibility:
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        groups: NDArray[np.integer],
-        folds: NDArray[np.integer],
-        spaces: Sequence[TextSpace],
-        forms: TextForms,
-        seed: int,
+        self, rows: Rows, groups: Ints, folds: Ints, spaces: Sequence[TextSpace], forms: TextForms, seed: int
     ) -> None:
         types = TextSpace.embedded(WordTypes(), rows)
         self._rows, self._spaces, self._forms, self._folds = rows, [*spaces, types], forms, folds
@@ -71,17 +65,11 @@ class Plausibility:
         """The log odds that this share of the published choices does not reach."""
         return float(np.nanquantile(self.published, share))
 
-    def of(
-        self,
-        row: NDArray[np.integer],
-        column: NDArray[np.integer],
-        text: NDArray[np.integer],
-        texts: NDArray[np.int32],
-    ) -> NDArray[np.float64]:
+    def of(self, row: Ints, column: Ints, text: Ints, texts: Int32s) -> Float64s:
         """Log odds that each text is a published choice of its row, in a column of the current ``texts``."""
         return self._odds(row, self._columns(row, column, text, texts))
 
-    def _odds(self, row: NDArray[np.integer], features: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _odds(self, row: Ints, features: Float32s) -> Float64s:
         """The mean log odds by the models that have not seen a text's row."""
         found = np.zeros(len(row))
         for fold, models in self._models.items():
@@ -91,12 +79,7 @@ class Plausibility:
         return found
 
     def _fitted(
-        self,
-        row: NDArray[np.int64],
-        column: NDArray[np.int64],
-        text: NDArray[np.int32],
-        features: NDArray[np.float32],
-        rng: np.random.Generator,
+        self, row: Int64s, column: Int64s, text: Int32s, features: Float32s, rng: np.random.Generator
     ) -> dict[int, list[Any]]:
         """Fold to models of the other folds; folds share the choices of other rows, which are of a row's own fold."""
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -125,7 +108,7 @@ class Plausibility:
                 models[fold].append(model.fit(np.concatenate([positive, negative]), is_published))
         return models
 
-    def _random_rows(self, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _random_rows(self, row: Int64s, rng: np.random.Generator) -> Int64s:
         """A random row of each row's fold."""
         drawn = np.zeros_like(row)
         for fold in np.unique(self._folds[row]).tolist():
@@ -133,36 +116,28 @@ class Plausibility:
             drawn[own] = rng.choice(np.flatnonzero(self._folds == fold), len(own))
         return drawn
 
-    def _near_rows(self, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _near_rows(self, row: Int64s, rng: np.random.Generator) -> Int64s:
         """A random one of each row's neighbours, MISSING if it has none."""
         near = self._near[row]
         drawn = (rng.random(len(row)) * (near != MISSING).sum(axis=1)).astype(np.int64)
-        found: NDArray[np.int64] = near[np.arange(len(row)), drawn]
+        found: Int64s = near[np.arange(len(row)), drawn]
         return found
 
-    def _of_rows(self, drawn: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
+    def _of_rows(self, drawn: Int64s, rng: np.random.Generator) -> Int32s:
         """A random choice of each row."""
         column = (rng.random(len(drawn)) * self._rows.sizes[drawn]).astype(np.int64)
         return np.where(drawn == MISSING, MISSING, self._rows.texts[drawn, column]).astype(np.int32)
 
-    def _columns(
-        self,
-        row: NDArray[np.integer],
-        column: NDArray[np.integer],
-        text: NDArray[np.integer],
-        texts: NDArray[np.int32],
-    ) -> NDArray[np.float32]:
-        def block(some: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _columns(self, row: Ints, column: Ints, text: Ints, texts: Int32s) -> Float32s:
+        def block(some: Int64s) -> Float32s:
             others = texts[row[some]].copy()
             others[np.arange(len(some)), column[some]] = MISSING
             return self._features(row[some], text[some], others)
 
-        found: NDArray[np.float32] = in_blocks(block, len(row), 2048)
+        found: Float32s = in_blocks(block, len(row), 2048)
         return found
 
-    def _features(
-        self, row: NDArray[np.integer], text: NDArray[np.integer], others: NDArray[np.int32]
-    ) -> NDArray[np.float32]:
+    def _features(self, row: Ints, text: Ints, others: Int32s) -> Float32s:
         near = self._near[row]
         of_similar = np.where((near == MISSING)[:, :, None], MISSING, self._rows.texts[near]).reshape(len(row), -1)
         equal = self._keys[of_similar] == self._keys[text][:, None]
@@ -185,7 +160,7 @@ class Plausibility:
         return np.column_stack([*columns, lengths]).astype(np.float32)
 
 
-def _summary(cosines: NDArray[np.floating], valid: NDArray[np.bool_], largest: int) -> list[NDArray[np.floating]]:
+def _summary(cosines: NDArray[np.floating], valid: Bools, largest: int) -> list[NDArray[np.floating]]:
     """Mean, smallest, largest and mean of the ``largest`` largest of the valid cosines of each row; 0 without any."""
     any_valid = valid.any(axis=1)
     mean = np.where(valid, cosines, 0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1)

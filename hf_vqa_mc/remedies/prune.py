@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.gains import Estimate, estimate
@@ -16,6 +15,7 @@ from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.decoys.candidates import Float64s
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.config_names import pruned_config
@@ -67,7 +67,7 @@ def _with(benchmark: Benchmark, split: Split) -> Benchmark:
     return replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split})
 
 
-def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, NDArray[np.float64]]:
+def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, Float64s]:
     """The gain of the strongest blind probe, and the bias of each row: P(target) according to the blind probes."""
     context = Context.of(benchmark, ProbeSettings(seed=seed, time_limit=UNLIMITED), progress)
     context.evaluated = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.candidate_pool import CandidatePool
 from hf_vqa_mc.remedies.cross_fitting import FOLDS, group_folds
@@ -104,7 +104,7 @@ class Repaired:
     floor: float = 0.0
     """log odds of plausibility that every new decoy reaches"""
 
-    def donor_groups(self, groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    def donor_groups(self, groups: Ints) -> Int64s:
         """(rows,): the group of the donor of each changed row, else its own; each question of a pool is one group."""
         found = np.asarray(groups, np.int64).copy()
         first_of_pool = int(found.max(initial=0)) + 1 - len(groups)
@@ -115,7 +115,7 @@ class Repaired:
 
 def repair(
     rows: Rows,
-    groups: NDArray[np.integer],
+    groups: Ints,
     families: Sequence[EmbeddingFamily],
     *,
     answers: Sequence[Collection[str]] = (),
@@ -153,7 +153,7 @@ class _Repair:
     def __init__(
         self,
         rows: Rows,
-        groups: NDArray[np.integer],
+        groups: Ints,
         families: Sequence[EmbeddingFamily],
         answers: Sequence[Collection[str]],
         rejected: Sequence[Collection[str]],
@@ -244,9 +244,7 @@ class _Repair:
         self.rows = replace(self.rows, texts=texts)
         return missing
 
-    def _take(
-        self, row: int, taken: "_Scored", lead: float, texts: NDArray[np.int32], counts: "_Counts", number: int
-    ) -> None:
+    def _take(self, row: int, taken: "_Scored", lead: float, texts: Int32s, counts: "_Counts", number: int) -> None:
         counts.move(int(texts[row, taken.column]), taken.text)
         texts[row, taken.column] = taken.text
         words, published = self.rows.vocabulary.choices, self.published.texts[row, taken.column]
@@ -262,7 +260,7 @@ class _Repair:
             taken.plausibility,
         )
 
-    def _ranked(self, fought: FoughtProbes, some: NDArray[np.int64], counts: "_Counts") -> dict[int, list["_Scored"]]:
+    def _ranked(self, fought: FoughtProbes, some: Int64s, counts: "_Counts") -> dict[int, list["_Scored"]]:
         """The candidates of some rows that cost the target its first place, the best first."""
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf
@@ -310,7 +308,7 @@ class _Repair:
         return ranked
 
     def _candidates(
-        self, row: int, column: int, donors: NDArray[np.int64], similarity: NDArray[np.float32], counts: "_Counts"
+        self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: "_Counts"
     ) -> NDArray[np.void]:
         """Distinct choices of the donors that pass the cheap filters, each with its most similar question."""
         donors, similarity = donors[donors != MISSING], similarity[donors != MISSING]
@@ -341,7 +339,7 @@ class _Repair:
         found["donor"], found["similarity"] = donors[at[index]], similarity[at[index]]
         return found
 
-    def _filtered(self, found: NDArray[np.void], odds: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _filtered(self, found: NDArray[np.void], odds: Float64s) -> Int64s:
         """Up to MOST_SCORED candidates of each row that pass the filters of meaning, those that fit best first."""
         fit = SIMILARITY_WEIGHT * found["similarity"] + PLAUSIBILITY_WEIGHT * odds
         kept: list[int] = []
@@ -391,7 +389,7 @@ class _Counts:
         twice = self._targets + self._decoys == 2
         self._surplus = float(self._targets[twice].sum() - 2 * twice.sum() / (self._per_target + 1))
 
-    def may_add(self, text: NDArray[np.integer] | int) -> NDArray[np.bool_]:
+    def may_add(self, text: Ints | int) -> Bools:
         """Whether each text may become a decoy once more."""
         targets, decoys = self._targets[self._keys[text]], self._decoys[self._keys[text]]
         below, above = self._surplus < self._most_surplus, self._surplus > -self._most_surplus
@@ -412,7 +410,7 @@ class _Counts:
         return targets - 2 / (self._per_target + 1) if targets + decoys == 2 else 0.0
 
 
-def _surplus(sums: NDArray[np.float64], rows: Rows) -> tuple[float, float]:
+def _surplus(sums: Float64s, rows: Rows) -> tuple[float, float]:
     """How many more targets rank first than chance, and the standard error of that number by chance."""
     first = Prediction(scores=(sums.argmax(axis=1) == 0).astype(np.float64), folds=FOLDS)
     error = first.inflation * float(np.sqrt((rows.chance * (1 - rows.chance)).sum()))

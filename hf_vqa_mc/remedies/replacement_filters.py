@@ -6,10 +6,18 @@ from functools import lru_cache
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
-from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, reason_against, without_fillers
+from hf_vqa_mc.decoys.candidates import (
+    ACCEPTED,
+    Bools,
+    Candidates,
+    Int32s,
+    Ints,
+    NumberedTexts,
+    reason_against,
+    without_fillers,
+)
 from hf_vqa_mc.decoys.candidates import Reason as DecoyReason
 from hf_vqa_mc.remedies.row_features import TextSpace
 from hf_vqa_mc.remedies.word_types import of_shared_type
@@ -83,7 +91,7 @@ class ReplacementFilters:
         self._numbers = {word: number for number, word in enumerate(distinct)}
         self._relations = Relations.of(list(distinct))
 
-    def near(self, text: NDArray[np.integer], others: NDArray[np.int32], most: float) -> NDArray[np.bool_]:
+    def near(self, text: Ints, others: Int32s, most: float) -> Bools:
         """Whether each text is nearer than ``most`` to any of its others, (texts, others), in any embedding."""
         near = np.zeros(len(text), np.bool_)
         for space in self._spaces:
@@ -98,7 +106,7 @@ class ReplacementFilters:
         different = exclusive(int(self._keys[text]), int(self._keys[other]), self._tables.relations)
         return not (different or (self._digits[text] and self._digits[other]))
 
-    def refusal(self, row: int, column: int, text: int, choices: NDArray[np.integer]) -> Refusal | None:
+    def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.
 
         It must differ from the decoy that it replaces, too.

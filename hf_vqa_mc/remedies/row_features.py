@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.rng import mixed
 from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings
 
-Texts = NDArray[np.int32]
+Texts = Int32s
 """(rows, choices): number of each text, padded with MISSING"""
-QuestionNumbers = NDArray[np.int32]
+QuestionNumbers = Int32s
 """(rows,): number of each row's question"""
-Columns = NDArray[np.float32]
+Columns = Float32s
 """(rows, choices, columns)"""
 AXES = 8
 """Principal components of an embedding that are features."""
@@ -35,9 +35,9 @@ class TextSpace:
     name: str
     texts: Embeddings
     questions: Embeddings
-    text_axes: NDArray[np.float32] = field(repr=False)
+    text_axes: Float32s = field(repr=False)
     """(texts + 1, AXES)"""
-    question_axes: NDArray[np.float32] = field(repr=False)
+    question_axes: Float32s = field(repr=False)
     """(questions + 1, AXES)"""
 
     @classmethod
@@ -53,12 +53,12 @@ class TextSpace:
         vocabulary = rows[0].vocabulary
         return cls.of(family.name, family.embed(vocabulary.choices), family.embed(vocabulary.questions), rows)
 
-    def question_cosines(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float32]:
+    def question_cosines(self, texts: Texts, asked: QuestionNumbers) -> Float32s:
         """Cosine of each choice with its question, in [-1, 1]; 0 for padding."""
-        found: NDArray[np.float32] = np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
+        found: Float32s = np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
         return found
 
-    def centrality(self, texts: Texts) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def centrality(self, texts: Texts) -> tuple[Float32s, Float32s]:
         """Mean and largest cosine of each choice with the others of its row."""
         vectors = self.texts[texts]
         cosines = vectors @ vectors.transpose(0, 2, 1)
@@ -69,7 +69,7 @@ class TextSpace:
         return mean, np.where(others.any(axis=2), largest, 0)
 
 
-def texts_and_questions(rows: Sequence[Rows]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+def texts_and_questions(rows: Sequence[Rows]) -> tuple[Ints, Ints]:
     """The numbers of the texts and of the questions that some rows of one vocabulary have, ascending."""
     texts = np.unique(np.concatenate([one.texts[one.valid] for one in rows]))
     return texts, np.unique(np.concatenate([one.questions for one in rows]))
@@ -88,7 +88,7 @@ def relation_columns(space: TextSpace, texts: Texts, asked: QuestionNumbers, que
     return np.concatenate([np.stack(columns, axis=2), *blocks], axis=2).astype(np.float32)
 
 
-def relative_features(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> list[NDArray[np.floating]]:
+def relative_features(values: NDArray[np.floating], valid: Bools) -> list[NDArray[np.floating]]:
     """Values (rows, choices), their difference from the mean of the row's others, and their rank in [0, 1]."""
     others = np.maximum(valid.sum(axis=1, keepdims=True) - 1, 1)
     rest = (np.where(valid, values, 0).sum(axis=1, keepdims=True) - values) / others
@@ -98,22 +98,22 @@ def relative_features(values: NDArray[np.floating], valid: NDArray[np.bool_]) ->
     return [np.where(valid, one, 0) for one in (values, values - rest, rank)]
 
 
-def _mean_of_others(values: NDArray[np.float32], valid: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _mean_of_others(values: Float32s, valid: Bools) -> Float32s:
     """(rows, choices, columns): the mean over the other choices of the row."""
     some = np.where(valid[:, :, None], values, 0)
     others = np.maximum(valid.sum(axis=1) - 1, 1)[:, None, None]
-    mean: NDArray[np.float32] = (some.sum(axis=1, keepdims=True) - some) / others
+    mean: Float32s = (some.sum(axis=1, keepdims=True) - some) / others
     return mean
 
 
-def _principal_axes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _principal_axes(vectors: Float32s) -> Float32s:
     """(dimensions, AXES): the first principal components, each with a fixed sign."""
     sample = vectors[:: max(len(vectors) // 20_000, 1)].astype(np.float64)
     centred = sample - sample.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :AXES]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    found: NDArray[np.float32] = axes.astype(np.float32)
+    found: Float32s = axes.astype(np.float32)
     return found
 
 
@@ -134,17 +134,15 @@ class TextForms:
         self._counted = (np.log1p(characters), np.log1p(self.word_count[self._of_text]))
         self._flags = [np.array([*flags, 0], np.float32) for flags in (upper, digits, stops)]
 
-    def words_of(self, texts: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def words_of(self, texts: Ints) -> tuple[Int64s, Int64s]:
         """The word numbers of some texts, concatenated, and the index of the text of each; MISSING has none."""
         return self._words(self._of_text[texts], texts != MISSING)
 
-    def question_words(self, asked: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def question_words(self, asked: Ints) -> tuple[Int64s, Int64s]:
         """The word numbers of some questions, concatenated, and the index of the question of each."""
         return self._words(asked.astype(np.int64) + self._first_question, np.ones(len(asked), np.bool_))
 
-    def _words(
-        self, index: NDArray[np.int64], valid: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _words(self, index: Int64s, valid: Bools) -> tuple[Int64s, Int64s]:
         lengths = np.where(valid, self.word_count[index], 0)
         owner = np.repeat(np.arange(len(index)), lengths)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -159,7 +157,7 @@ class TextForms:
             values += relative_features(self.question_overlap(texts, asked), valid)
         return np.stack(values, axis=2).astype(np.float32)
 
-    def question_overlap(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float64]:
+    def question_overlap(self, texts: Texts, asked: QuestionNumbers) -> Float64s:
         """(rows, choices): share of each choice's words that occur in the question."""
         words, choice = self.words_of(texts.ravel())
         in_question, row = self.question_words(asked)
@@ -167,12 +165,12 @@ class TextForms:
         known = np.unique(row * base + in_question)
         found = np.isin(choice // texts.shape[1] * base + words, known)
         lengths = np.maximum(np.bincount(choice, minlength=texts.size), 1)
-        share: NDArray[np.float64] = np.bincount(choice, found, minlength=texts.size) / lengths
+        share: Float64s = np.bincount(choice, found, minlength=texts.size) / lengths
         return share.reshape(texts.shape)
 
     def hashed_words(
         self, texts: Texts, asked: QuestionNumbers, question: bool, size: int
-    ) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    ) -> Sequence[tuple[Int64s, Int64s]]:
         """Hashed columns and choices (raveled) of words, bigrams and, with ``question``, words with its beginning."""
         words, choice = self.words_of(texts.ravel())
         bigram = (choice[1:] == choice[:-1]).nonzero()[0]
@@ -186,7 +184,7 @@ class TextForms:
         return found
 
 
-def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int) -> NDArray[np.int64]:
+def _hashed(kind: int, one: Ints, other: Ints, size: int) -> Int64s:
     """A column in [0, size) for each pair of numbers of one kind."""
     of_kind = np.uint64(kind) << np.uint64(60)
     codes: Any = (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ of_kind
@@ -196,7 +194,7 @@ def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], siz
 
 def pair_columns(
     forms: TextForms, texts: Texts, asked: QuestionNumbers, question: bool, size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Int64s, Int64s]:
     """Hashed pairs of a word of each choice with a word of the question, else with a word of the row's other choices.
 
     Returns:

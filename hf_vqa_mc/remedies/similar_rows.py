@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
 from hf_vqa_mc.remedies.row_features import TextSpace
 
 BEGINNING = 2
@@ -14,14 +13,8 @@ _AT_A_TIME = 512
 
 
 def similar_rows(
-    spaces: Sequence[TextSpace],
-    asked: NDArray[np.integer],
-    groups: NDArray[np.integer],
-    of: NDArray[np.integer],
-    among: NDArray[np.integer],
-    most: int,
-    kinds: NDArray[np.integer] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    spaces: Sequence[TextSpace], asked: Ints, groups: Ints, of: Ints, among: Ints, most: int, kinds: Ints | None = None
+) -> tuple[Int64s, Float32s]:
     """The rows with the most similar questions, from other groups.
 
     Args:

@@ -6,12 +6,11 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.dataset.build_inputs import sentences
 from hf_vqa_mc.decoys import Variant
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Int32s, starts
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import uses_word_vectors
@@ -33,7 +32,7 @@ def remedy_triplets(
     word_vectors: str | None,
     settings: Settings,
     donors: Sequence[Candidate],
-    n_decoys: NDArray[np.int32] | None,
+    n_decoys: Int32s | None,
     rejections: Rejections | None,
     progress: Progress,
 ) -> IndexedTriplets:
@@ -54,7 +53,7 @@ def remedy_triplets(
     )
 
 
-def published_decoys(benchmark: Benchmark, n_donors: int) -> NDArray[np.int32]:
+def published_decoys(benchmark: Benchmark, n_donors: int) -> Int32s:
     """The number of published decoys of each row, at least 1; 0 for donors, which come last."""
     sizes = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
     return np.concatenate([np.maximum(np.concatenate(sizes) - 1, 1), np.zeros(n_donors)]).astype(np.int32)
