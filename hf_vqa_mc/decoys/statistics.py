@@ -39,7 +39,7 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
     training = choices.keys[indexed.training & included]
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
-        "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
+        "choices_per_row": {split: counts_of(sizes[rows]) for split, rows in splits.items()},
         "rejected": {name: decoys.rejected for name, decoys in made_here.items()},
         "fallbacks": {
             name: {
@@ -69,7 +69,7 @@ def set_statistics(sets: ClosedSets, sizes: Int64s, splits: NDArray[np.object_])
     for split in dict.fromkeys(splits.tolist()):
         own = splits == split
         firsts = own & (sets.first == np.arange(len(own)))
-        by_kind = {kind: _counts(sizes[firsts & (sets.kind == number)]) for number, kind in enumerate(SET_KINDS)}
+        by_kind = {kind: counts_of(sizes[firsts & (sets.kind == number)]) for number, kind in enumerate(SET_KINDS)}
         leaks = sets.leak[firsts] / sizes[firsts]
         found[split] = {
             "rows": int((own & (sets.first != MISSING)).sum()),
@@ -107,7 +107,8 @@ def leak_curve(sets: ClosedSets, own: Bools) -> dict[str, Any] | None:
     return {"points": points, "kept": {"coverage": len(kept) / int(own.sum()), "gain": gain}}
 
 
-def _counts(sizes: Int64s) -> dict[str, int]:
+def counts_of(sizes: Int64s) -> dict[str, int]:
+    """Size, as text for JSON, to how often it occurs."""
     return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
 
 

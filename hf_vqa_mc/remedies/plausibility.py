@@ -13,34 +13,24 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
-from hf_vqa_mc.remedies.cross_fitting import fitted_rows, in_blocks
-from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
-from hf_vqa_mc.remedies.similar_rows import similar_rows
+from hf_vqa_mc.remedies.cross_fitting import boosted, fitted_rows
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, in_blocks, similar_rows
 from hf_vqa_mc.remedies.word_types import WordTypes
 
 NEIGHBOURS = 20
 """Similar questions whose choices a candidate is compared with."""
-RANDOM, SIMILAR = 1, 2
-"""Choices of random other rows, and of rows with similar questions, for each published choice."""
+SIMILAR = 2
+"""Choices of rows with similar questions, besides one of a random other row, for each published choice."""
 MODELS = 2
 """Models with other negatives, whose log odds are averaged."""
 TREES, RATE, LEAVES = 75, 0.2, 15
-"""Boosting: max_iter, learning_rate, max_leaf_nodes; twice the trees at half the rate are no more accurate."""
+"""Boosting: see `boosted`; twice the trees at half the rate are no more accurate."""
 _LARGEST = 5
 """Nearest choices of similar questions whose mean cosine is a feature."""
 
 
 class Plausibility:
-    """The model, cross-fitted over the folds of rows.
-
-    Args:
-        rows: as published, with the target in column 0.
-        groups: (rows,): image, video or context.
-        folds: (rows,).
-        spaces: embeddings of the rows' vocabulary.
-        forms: of the same vocabulary.
-        seed: random seed.
-    """
+    """The model of rows as published, cross-fitted over their folds; groups are images, videos or contexts."""
 
     def __init__(
         self, rows: Rows, groups: Ints, folds: Ints, spaces: Sequence[TextSpace], forms: TextForms, seed: int
@@ -49,21 +39,19 @@ class Plausibility:
         self._rows, self._spaces, self._forms, self._folds = rows, [*spaces, types], forms, folds
         self._keys = np.append(rows.vocabulary.keys, MISSING)
         self._near = np.full((len(rows), NEIGHBOURS), MISSING, np.int64)
-        for fold in np.unique(folds).tolist():
+        self._models: dict[int, list[Any]] = {fold: [] for fold in np.unique(folds).tolist()}
+        """fold to models of the other folds"""
+        for fold in self._models:
             own = np.flatnonzero(folds == fold)
             near = similar_rows(spaces, rows.questions, groups, own, own, NEIGHBOURS)[0]
             self._near[own, : near.shape[1]] = near
         row, column = rows.valid.nonzero()
         text = rows.texts[row, column]
         features = self._columns(row, column, text, rows.texts)
-        self._models = self._fitted(row, column, text, features, np.random.default_rng([seed, 1]))
+        self._fit(row, column, text, features, np.random.default_rng([seed, 1]))
         self.published = np.full(rows.texts.shape, np.nan)
         """(rows, choices): log odds of the published choices, NaN for padding"""
         self.published[row, column] = self._odds(row, features)
-
-    def floor(self, share: float) -> float:
-        """The log odds that this share of the published choices does not reach."""
-        return float(np.nanquantile(self.published, share))
 
     def of(self, row: Ints, column: Ints, text: Ints, texts: Int32s) -> Float64s:
         """Log odds that each text is a published choice of its row, in a column of the current ``texts``."""
@@ -78,40 +66,25 @@ class Plausibility:
                 found[some] = np.mean([model.decision_function(features[some]) for model in models], axis=0)
         return found
 
-    def _fitted(
-        self, row: Int64s, column: Int64s, text: Int32s, features: Float32s, rng: np.random.Generator
-    ) -> dict[int, list[Any]]:
-        """Fold to models of the other folds; folds share the choices of other rows, which are of a row's own fold."""
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        models: dict[int, list[Any]] = {fold: [] for fold in np.unique(self._folds).tolist()}
+    def _fit(self, row: Int64s, column: Int64s, text: Int32s, features: Float32s, rng: np.random.Generator) -> None:
+        """Fit all models; folds share the choices of other rows, which are of a row's own fold."""
         some = np.flatnonzero(np.isin(row, fitted_rows(self._folds, MISSING, rng)))
         own = self._folds[row]
         for _ in range(MODELS):
-            drawn = [self._random_rows(row[some], rng) for _ in range(RANDOM)]
-            drawn += [self._near_rows(row[some], rng) for _ in range(SIMILAR)]
+            drawn = [self._random_rows(row[some], rng), *(self._near_rows(row[some], rng) for _ in range(SIMILAR))]
             texts = np.stack([self._of_rows(one, rng) for one in drawn], axis=1)
             at, copy = ((texts != MISSING) & (texts != text[some, None])).nonzero()
             index = some[at]
             others = self._columns(row[index], column[index], texts[at, copy], self._rows.texts)
-            for fold in models:
+            for fold, models in self._models.items():
                 positive, negative = features[some[own[some] != fold]], others[own[index] != fold]
-                model = HistGradientBoostingClassifier(
-                    max_iter=TREES,
-                    learning_rate=RATE,
-                    max_leaf_nodes=LEAVES,
-                    l2_regularization=1.0,
-                    early_stopping=False,
-                    random_state=0,
-                )
                 is_published = np.arange(len(positive) + len(negative)) < len(positive)
-                models[fold].append(model.fit(np.concatenate([positive, negative]), is_published))
-        return models
+                models.append(boosted(np.concatenate([positive, negative]), is_published, TREES, RATE, LEAVES, 0))
 
     def _random_rows(self, row: Int64s, rng: np.random.Generator) -> Int64s:
         """A random row of each row's fold."""
         drawn = np.zeros_like(row)
-        for fold in np.unique(self._folds[row]).tolist():
+        for fold in self._models:
             own = np.flatnonzero(self._folds[row] == fold)
             drawn[own] = rng.choice(np.flatnonzero(self._folds == fold), len(own))
         return drawn
@@ -140,8 +113,7 @@ class Plausibility:
     def _features(self, row: Ints, text: Ints, others: Int32s) -> Float32s:
         near = self._near[row]
         of_similar = np.where((near == MISSING)[:, :, None], MISSING, self._rows.texts[near]).reshape(len(row), -1)
-        equal = self._keys[of_similar] == self._keys[text][:, None]
-        valid = (of_similar != MISSING) & ~equal
+        valid = (of_similar != MISSING) & (self._keys[of_similar] != self._keys[text][:, None])
         asked = self._rows.questions[row]
         first = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
         runs = list(zip(first.tolist(), np.append(first[1:], len(row)).tolist(), strict=True))
@@ -156,8 +128,7 @@ class Plausibility:
             columns += _summary(np.round(cosines, 5), valid, _LARGEST)
             columns += [*space.text_axes[text].T, *space.question_axes[asked].T]
         together = np.concatenate([text[:, None], others], axis=1).astype(np.int32)
-        lengths = self._forms.columns(together, asked, True)[:, 0]
-        return np.column_stack([*columns, lengths]).astype(np.float32)
+        return np.column_stack([*columns, self._forms.columns(together, asked, True)[:, 0]]).astype(np.float32)
 
 
 def _summary(cosines: NDArray[np.floating], valid: Bools, largest: int) -> list[NDArray[np.floating]]:

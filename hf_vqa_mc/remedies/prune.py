@@ -18,7 +18,6 @@ from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.decoys.candidates import Float64s
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.config_names import pruned_config
 from hf_vqa_mc.remedies.remedied import Remedied
 
 MOST_PRUNED = 0.5
@@ -58,8 +57,7 @@ def prune(benchmark: Benchmark, to_gain: float, seed: int = 0, progress: Progres
     progress("pruning", most_rounds, most_rounds)
     reached = rounds[-1]["gain"] <= to_gain
     statistics = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    config = pruned_config(benchmark.config)
-    return Remedied(replace(_with(benchmark, split.take(kept)), config=config), statistics)
+    return Remedied(_with(benchmark, split.take(kept)), statistics)
 
 
 def _with(benchmark: Benchmark, split: Split) -> Benchmark:

@@ -24,23 +24,17 @@ class Rejections:
     """rejected questions, and questions with rejected choices"""
     unknown: int
     """those of them that are not in the benchmark"""
-    bad_rows: int = 0
+    bad_rows: int
     """rows left out, since their question is bad"""
     published_decoys: int = 0
     """published decoys that are rejected"""
 
     def texts(self, rows: pa.Table) -> list[list[str]]:
         """(rows,): the texts rejected for each row's question."""
-        ids = rows["question_id"].to_pylist()
-        return [sorted(self.rejected.choices.get(one, ())) for one in ids]
+        return [sorted(self.rejected.choices.get(one, ())) for one in rows["question_id"].to_pylist()]
 
     def as_json(self, candidates: int, without_choices: int) -> dict[str, int]:
-        """Counts for the statistics of a remedy.
-
-        Args:
-            candidates: number of times that a rejected text was tested as a decoy.
-            without_choices: number of rows left out, since they have no decoy.
-        """
+        """Counts for JSON, with the numbers of rejected candidates that were tested and of rows without a decoy."""
         return {
             "questions": self.questions,
             "unknown_questions": self.unknown,
@@ -112,28 +106,23 @@ def without_rejected_decoys(benchmark: Benchmark, found: Rejections) -> tuple[di
     """
     tables, dropped = {}, 0
     for name, split in benchmark.splits.items():
-        tables[name], n_dropped = _without_decoys(split.rows, found.texts(split.rows))
-        dropped += n_dropped
+        choices, labels = split.rows["choices"].combine_chunks(), split.rows["label"].to_numpy()
+        first = starts(choices.value_lengths().to_numpy())
+        kept = np.ones(first[-1], np.bool_)
+        for row, others in enumerate(found.texts(split.rows)):
+            if others:
+                texts = choices[row].as_py()
+                keys = comparable_texts([*texts, *others])[0].to_pylist()
+                kept[first[row] : first[row + 1]] = [key not in keys[len(texts) :] for key in keys[: len(texts)]]
+        kept[first[:-1] + labels] = True
+        dropped += int((~kept).sum())
+        before = starts(kept)  # number of kept choices before each choice
+        left = choices.flatten().filter(pa.array(kept))
+        columns = {
+            "choices": pa.ListArray.from_arrays(pa.array(before[first], pa.int32()), left),
+            "label": pa.array(before[first[:-1] + labels] - before[first[:-1]], pa.int64()),
+        }
+        tables[name] = split.rows
+        for column, values in columns.items():
+            tables[name] = tables[name].set_column(tables[name].schema.get_field_index(column), column, values)
     return tables, replace(found, published_decoys=dropped)
-
-
-def _without_decoys(rows: pa.Table, rejected_texts: list[list[str]]) -> tuple[pa.Table, int]:
-    """Rows without the decoys that are rejected, and the number of these."""
-    choices, labels = rows["choices"].combine_chunks(), rows["label"].to_numpy()
-    first = starts(choices.value_lengths().to_numpy())
-    kept = np.ones(first[-1], np.bool_)
-    for row, others in enumerate(rejected_texts):
-        if others:
-            texts = choices[row].as_py()
-            keys = comparable_texts([*texts, *others])[0].to_pylist()
-            kept[first[row] : first[row + 1]] = [key not in keys[len(texts) :] for key in keys[: len(texts)]]
-    kept[first[:-1] + labels] = True
-    before = starts(kept)  # number of kept choices before each choice
-    left = choices.flatten().filter(pa.array(kept))
-    columns = {
-        "choices": pa.ListArray.from_arrays(pa.array(before[first], pa.int32()), left),
-        "label": pa.array(before[first[:-1] + labels] - before[first[:-1]], pa.int64()),
-    }
-    for name, column in columns.items():
-        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
-    return rows, int((~kept).sum())

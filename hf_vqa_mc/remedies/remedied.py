@@ -1,24 +1,20 @@
-"""A remedied benchmark: its rows, and statistics of the changes as JSON and as sentences."""
+"""A remedied benchmark: its rows in the published layout, and what was changed in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data.columns import KINDS, class_names
 from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.writing import staged_benchmark
-from hf_vqa_mc.decoys import VARIANTS, methods
-from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.rows import RowChoices
-from hf_vqa_mc.decoys.statistics import set_statistics
+from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.io.atomic import Staged
-from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
 from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
 from hf_vqa_mc.scoring.table import percent, points
 from hf_vqa_mc.text.counted import counted
@@ -51,49 +47,52 @@ class Remedied(NamedTuple):
         return staged_benchmark(remaining, self.tables, path, note, config, overwrite, changed, hashes)
 
 
-def decoy_statistics(
-    benchmark: Benchmark, choices: RowChoices, donors: Sequence[Candidate], unchanged: int
-) -> dict[str, Any]:
-    """Statistics of the new decoys of a published benchmark.
+def with_new_columns(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> Split:
+    """A split with new ``choices``, ``label`` and further columns about the choices, (rows,) each.
 
-    ``choices`` are those of all triplets, the benchmark's rows first; ``unchanged`` is the number of rows that keep
-    their published choices.
+    Its ``original`` has the benchmark's own columns and the new ones; ``most`` is the maximum number of choices.
     """
-    lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
-    n_rows = sum(map(len, lengths))
-    decoys = {}
-    for name, made in choices.decoys.items():
-        found, fallback = made.picks[:n_rows] != MISSING, made.fallback[:n_rows]
-        wanted = int(made.sizes[:n_rows].sum())
-        decoys[name] = {
-            "wanted": wanted,
-            "found": int((found & ~fallback).sum()),
-            "fallbacks": int(fallback.sum()),
-            "missing": wanted - int(found.sum()),
-        }
-    sizes, of_split = (
-        (choices.texts[:n_rows] != MISSING).sum(axis=1),
-        np.repeat(list(benchmark.splits), [*map(len, lengths)]),
-    )
-    closed = {"closed_sets": set_statistics(choices.sets, sizes, of_split)} if choices.sets else {}
-    return {
-        "variant": choices.variant.name,
-        **closed,
-        "rows": n_rows,
-        "rows_left_as_published": unchanged,
-        "choices": _counted(sizes[choices.included[:n_rows]]),
-        "choices_before": _counted(np.concatenate(lengths)),
-        "decoys": decoys,
-        "donors": {
-            "given": len(donors),
-            "images_in_common": images_in_common(donors, benchmark),
-            "decoys_from_them": int((choices.donors[:n_rows] >= n_rows).sum()),
-        },
+    table = split.rows
+    for name in {"choices", "label", KINDS} & set(columns):
+        table = table.set_column(table.schema.get_field_index(name), name, columns[name])
+    written = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
+    # Whether choice_kinds are integers, as in datasets built by this package.
+    kind = written.schema.field(KINDS).type if KINDS in written.schema.names else pa.null()
+    is_number = pa.types.is_list(kind) and pa.types.is_integer(kind.value_type)
+    numbered = bool(is_number) and class_names(written.schema, KINDS) in (None, list(CHOICE_KINDS))
+    written = _without_narrow_classes(written, benchmark.spec.columns, most)
+    for name, column in columns.items():
+        if name in ("choices", "label"):
+            continue
+        if name == KINDS and numbered:
+            numbers = pc.index_in(column.flatten(), pa.array(list(CHOICE_KINDS))).cast(pa.int64())
+            column = pa.ListArray.from_arrays(column.offsets, numbers)
+        index = written.schema.get_field_index(name)
+        if index < 0:
+            written = written.append_column(name, column)
+        else:
+            written = written.set_column(index, written.schema.field(index).with_type(column.type), column)
+    return replace(split, rows=table, original=written)
+
+
+def _without_narrow_classes(table: pa.Table, columns: Iterable[str], most: int) -> pa.Table:
+    """Replace ClassLabel by int64 if it has fewer than ``most`` classes, and foreign choice_kinds by strings."""
+    from datasets import Features, List, Value
+
+    schema = table.schema
+    narrow: dict[str, Any] = {
+        name: Value("int64")
+        for name in columns
+        if name in schema.names
+        and pa.types.is_integer(schema.field(name).type)
+        and len(class_names(schema, name) or [""] * most) < most
     }
-
-
-def _counted(sizes: Any) -> dict[str, int]:  # noqa: ANN401  an array
-    return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
+    if class_names(schema, KINDS) not in (None, list(CHOICE_KINDS)):
+        narrow["choice_kinds"] = List(Value("string"))
+    if not narrow:
+        return table
+    features = Features({**Features.from_arrow_schema(schema), **narrow})
+    return table.replace_schema_metadata({**(schema.metadata or {}), **features.arrow_schema.metadata})
 
 
 def in_words(statistics: dict[str, Any]) -> list[str]:
