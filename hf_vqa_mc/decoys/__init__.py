@@ -4,9 +4,17 @@ Importing this package loads declarations only; kernels are loaded when decoys a
 """
 
 from hf_vqa_mc.decoys.closed_sets import CLOSED_SET, CLOSED_VARIANTS
-from hf_vqa_mc.decoys.image_only_unresolvable import IMAGE_ONLY_UNRESOLVABLE
-from hf_vqa_mc.decoys.kind import ORIGINAL, PAPER_VARIANTS, RANDOM_TARGETS, TARGET, ChoiceKind, Method, Variant
-from hf_vqa_mc.decoys.question_only_unresolvable import QUESTION_ONLY_UNRESOLVABLE
+from hf_vqa_mc.decoys.kind import (
+    IMAGE_ONLY_UNRESOLVABLE,
+    ORIGINAL,
+    PAPER_VARIANTS,
+    QUESTION_ONLY_UNRESOLVABLE,
+    RANDOM_TARGETS,
+    TARGET,
+    ChoiceKind,
+    Method,
+    Variant,
+)
 from hf_vqa_mc.listing import Listing
 
 __all__ = ["CHOICE_KINDS", "TARGET", "VARIANTS", "ChoiceKind", "Method", "Variant", "kind_number", "methods"]

@@ -25,6 +25,7 @@ from hf_vqa_mc.text.wu_palmer import reading_inline
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+Int16s = NDArray[np.int16]
 Bools = NDArray[np.bool_]
 Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
@@ -75,24 +76,16 @@ class NumberedTexts:
         return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
 
     def most_frequent(self, given: Int32s) -> Int32s:
-        """One text number per distinct key, int32: the key's most frequent spelling; most frequent keys first.
-
-        Args:
-            given: text numbers with repetitions. Ties are ordered by text.
-        """
+        """The most frequent spelling of each key among text numbers; frequent keys first, ties ordered by text."""
         counts = np.bincount(given, minlength=len(self.texts))
         of_key = np.bincount(self.keys, weights=counts, minlength=len(self.key_texts))
-        ranked = sorted(
-            np.flatnonzero(counts).tolist(),
-            key=lambda text: (
-                -of_key[self.keys[text]],
-                self.key_texts[self.keys[text]],
-                -counts[text],
-                self.texts[text],
-            ),
-        )
+
+        def rank(text: int) -> tuple[float, str, int, str]:
+            key = self.keys[text]
+            return -of_key[key], self.key_texts[key], -counts[text], self.texts[text]
+
         first: dict[int, int] = {}
-        for text in ranked:
+        for text in sorted(np.flatnonzero(counts).tolist(), key=rank):
             first.setdefault(int(self.keys[text]), text)
         return np.array(list(first.values()), np.int32)
 
@@ -107,10 +100,7 @@ class Candidates(NumberedTexts):
     def of(
         cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
     ) -> "Candidates":
-        """Numbered texts with the filters' tables.
-
-        With ``all_pairs``, fillers and accents do not count in what contains what.
-        """
+        """Numbered texts with tables; with ``all_pairs``, fillers and accents do not count in what contains what."""
         folded, has_words = comparable_texts(found.key_texts)
         keys = pa.array(found.key_texts, pa.large_string())
         signed = pc.and_(pc.not_equal(keys, folded), found.signs)
@@ -133,6 +123,31 @@ class Candidates(NumberedTexts):
             relations=Relations.of(found.key_texts if all_pairs else []),
         )
         return cls(found.texts, found.keys, found.key_texts, found.signs, tables)
+
+
+class KeyLists(NamedTuple):
+    """A list of text keys for each triplet, for kernels; such as correct answers, which never become decoys."""
+
+    keys: Int32s  # of all triplets, concatenated; MISSING for texts that are no candidates
+    starts: Int64s  # (triplets + 1,)
+
+    @classmethod
+    def of(cls, texts: pa.ListArray, numbered: NumberedTexts) -> "KeyLists":
+        """The keys of a list of texts per triplet; null is an empty list."""
+        known = pa.array(numbered.key_texts, pa.large_string())
+        compared = comparable_keys if numbered.signs else comparable_texts
+        keys = pc.index_in(compared(pc.list_flatten(texts))[0], known)
+        sizes = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
+        return cls(pc.fill_null(keys, MISSING).to_numpy().astype(np.int32), starts(sizes))
+
+
+@reading_inline
+def holds(lists: KeyLists, triplet: int, key: int) -> bool:
+    """Whether a triplet's list contains a key."""
+    for i in range(lists.starts[triplet], lists.starts[triplet + 1]):
+        if lists.keys[i] == key:
+            return True
+    return False
 
 
 def without_fillers(texts: Sequence[str]) -> list[str]:

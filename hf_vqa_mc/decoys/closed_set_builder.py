@@ -3,21 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.answer_propensity import FOLDS, answer_propensities
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Float32s, Int32s, Int64s, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Float32s, Int16s, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.row_distances import RARE, RowDistances
-from hf_vqa_mc.decoys.set_rows import SCALE, Revealed, Rows, fill, may_share, rows_of
-from hf_vqa_mc.decoys.set_swaps import swap_rows
+from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of, swap_rows
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.embeddings import embedding_families, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -38,39 +36,24 @@ _FARTHEST = np.iinfo(np.int32).max
 Groups = tuple[Int64s, Int64s]
 """Rows sorted by group, and the start of each group."""
 Report = Callable[[int], None]
+if TYPE_CHECKING:
+    from hf_vqa_mc.decoys.propensity_model import Propensities
+
+    Revealed = Propensities | RowDistances
 
 
-def take_sets(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
-    """Form sets of the same question where possible, else of similar questions; see `_take`."""
-    _take(decoys, pool, indexed, report, same_question=True, similar_question=True)
-
-
-def take_sets_same_question(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
-    """Form sets of rows that ask the same question; see `_take`."""
-    _take(decoys, pool, indexed, report, same_question=True)
-
-
-def take_sets_same_image(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
-    """Form sets of rows about the same image; see `_take`."""
-    _take(decoys, pool, indexed, report, same_image=True)
-
-
-def take_sets_similar_question(decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, report: Report) -> None:
-    """Form sets of rows with similar questions; see `_take`."""
-    _take(decoys, pool, indexed, report, similar_question=True)
-
-
-def _take(
+def take_sets(
     decoys: DecoyTable,
     pool: Int64s,
     indexed: IndexedTriplets,
     report: Report,
-    same_question: bool = False,
+    same_question: bool = True,
     same_image: bool = False,
-    similar_question: bool = False,
+    similar_question: bool = True,
 ) -> None:
     """Form closed sets of the rows of a pool, and give each row the targets of the others as decoys.
 
+    Rows of a set ask the same question, are about the same image, or ask similar questions, in this order.
     Sets lie in one split. Sets of ``set_size`` rows are formed first, then of one row less, down to two. Of similar
     questions, the sets with the largest estimated leak are dissolved: see ``coverage``.
     """
@@ -82,7 +65,7 @@ def _take(
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
     splits = indexed.table["split"].to_numpy()[pool]
     if similar_question:
-        revealed = _revealed(indexed, rows, partial(_report_fitted, report, len(pool)))
+        revealed = _revealed(indexed, rows, lambda fitted: report(int(len(pool) * fitted)))
         rows = rows._replace(coordinates=np.round(SCALE * revealed.coordinates()).astype(np.int16))
     for split in dict.fromkeys(splits.tolist()):
         own = pool[splits == split]
@@ -90,24 +73,37 @@ def _take(
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
         _form_split(own, exact, levels, rows, partners, indexed)
-        if revealed is not None:
-            _swap(levels, partners, revealed, rows, indexed.candidates.tables)
+        if revealed is not None:  # within the smallest groups; by distances within the largest, between any two rows
+            near = rows if revealed.is_calibrated else rows._replace(coordinates=rows.coordinates[:, :0])
+            among = levels[0 if revealed.is_calibrated else -1]
+            swap_rows(among, partners, revealed, near, indexed.candidates.tables)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
         if revealed is not None:
             _dissolve(decoys, partners, revealed, own, rows, settings)
-    first, kind = _first_and_kind(partners[pool], pool, rows)
-    fill(decoys, pool, partners[pool], first, kind, triplets.targets)
+    own = np.where(partners[pool] == MISSING, pool[:, None], partners[pool])
+    sets, kinds = np.concatenate([pool[:, None], own], axis=1), list(SET_KINDS)
+    shared = [(column[sets] == column[pool][:, None]).all(axis=1) for column in (rows.questions, rows.images)]
+    named = [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION)]
+    first = np.where(partners[pool, 0] == MISSING, MISSING, sets.min(axis=1))
+    fill(decoys, pool, partners[pool], first, np.select(shared, named[:2], named[2]), triplets.targets)
 
 
-def _revealed(indexed: IndexedTriplets, rows: Rows, report: Report) -> Revealed:
+take_sets_same_question = partial(take_sets, similar_question=False)
+take_sets_same_image = partial(take_sets, same_question=False, same_image=True, similar_question=False)
+take_sets_similar_question = partial(take_sets, same_question=False)
+
+
+def _revealed(indexed: IndexedTriplets, rows: Rows, report: Callable[[float], None]) -> "Revealed":
     """What the questions reveal; with word vectors or a text encoder also by words that are rare here."""
 
     def encode(questions: pa.Array) -> Vectors | None:
         if indexed.settings.question_encoder is not None:
             return TextEncoder(indexed.settings.question_encoder).encode(questions.to_pylist())
         return None if indexed.vectors is None else averaged(questions, indexed.vectors)
+
+    from hf_vqa_mc.decoys.propensity_model import answer_propensities  # needs torch
 
     questions = comparable_texts(indexed.table["question"].combine_chunks())[0]
     if len(rows.targets) < RARE * len(np.unique(rows.targets)):
@@ -117,14 +113,6 @@ def _revealed(indexed: IndexedTriplets, rows: Rows, report: Report) -> Revealed:
             embed.append(lambda texts: normalised(encoder.encode(texts)))
         return RowDistances(questions, rows.targets, indexed.candidates.key_texts, embed)
     return answer_propensities(questions, rows.targets, rows.images, indexed.settings.seed, report, encode)
-
-
-def _swap(levels: list[Groups], partners: Int32s, revealed: Revealed, rows: Rows, tables: FilterTables) -> None:
-    """Exchange rows within the smallest groups; by distances within the largest, between any two rows."""
-    if revealed.is_calibrated:
-        swap_rows(levels[0], partners, revealed, rows, tables)
-    else:
-        swap_rows(levels[-1], partners, revealed, rows._replace(coordinates=rows.coordinates[:, :0]), tables)
 
 
 def _form_split(
@@ -148,28 +136,13 @@ def _form_split(
         _form_all(groups, full, np.inf, rows, partners, indexed)
 
 
-def _first_and_kind(partners: Int32s, pool: Int64s, rows: Rows) -> tuple[Int64s, NDArray[np.int8]]:
-    """The first row of the set of each row of a pool, and the index of its kind; MISSING for rows in no set."""
-    sets = np.concatenate([pool[:, None], np.where(partners == MISSING, pool[:, None], partners)], axis=1)
-    shared = [(column[sets] == column[pool][:, None]).all(axis=1) for column in (rows.questions, rows.images)]
-    kinds = list(SET_KINDS)
-    kind = np.select(
-        shared, [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE)], kinds.index(SIMILAR_QUESTION.name)
-    )
-    return np.where(partners[:, 0] == MISSING, MISSING, sets.min(axis=1)), kind.astype(np.int8)
-
-
-def _report_fitted(report: Report, rows: int, models: int) -> None:
-    report(rows * models // (FOLDS + 1))
-
-
 def _grouped(column: Int32s, rows: Int64s) -> Groups:
     """Rows with the same value share a group, in their order."""
     numbers = np.unique(column[rows], return_inverse=True)[1]
     return rows[np.argsort(numbers, kind="stable")], starts(np.bincount(numbers))
 
 
-def _levels(coordinates: NDArray[np.int16], rows: Int64s) -> list[Groups]:
+def _levels(coordinates: Int16s, rows: Int64s) -> list[Groups]:
     """Nested groups of near rows, the smallest first: halves of halves along the first principal axis."""
     ordered, bounds = rows.copy(), [0, len(rows)]
     levels = [(ordered.copy(), np.array(bounds))]
@@ -199,25 +172,17 @@ def _without_others(groups: Groups, targets: Int32s) -> Bools:
 
 
 def _form_all(groups: Groups, size: int, most: float, rows: Rows, partners: Int32s, indexed: IndexedTriplets) -> None:
-    members, group_starts = groups
-    n_groups = len(group_starts) - 1
-    arguments = (members, group_starts, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
+    n_groups = len(groups[1]) - 1
+    arguments = (groups, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
     over_ranges(_form, n_groups, max(n_groups // _TASKS, 1), *arguments)
 
 
 @njit(cache=True, nogil=True)
 def _form(
-    first: int,
-    stop: int,
-    members: Int64s,
-    group_starts: Int64s,
-    size: int,
-    most: float,
-    rows: Rows,
-    partners: Int32s,
-    tables: FilterTables,
+    first: int, stop: int, groups: Groups, size: int, most: float, rows: Rows, partners: Int32s, tables: FilterTables
 ) -> None:
     """Form sets of ``size`` rows within each of some groups, until none is possible."""
+    members, group_starts = groups
     for group in range(first, stop):
         live = members[group_starts[group] : group_starts[group + 1]]
         live = live[partners[live, 0] == MISSING]
@@ -312,12 +277,11 @@ def _complete(
 
 
 @njit(cache=True, nogil=True)
-def _in_blocks(coordinates: NDArray[np.int16]) -> Int32s:
+def _in_blocks(coordinates: Int16s) -> Int32s:
     """Coordinates with the axis of the largest variance, the last one, first; padded to whole blocks."""
     rows, dimensions = coordinates.shape
     found = np.zeros((rows, -(-dimensions // BLOCK) * BLOCK), np.int32)
-    for axis in range(dimensions):
-        found[:, axis] = coordinates[:, dimensions - 1 - axis]
+    found[:, :dimensions] = coordinates[:, ::-1]
     return found
 
 
@@ -335,16 +299,14 @@ def _squared_distance(times: int, row: Int32s, total: Int32s, best: np.int32) ->
 
 
 def _dissolve(
-    decoys: DecoyTable, partners: Int32s, revealed: Revealed, own: Int64s, rows: Rows, settings: Settings
+    decoys: DecoyTable, partners: Int32s, revealed: "Revealed", own: Int64s, rows: Rows, settings: Settings
 ) -> None:
     """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest.
 
     The leak of k rows is at most k - 1, so sets are ranked by the fraction of that; else small sets would be kept.
     """
-    first = own[
-        (partners[own, 0] != MISSING)
-        & (own < np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1))
-    ]
+    others = np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1)
+    first = own[(partners[own, 0] != MISSING) & (own < others)]
     sets = np.concatenate([first[:, None], partners[first]], axis=1)
     valid = sets != MISSING
     leaks, sizes = _leaks(sets, valid, revealed, rows), valid.sum(axis=1)
@@ -358,7 +320,7 @@ def _dissolve(
     partners[members], decoys.closed.left_out[members] = MISSING, LeftOut.LEAK
 
 
-def _leaks(sets: Int64s, valid: Bools, revealed: Revealed, rows: Rows) -> Float32s:
+def _leaks(sets: Int64s, valid: Bools, revealed: "Revealed", rows: Rows) -> Float32s:
     """The estimated leak of each of some sets (sets, rows), padded: abs(sum of P(target | question, choices) - 1).
 
     In [0, set size - 1]: 0 if the questions say nothing about whose target is whose, as if all are the same.

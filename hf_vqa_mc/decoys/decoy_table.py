@@ -24,10 +24,10 @@ from hf_vqa_mc.decoys.candidates import (
     Int64s,
     Reason,
     ambiguous,
+    holds,
     reason_against,
 )
 from hf_vqa_mc.decoys.indexed_triplets import Triplets
-from hf_vqa_mc.decoys.key_lists import holds
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
@@ -56,6 +56,15 @@ class DecoyTable(NamedTuple):
     fallback: Bools  # (triplets, views, K): whether a pick is a fallback
     excluded: Int32s  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
     closed: ClosedSets
+
+
+class KernelInputs(NamedTuple):
+    """The decoys of a kind, which are filled in place, what they are tested by, and the start of random draws."""
+
+    decoys: DecoyTable
+    triplets: Triplets
+    tables: FilterTables
+    seed_hash: np.uint64
 
 
 class LeftOut(IntEnum):
@@ -89,11 +98,10 @@ def empty_table(sizes: Int32s, excluded: list[Int32s]) -> DecoyTable:
         fallback=np.zeros((n_triplets, views, size), np.bool_),
         excluded=stacked(excluded),
         closed=ClosedSets(
-            first=np.full(n_triplets, MISSING, np.int64),
-            kind=np.zeros(n_triplets, np.int8),
-            size=np.zeros(n_triplets, np.int8),
-            leak=np.full(n_triplets, np.nan, np.float32),
-            left_out=np.zeros(n_triplets, np.int8),
+            np.full(n_triplets, MISSING, np.int64),
+            *np.zeros((2, n_triplets), np.int8),
+            np.full(n_triplets, np.nan, np.float32),
+            np.zeros(n_triplets, np.int8),
         ),
     )
 
@@ -135,10 +143,8 @@ def new_memory(decoys: DecoyTable, tables: FilterTables) -> Memory:
 @njit(cache=True)
 def clear(decoys: DecoyTable, triplet: int) -> None:
     """Empty the set of a triplet."""
-    decoys.picks[triplet] = MISSING
-    decoys.donors[triplet] = MISSING
-    decoys.found[triplet] = 0
-    decoys.rejected[triplet] = 0
+    decoys.picks[triplet] = decoys.donors[triplet] = MISSING
+    decoys.found[triplet] = decoys.rejected[triplet] = 0
     decoys.considered[triplet] = 0
 
 
@@ -203,13 +209,7 @@ def try_targets(
 
 @reading_inline
 def _try_target(
-    decoys: DecoyTable,
-    triplet: int,
-    donor: int,
-    triplets: Triplets,
-    memory: Memory,
-    n_taken: int,
-    tables: FilterTables,
+    decoys: DecoyTable, triplet: int, donor: int, triplets: Triplets, memory: Memory, taken: int, tables: FilterTables
 ) -> int:
     """Test one candidate, the target of a donor.
 
@@ -221,12 +221,12 @@ def _try_target(
     if memory.verdicts[key] // _VERDICTS == triplet:
         reason = memory.verdicts[key] % _VERDICTS
     else:
-        reason = reason_for(triplet, key, memory.taken, n_taken, True, triplets, tables)
+        reason = reason_for(triplet, key, memory.taken, taken, True, triplets, tables)
         # a key that is taken now repeats a taken decoy the next time
         memory.verdicts[key] = triplet * _VERDICTS + (reason if reason != ACCEPTED else _SAME_TEXT)
         if reason == ACCEPTED:
-            memory.taken[n_taken] = key
-            n_taken += 1
+            memory.taken[taken] = key
+            taken += 1
     for view in range(decoys.found.shape[1]):
         found = decoys.found[triplet, view]
         if found == decoys.sizes[triplet]:
@@ -239,4 +239,4 @@ def _try_target(
             decoys.picks[triplet, view, found] = text
             decoys.donors[triplet, view, found] = donor
             decoys.found[triplet, view] = found + 1
-    return n_taken
+    return taken

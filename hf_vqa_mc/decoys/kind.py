@@ -100,28 +100,65 @@ ORIGINAL = ChoiceKind(
 )
 """Published with the source, or generated as VQA's 18 candidates were (``engines.vqa_candidates``)."""
 
+IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
+    name="iou",
+    label="IoU",
+    colour="#2d66b1",
+    dark_colour="#7fb0f0",
+    definition="correct answers to other questions about the same image",
+    caption="answers to other questions about the image",
+    card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. To "
+    "reject\n  them, one has to read the question.",
+    shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
+    methods=(
+        Method(
+            name="iou",
+            label="IoU",
+            take="hf_vqa_mc.decoys.image_only_unresolvable:take_iou_decoys",
+            column="iou_decoys",
+        ),
+    ),
+)
+"""From the image alone one cannot tell which is correct (Chao et al. 2018, Sect. 4.1)."""
+
+QUESTION_ONLY_UNRESOLVABLE = ChoiceKind(
+    name="qou",
+    label="QoU",
+    colour="#8a4fb0",
+    dark_colour="#c79be6",
+    definition="correct answers to similar questions about other images",
+    caption="answers to similar questions",
+    card="**QoU**, question only unresolvable: correct answers to *similar questions about other images*. To "
+    "reject\n  them, one has to look at the image.",
+    shortage="too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
+    methods=(
+        Method(
+            name="qou",
+            label="QoU",
+            take="hf_vqa_mc.decoys.question_only_unresolvable:take_qou_decoys",
+            column="qou_decoys",
+            needs_word_vectors=True,
+        ),
+    ),
+)
+"""From the question alone one cannot tell which is correct (Chao et al. 2018, Sect. 4.1)."""
+
 RANDOM_TARGETS = ChoiceKind(
     name="random",
     label="random",
     colour="#9a6b16",
     dark_colour="#dcb060",
-    methods=(
+    methods=tuple(
         Method(
-            name="random_uniform",
-            label="random, drawn uniformly",
-            take="hf_vqa_mc.decoys.image_only_candidates:take_uniform_decoys",
+            name=f"random_{how}",
+            label=f"random, drawn {label}",
+            take=f"hf_vqa_mc.decoys.image_only_unresolvable:take_{how}_decoys",
             size="n_random",
-        ),
-        Method(
-            name="random_frequency",
-            label="random, drawn by frequency",
-            take="hf_vqa_mc.decoys.image_only_candidates:take_frequency_decoys",
-            size="n_random",
-        ),
+        )
+        for how, label in (("uniform", "uniformly"), ("frequency", "by frequency"))
     ),
 )
 """Neutral, but plausible for neither the image nor the question (Chao et al. 2018, Supplement G)."""
-
 
 PUBLISHED = "the decoys published with the source"
 PAPER_VARIANTS = (

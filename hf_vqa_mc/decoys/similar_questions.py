@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int32s, Int64s
-from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, QuestionGroups, put_direction
+from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int16s, Int32s, Int64s
+from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, BagVectors, QuestionGroups, directions, put_direction
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _BATCHES = 4
@@ -40,13 +40,14 @@ class Neighbours(NamedTuple):
     cosines: Float64s  # (queries, k), in [-1, 1]
 
 
-class _Bags(NamedTuple):
-    """What the groups' directions are computed from."""
+class _Batch(NamedTuple):
+    """LANES queries that are answered together."""
 
-    words: Int32s  # see `WordBags`
-    word_starts: Int64s
-    vectors: Float32s  # (words, dim)
-    first: Int32s  # (groups,): the first question of each
+    queries: Int32s  # (lanes,)
+    directions: Float64s  # (lanes, dim)
+    first: Int32s  # (lanes, k): heaps of the first questions of the best groups so far
+    cosines: Float64s  # (lanes, k)
+    thresholds: Int16s  # (lanes,): cosines that a group needs, in units of 1 / 32767
 
 
 class _Trie(NamedTuple):
@@ -56,8 +57,8 @@ class _Trie(NamedTuple):
     words: Int32s
     word_starts: Int64s
     depth: int
-    lengths: NDArray[np.int16]  # (groups,): norm of the sum of vectors, rounded down
-    margins: NDArray[np.int16]  # (groups,): the largest rounding error of half a score, negative
+    lengths: Int16s  # (groups,): norm of the sum of vectors, rounded down
+    margins: Int16s  # (groups,): the largest rounding error of half a score, negative
 
 
 class SimilarQuestions:
@@ -70,19 +71,14 @@ class SimilarQuestions:
         largest = float(groups.lengths[usual].max(initial=0.0))
         self._scale = _FULL_SCALE / largest if largest else 0.0
         self._groups = groups
-        self._bags = _Bags(groups.bags.words, groups.bags.word_starts, groups.vectors, groups.first)
         self._libraries = ThreadpoolController()
         self._trie = _make_trie(groups, usual, self._scale)
 
     def nearest(self, queries: Int32s, k: int) -> Iterator[tuple[Int32s, Neighbours]]:
         """The k groups with the largest cosine to each query, except itself.
 
-        Args:
-            queries: group numbers, ascending.
-            k: from 1 to the number of other groups.
-
-        Yields:
-            Some of the queries and their neighbours.
+        ``queries`` are ascending; k is from 1 to the number of other groups. Yields some of the queries and their
+        neighbours.
         """
         groups = self._groups
         for start in range(0, len(queries), LANES * _BATCHES):
@@ -97,10 +93,10 @@ class SimilarQuestions:
 
     def _answer(self, first_batch: int, last_batch: int, queries: Int32s, first: Int32s, cosines: Float64s) -> None:
         """Answer some batches of LANES queries."""
-        groups, lanes = self._groups, slice(first_batch * LANES, last_batch * LANES)
-        directions = groups.directions(queries[lanes])
-        word_scores = groups.vectors @ (directions * self._scale).T.astype(np.float32)
-        _search(queries[lanes], directions, word_scores, self._trie, self._bags, first[lanes], cosines[lanes])
+        bags, lanes = self._groups.arrays, slice(first_batch * LANES, last_batch * LANES)
+        own = directions(queries[lanes], bags)
+        word_scores = bags.vectors @ (own * self._scale).T.astype(np.float32)
+        _search(queries[lanes], own, word_scores, self._trie, bags, first[lanes], cosines[lanes])
 
 
 def _make_trie(groups: QuestionGroups, usual: Bools, scale: float) -> _Trie:
@@ -108,9 +104,9 @@ def _make_trie(groups: QuestionGroups, usual: Bools, scale: float) -> _Trie:
     sizes = np.diff(bags.word_starts)
     # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
     # cancel out), and a few units for the rounding of norms and thresholds
-    word_lengths = np.linalg.norm(groups.vectors.astype(np.float64), axis=1)
+    word_lengths = np.linalg.norm(groups.arrays.vectors.astype(np.float64), axis=1)
     of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
-    errors = sizes / 2 + of_bag * scale * (groups.vectors.shape[1] + 2) * 2.0**-24 + 4
+    errors = sizes / 2 + of_bag * scale * (groups.arrays.vectors.shape[1] + 2) * 2.0**-24 + 4
     usual = usual & (errors <= _WIDEST_MARGIN)
     margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
     lengths = np.floor(np.where(usual, groups.lengths, 0.0) * scale)
@@ -162,59 +158,38 @@ def _best_first(cosines: Float64s, first: Int32s) -> None:
 
 
 @reading
-def _consider(
-    group: int,
-    flags: NDArray[np.uint8],
-    queries: Int32s,
-    directions: Float64s,
-    bags: _Bags,
-    direction: Float64s,
-    first: Int32s,
-    cosines: Float64s,
-    thresholds: NDArray[np.int16],
-) -> None:
+def _consider(group: int, flags: NDArray[np.uint8], batch: _Batch, bags: BagVectors, direction: Float64s) -> None:
     """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best.
 
-    ``directions`` are those of the queries; ``direction`` (dim,) is overwritten.
+    ``direction`` (dim,) is overwritten.
     """
     question = bags.first[group]
-    put_direction(direction, group, bags.words, bags.word_starts, bags.vectors)
+    put_direction(direction, group, bags)
     flags_by_eight = flags.view(np.uint64)
     for eight in range(len(flags_by_eight)):
         if not flags_by_eight[eight]:
             continue
         for lane in range(8 * eight, 8 * eight + 8):
-            if not flags[lane] or group == queries[lane]:
+            if not flags[lane] or group == batch.queries[lane]:
                 continue
-            heap = cosines[lane]
-            cosine = _cosine(directions[lane], direction)
-            if cosine > heap[0] or (cosine == heap[0] and question < first[lane, 0]):
-                _sift(heap, first[lane], len(heap), cosine, question)
-                thresholds[lane] = np.int16(np.floor(max(min(heap[0], 1.0), -1.0) * 32767.0))
+            heap, first = batch.cosines[lane], batch.first[lane]
+            cosine = _cosine(batch.directions[lane], direction)
+            if cosine > heap[0] or (cosine == heap[0] and question < first[0]):
+                _sift(heap, first, len(heap), cosine, question)
+                batch.thresholds[lane] = np.int16(np.floor(max(min(heap[0], 1.0), -1.0) * 32767.0))
 
 
 @njit(cache=True)
 def _scan(
-    start: int,
-    end: int,
-    trie: _Trie,
-    word_scores: NDArray[np.int16],
-    sums: NDArray[np.int16],
-    thresholds: NDArray[np.int16],
-    queries: Int32s,
-    directions: Float64s,
-    bags: _Bags,
-    first: Int32s,
-    cosines: Float64s,
+    start: int, end: int, trie: _Trie, word_scores: Int16s, sums: Int16s, batch: _Batch, bags: BagVectors
 ) -> None:
     """Visit the groups from ``start`` to ``end``.
 
     So that the loops over lanes become vector instructions, indices are unsigned, and only the upper half of a product
     of two 16-bit integers is kept: half the sum that a group needs to reach a threshold.
     """
-    lanes = uintp(LANES)
-    flags = np.zeros(LANES, np.uint8)
-    direction = np.empty(directions.shape[1], np.float64)
+    lanes, thresholds = uintp(LANES), batch.thresholds
+    flags, direction = np.zeros(LANES, np.uint8), np.empty(batch.directions.shape[1], np.float64)
     for group in range(start, end):
         row = uintp(trie.shared[group]) * lanes
         for i in range(trie.word_starts[group], trie.word_starts[group + 1]):
@@ -233,39 +208,37 @@ def _scan(
             for lane in range(LANES):
                 needed = np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16)
                 flags[uintp(lane)] = np.uint8((sums[row + uintp(lane)] >> 1) >= np.int16(needed + margin))
-            _consider(group, flags, queries, directions, bags, direction, first, cosines, thresholds)
+            _consider(group, flags, batch, bags, direction)
 
 
 @njit(cache=True, nogil=True)
 def _search(
-    all_queries: Int32s,
-    all_directions: Float64s,
-    all_word_scores: Float32s,
+    queries: Int32s,
+    of_queries: Float64s,
+    word_scores: Float32s,
     trie: _Trie,
-    bags: _Bags,
-    all_first: Int32s,
-    all_cosines: Float64s,
+    bags: BagVectors,
+    first: Int32s,
+    cosines: Float64s,
 ) -> None:
     """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
     n_groups = len(trie.shared)
     n_segments = (n_groups + SEGMENT - 1) // SEGMENT
-    for batch in range(len(all_queries) // LANES):
-        lane0, lane1 = batch * LANES, (batch + 1) * LANES
-        queries, first, cosines = all_queries[lane0:lane1], all_first[lane0:lane1], all_cosines[lane0:lane1]
-        directions = all_directions[lane0:lane1]
-        word_scores = np.empty(len(all_word_scores) * LANES, np.int16)
-        for word in range(len(all_word_scores)):
-            exact, rounded = all_word_scores[word, lane0:lane1], word_scores[word * LANES : (word + 1) * LANES]
+    for lane0 in range(0, len(queries), LANES):
+        some = slice(lane0, lane0 + LANES)
+        thresholds = np.full(LANES, -32767, np.int16)
+        batch = _Batch(queries[some], of_queries[some], first[some], cosines[some], thresholds)
+        rounded = np.empty(len(word_scores) * LANES, np.int16)
+        for word in range(len(word_scores)):
             for lane in range(LANES):
                 # intermediate sums may overflow 16 bits as long as the result does not, and so may each part
-                rounded[lane] = np.int16(np.int32(np.rint(exact[lane])))
+                rounded[word * LANES + lane] = np.int16(np.int32(np.rint(word_scores[word, lane0 + lane])))
         sums = np.zeros((trie.depth + 1) * LANES, np.int16)
-        thresholds = np.full(LANES, -32767, np.int16)
         # the queries' own segment first: it sets thresholds that few groups of other segments reach
-        own = queries[LANES // 2] // SEGMENT
+        own = batch.queries[LANES // 2] // SEGMENT
         for step in range(n_segments):
             segment = own if step == 0 else (step - 1 if step <= own else step)
             start, end = segment * SEGMENT, min((segment + 1) * SEGMENT, n_groups)
-            _scan(start, end, trie, word_scores, sums, thresholds, queries, directions, bags, first, cosines)
+            _scan(start, end, trie, rounded, sums, batch, bags)
         for lane in range(LANES):
-            _best_first(cosines[lane], first[lane])
+            _best_first(batch.cosines[lane], batch.first[lane])

@@ -4,7 +4,6 @@ Text keys are int32 (rows, choices), the target first, MISSING where there is no
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -86,10 +85,9 @@ def set_statistics(sets: ClosedSets, sizes: Int64s, splits: NDArray[np.object_])
 def leak_curve(sets: ClosedSets, own: Bools) -> dict[str, Any] | None:
     """The estimated leak of a split's sets if those that leak least for their size come first; ``own`` is (rows,).
 
-    Returns:
-        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows`` and
-        ``gain`` (mean estimated accuracy of question and choices minus chance). ``kept``: coverage and gain of the
-        sets that are kept. None unless some set can leak.
+    Each of the ``points`` has ``coverage`` (fraction of the split's rows), ``rows`` and ``gain`` (mean estimated
+    accuracy of question and choices minus chance); ``kept`` is the one of the sets that are kept. None unless some set
+    can leak.
     """
     formed = np.flatnonzero(own & ~np.isnan(sets.leak))
     if not sets.leak[formed].any():
@@ -178,35 +176,24 @@ def _prior_rule(
     if "train" not in splits:
         return {}
     train = choices.keys[splits["train"]]
-    rule = PriorRule.fit(train, len(indexed.candidates.key_texts), decoys_per_row(train))
+    likelihood = prior_rule(*occurrences(train, len(indexed.candidates.key_texts)), decoys_per_row(train))
     return {
-        split: {"accuracy": rule.accuracy(choices.keys[rows]), "chance": chance(choices.keys[rows])}
-        for split, rows in splits.items()
+        split: {
+            "accuracy": float(np.mean(target_picked(likelihood[keys], keys))),
+            "chance": float(np.mean(1.0 / (keys != MISSING).sum(axis=1))),
+        }
+        for split, keys in ((split, choices.keys[rows]) for split, rows in splits.items())
         if split != "train"
     }
 
 
-@dataclass(frozen=True)
-class PriorRule:
-    """Eq. 2 fitted to a training set: pick the choice that is most often correct in it."""
+def prior_rule(as_target: Int64s, as_decoy: Int64s, decoys_per_row: int) -> Float64s:
+    """Eq. 2 for `occurrences` in a training set: P(correct | C) of each text, in [0, 1]; ``decoys_per_row`` is K.
 
-    likelihood: Float64s
-    """(keys,): P(correct | C) of each text, in [0, 1]"""
-
-    @classmethod
-    def fit(cls, keys: Int32s, n_keys: int, decoys_per_row: int) -> "PriorRule":
-        """Count targets and decoys in text keys below ``n_keys``; ``decoys_per_row`` is K."""
-        return cls.of_counts(*occurrences(keys, n_keys), decoys_per_row)
-
-    @classmethod
-    def of_counts(cls, as_target: Int64s, as_decoy: Int64s, decoys_per_row: int) -> "PriorRule":
-        """From `occurrences`."""
-        seen = as_target * decoys_per_row + as_decoy  # integers, so that equal ratios are equal floats
-        return cls(np.where(seen > 0, as_target * decoys_per_row / np.maximum(seen, 1), NEVER_SEEN))
-
-    def accuracy(self, keys: Int32s) -> float:
-        """Share of rows in which the target is picked, in [0, 1]."""
-        return float(np.mean(target_picked(self.likelihood[keys], keys)))
+    The rule picks the choice that is most often correct.
+    """
+    seen = as_target * decoys_per_row + as_decoy  # integers, so that equal ratios are equal floats
+    return np.where(seen > 0, as_target * decoys_per_row / np.maximum(seen, 1), NEVER_SEEN)
 
 
 def decoys_per_row(keys: Int32s) -> int:
@@ -223,8 +210,3 @@ def target_picked(likelihood: Float64s, keys: Int32s) -> Float64s:
     best = scores == scores.max(axis=1, keepdims=True)
     picked: Float64s = best[:, 0] / best.sum(axis=1)
     return picked
-
-
-def chance(keys: Int32s) -> float:
-    """Accuracy of random guessing, in [0, 1]."""
-    return float(np.mean(1.0 / (keys != MISSING).sum(axis=1)))

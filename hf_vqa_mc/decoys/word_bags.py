@@ -33,27 +33,19 @@ SEGMENT = 4096
 class WordBags:
     """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
 
-    of_question: Int32s
-    """(questions,): the bag of each, or NO_BAG"""
-    members: Int64s
-    """indices of the questions of all bags, concatenated"""
-    member_starts: Int64s
-    """(bags + 1,)"""
-    words: Int32s
-    """vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated"""
-    word_starts: Int64s
-    """(bags + 1,)"""
-    vocabulary: list[str]
-    """most frequent first"""
+    of_question: Int32s  # (questions,): the bag of each, or NO_BAG
+    members: Int64s  # indices of the questions of all bags, concatenated
+    member_starts: Int64s  # (bags + 1,)
+    words: Int32s  # vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated
+    word_starts: Int64s  # (bags + 1,)
+    vocabulary: list[str]  # most frequent first
 
     @classmethod
     def group(cls, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> "WordBags":
         """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
 
-        Args:
-            questions: with repetitions.
-            same_as: given the distinct words, returns the index of the word that stands for each, or MISSING for words
-                to leave out; by default each stands for itself.
+        Given the distinct words, ``same_as`` returns the index of the word that stands for each, or MISSING for words
+        to leave out; by default each stands for itself.
         """
         encoded = pa.array(questions, pa.large_string()).dictionary_encode()
         number, first, distinct = numbered_words(*comparable_texts(encoded.dictionary))
@@ -115,10 +107,7 @@ class BagTrie(NamedTuple):
 def _keys(text: Int64s, rank: Int64s, n_texts: int) -> list[bytes]:
     """The sorted words of each text, their counts divided by the greatest common divisor, as bytes that sort alike.
 
-    Args:
-        text: (words,): ascending.
-        rank: (words,): the vocabulary index of each word.
-        n_texts: number of texts.
+    ``text`` (words,), ascending, and ``rank`` (words,) are the text and the vocabulary index of each word.
     """
     order = np.lexsort((rank, text))
     text, rank = text[order], rank[order]
@@ -147,40 +136,35 @@ def _shared_prefixes(words: Int32s, word_starts: Int64s) -> Int32s:
     return shared
 
 
+class BagVectors(NamedTuple):
+    """What the directions of bags are computed from, for kernels."""
+
+    words: Int32s  # see `WordBags`
+    word_starts: Int64s
+    vectors: Float32s  # (words, dim)
+    first: Int32s  # (bags,): the first question of each
+
+
 @dataclass(frozen=True, eq=False)
 class QuestionGroups:
     """The grouped questions of a pool."""
 
-    bags: WordBags
-    """the groups; questions without any word with a vector belong to none"""
-    first: Int32s
-    """(groups,): the first question of each"""
-    vectors: Float32s
-    """(words, dim)"""
-    lengths: Float64s
-    """(groups,): norm of the sum of a bag's vectors"""
+    bags: WordBags  # the groups; questions without any word with a vector belong to none
+    arrays: BagVectors
+    lengths: Float64s  # (groups,): norm of the sum of a bag's vectors
 
     @property
     def size(self) -> int:
         """Number of groups."""
         return self.bags.size
 
-    def directions(self, groups: Int32s) -> Float64s:
-        """Normalised average word vectors, (groups, dim); zero where the words cancel out.
-
-        Those of all groups would need more memory than everything else.
-        """
-        found = np.empty((len(groups), self.vectors.shape[1]), np.float64)
-        _put_directions(found, groups, self.bags.words, self.bags.word_starts, self.vectors)
-        return found
-
 
 def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
     """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
     bags = WordBags.group(questions, partial(_same_vectors, vectors))
-    of_words = vectors.rows(bags.vocabulary)[0]
     first = bags.members[bags.member_starts[:-1]].astype(np.int32)
-    return QuestionGroups(bags, first, of_words, _lengths(bags.words, bags.word_starts, of_words))
+    arrays = BagVectors(bags.words, bags.word_starts, vectors.rows(bags.vocabulary)[0], first)
+    return QuestionGroups(bags, arrays, _lengths(arrays))
 
 
 def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
@@ -195,12 +179,12 @@ def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
 
 
 @reading_inline
-def put_direction(direction: Float64s, group: int, words: Int32s, word_starts: Int64s, vectors: Float32s) -> float:
+def put_direction(direction: Float64s, group: int, bags: BagVectors) -> float:
     """Put the normalised sum of a group's vectors, added in float64 in the order of its words; returns its norm."""
     direction[:] = 0.0
-    for i in range(word_starts[group], word_starts[group + 1]):
+    for i in range(bags.word_starts[group], bags.word_starts[group + 1]):
         for j in range(len(direction)):
-            direction[j] += vectors[words[i], j]
+            direction[j] += bags.vectors[bags.words[i], j]
     square = 0.0
     for j in range(len(direction)):
         square += direction[j] * direction[j]
@@ -212,15 +196,17 @@ def put_direction(direction: Float64s, group: int, words: Int32s, word_starts: I
 
 
 @njit(cache=True)
-def _put_directions(found: Float64s, groups: Int32s, words: Int32s, word_starts: Int64s, vectors: Float32s) -> None:
+def directions(groups: Int32s, bags: BagVectors) -> Float64s:
+    """Normalised average word vectors, (groups, dim); zero where the words cancel out."""
+    found = np.empty((len(groups), bags.vectors.shape[1]))
     for row in range(len(groups)):
-        put_direction(found[row], groups[row], words, word_starts, vectors)
+        put_direction(found[row], groups[row], bags)
+    return found
 
 
 @njit(cache=True)
-def _lengths(words: Int32s, word_starts: Int64s, vectors: Float32s) -> Float64s:
-    lengths = np.empty(len(word_starts) - 1, np.float64)
-    direction = np.empty(vectors.shape[1], np.float64)
+def _lengths(bags: BagVectors) -> Float64s:
+    lengths, direction = np.empty(len(bags.first)), np.empty(bags.vectors.shape[1])
     for group in range(len(lengths)):
-        lengths[group] = put_direction(direction, group, words, word_starts, vectors)
+        lengths[group] = put_direction(direction, group, bags)
     return lengths

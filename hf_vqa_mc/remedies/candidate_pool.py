@@ -103,21 +103,18 @@ def from_questions(pool: Benchmark) -> list[Candidate]:
     """The targets of another dataset's questions."""
     found: list[Candidate] = []
     for split in pool.splits.values():
-        images, questions, ids = (split.rows[name].to_pylist() for name in ("image_id", "question", "question_id"))
         choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
-        for image, question, number, texts, label in zip(images, questions, ids, choices, labels, strict=True):
-            source = f"question {number} of {public_name(pool.dataset)}, {split.name}"
-            found.append(Candidate(texts[label], source, question, image_id=image))
+        targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
+        rows = split.rows.append_column("answer", pa.array(targets, pa.string()))
+        found += _from_open_ended(rows, f"{public_name(pool.dataset)}, {split.name}")
     return found
 
 
 def _from_open_ended(table: pa.Table, location: str) -> Iterator[Candidate]:
     """The answers of open-ended questions; empty ones are left out."""
-    names = ("image_id", "question", "answer", "question_id")
-    columns = (pc.fill_null(as_text(table[name]), "").to_pylist() for name in names)
-    for image, question, answer, question_id in zip(*columns, strict=True):
+    for image, question, answer, number in _rows(table, ("image_id", "question", "answer", "question_id"), location):
         if answer.strip():
-            yield Candidate(answer, f"question {question_id} of {location}", question, image_id=image)
+            yield Candidate(answer, f"question {number} of {location}", question, image_id=image)
 
 
 def read_captions(captions: str, images: Collection[str]) -> list[Candidate]:
@@ -228,14 +225,7 @@ def candidate_table(candidates: Sequence[Candidate]) -> pa.Table:
 
 
 class CandidatePool:
-    """Candidates for the rows of a split.
-
-    Args:
-        candidates: from any source.
-        rows: of `candidate_table`, numbered with the split's rows.
-        question_ids: (split rows,).
-        image_ids: (split rows,): "" where there is no image.
-    """
+    """Candidates for the rows of a split; ``rows`` are the candidates of `candidate_table` numbered with them."""
 
     def __init__(
         self, candidates: Sequence[Candidate], rows: Rows, question_ids: Sequence[str], image_ids: Sequence[str]

@@ -26,7 +26,7 @@ from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors, uses_
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.candidate_pool import Candidate, images_in_common
-from hf_vqa_mc.remedies.rejections import without_bad_questions, without_rejected_decoys
+from hf_vqa_mc.remedies.rejections import rejected_texts, without_bad_questions, without_rejected_decoys
 from hf_vqa_mc.remedies.remedied import Remedied, with_new_columns
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import load_word_vectors
@@ -62,16 +62,15 @@ def give_new_decoys(
         keep_size: give each row as many choices as published, instead of ``decoys_per_set`` in each set, except in
             closed sets and next to published decoys.
         progress: called with (step, done, total).
-        verdicts: texts that never become a question's decoys, also by ``keep_size`` or in closed sets, and questions
-            whose rows are left out.
+        verdicts: texts that never become a question's decoys, and questions whose rows are left out.
 
     Raises:
         InputError: the variant is unknown, word vectors are missing, no image has several questions for IoU decoys,
             or no closed set can be formed.
     """
-    recipe, rejections, rejected = _recipe(variant, word_vectors), None, None
+    recipe, counts, rejected = _recipe(variant, word_vectors), dict[str, int](), None
     if verdicts is not None:
-        benchmark, rejections = without_bad_questions(benchmark, verdicts)
+        benchmark, counts = without_bad_questions(benchmark, verdicts)
     if "iou" in recipe.sets:
         _check_images(benchmark, donors)
     if recipe.guarantee == "image":
@@ -82,16 +81,16 @@ def give_new_decoys(
     if keep_size and not recipe.closed and not needs_published(recipe):
         n_decoys = np.append(np.maximum(published - 1, 1), np.zeros(len(donors))).astype(np.int32)
     allowed = {name: split.rows for name, split in benchmark.splits.items()}
-    if rejections is not None:
-        allowed, rejections = without_rejected_decoys(benchmark, rejections)
-        texts = [one for of_split in allowed.values() for one in rejections.texts(of_split)]
+    if verdicts is not None:
+        allowed, counts["published_decoys"] = without_rejected_decoys(benchmark, verdicts)
+        texts = [one for of_split in allowed.values() for one in rejected_texts(verdicts, of_split)]
         rejected = pa.array([*texts, *([] for _ in donors)], pa.list_(pa.string()))
     triplets, vectors = _triplets(allowed, donors, own_splits=recipe.closed), None
     if word_vectors is not None and uses_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
-    indexed = IndexedTriplets.of(
+    indexed = IndexedTriplets(
         triplets,
         settings,
         vectors,
@@ -111,9 +110,9 @@ def give_new_decoys(
         "pools": len(indexed.pools),
         "word_vectors": {"name": vectors.name, "sha256": vectors.sha256} if vectors else None,
     }
-    if rejections is not None:
+    if counts:
         tested = sum(one.rejected.get(Reason.VERDICT.name.lower(), 0) for one in choices.decoys.values())
-        statistics["rejected"] = rejections.as_json(tested, without_choices)
+        statistics["rejected"] = {**counts, "rows_left_out_no_decoy": without_choices, "candidates": tested}
     return Remedied(replace(benchmark, splits=splits), statistics)
 
 

@@ -1,7 +1,7 @@
 """What verdicts reject, taken out of a benchmark before it gets new decoys."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,38 +15,13 @@ from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import comparable_texts
 
 
-@dataclass(frozen=True)
-class Rejections:
-    """What verdicts reject, counted in a benchmark."""
-
-    rejected: Rejected
-    questions: int
-    """rejected questions, and questions with rejected choices"""
-    unknown: int
-    """those of them that are not in the benchmark"""
-    bad_rows: int
-    """rows left out, since their question is bad"""
-    published_decoys: int = 0
-    """published decoys that are rejected"""
-
-    def texts(self, rows: pa.Table) -> list[list[str]]:
-        """(rows,): the texts rejected for each row's question."""
-        return [sorted(self.rejected.choices.get(one, ())) for one in rows["question_id"].to_pylist()]
-
-    def as_json(self, candidates: int, without_choices: int) -> dict[str, int]:
-        """Counts for JSON, with the numbers of rejected candidates that were tested and of rows without a decoy."""
-        return {
-            "questions": self.questions,
-            "unknown_questions": self.unknown,
-            "rows_left_out_bad_question": self.bad_rows,
-            "rows_left_out_no_decoy": without_choices,
-            "published_decoys": self.published_decoys,
-            "candidates": candidates,
-        }
+def rejected_texts(verdicts: Rejected, rows: pa.Table) -> list[list[str]]:
+    """(rows,): the texts rejected for each row's question."""
+    return [sorted(verdicts.choices.get(one, ())) for one in rows["question_id"].to_pylist()]
 
 
 def in_words(found: Mapping[str, int]) -> str:
-    """The counts of `Rejections.as_json` in sentences."""
+    """The counts of `without_bad_questions` in sentences."""
     unknown = f" ({found['unknown_questions']:,} are not in the benchmark)" if found["unknown_questions"] else ""
     reasons = {"rows_left_out_bad_question": "their question is bad", "rows_left_out_no_decoy": "no decoy is left"}
     left_out = [f"{counted(found[name], 'row')} since {why}" for name, why in reasons.items() if found[name]]
@@ -77,8 +52,8 @@ def read_rejections(path: Path) -> Rejected:
     return found
 
 
-def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchmark, Rejections]:
-    """The benchmark without rows whose question is bad; an id counts in each split.
+def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchmark, dict[str, int]]:
+    """The benchmark without rows whose question is bad (an id counts in each split), and counts for statistics.
 
     Raises:
         InputError: no id of the verdicts is in the benchmark, or all evaluated rows are left out.
@@ -96,11 +71,19 @@ def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchm
         raise InputError(f"{benchmark.test.location}: --reject rejects the questions of all rows; use other verdicts")
     splits = {name: split.take(kept[name]) for name, split in benchmark.splits.items() if len(kept[name])}
     bad_rows = sum(map(len, ids.values())) - sum(map(len, kept.values()))
-    return replace(benchmark, splits=splits), Rejections(found, len(named), len(named - known), bad_rows)
+    counts = {
+        "questions": len(named),  # rejected, or with rejected choices
+        "unknown_questions": len(named - known),
+        "rows_left_out_bad_question": bad_rows,
+        "rows_left_out_no_decoy": 0,
+        "published_decoys": 0,  # that are rejected
+        "candidates": 0,  # times that a rejected text was tested as a decoy
+    }
+    return replace(benchmark, splits=splits), counts
 
 
-def without_rejected_decoys(benchmark: Benchmark, found: Rejections) -> tuple[dict[str, pa.Table], Rejections]:
-    """The rows of each split without rejected decoys, and the rejections with their number.
+def without_rejected_decoys(benchmark: Benchmark, found: Rejected) -> tuple[dict[str, pa.Table], int]:
+    """The rows of each split without rejected decoys, and the number of these.
 
     A row may keep its target alone. Texts are compared as by `comparable`. ``choice_kinds`` are unchanged.
     """
@@ -109,7 +92,7 @@ def without_rejected_decoys(benchmark: Benchmark, found: Rejections) -> tuple[di
         choices, labels = split.rows["choices"].combine_chunks(), split.rows["label"].to_numpy()
         first = starts(choices.value_lengths().to_numpy())
         kept = np.ones(first[-1], np.bool_)
-        for row, others in enumerate(found.texts(split.rows)):
+        for row, others in enumerate(rejected_texts(found, split.rows)):
             if others:
                 texts = choices[row].as_py()
                 keys = comparable_texts([*texts, *others])[0].to_pylist()
@@ -125,4 +108,4 @@ def without_rejected_decoys(benchmark: Benchmark, found: Rejections) -> tuple[di
         tables[name] = split.rows
         for column, values in columns.items():
             tables[name] = tables[name].set_column(tables[name].schema.get_field_index(column), column, values)
-    return tables, replace(found, published_decoys=dropped)
+    return tables, dropped

@@ -26,7 +26,7 @@ from hf_vqa_mc.remedies.cross_fitting import FOLDS, group_folds
 from hf_vqa_mc.remedies.fought_probes import FoughtProbes
 from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, JudgingInputs, run_judging_probes, selection_folds
 from hf_vqa_mc.remedies.plausibility import Plausibility
-from hf_vqa_mc.remedies.rejections import without_bad_questions
+from hf_vqa_mc.remedies.rejections import rejected_texts, without_bad_questions
 from hf_vqa_mc.remedies.remedied import Remedied, with_new_columns
 from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters
 from hf_vqa_mc.remedies.replacements import ChangedDecoy, Replacements
@@ -74,9 +74,9 @@ def repair_benchmark(
     Raises:
         InputError: the evaluated split has too few groups of rows.
     """
-    rejections = None
+    rejected: dict[str, int] = {}
     if verdicts is not None:
-        benchmark, rejections = without_bad_questions(benchmark, verdicts)
+        benchmark, rejected = without_bad_questions(benchmark, verdicts)
     tables = {name: split.rows for name, split in benchmark.splits.items()}
     numbered = number_rows({**tables, **({_POOL: candidate_table(candidates)} if candidates else {})})
     splits: dict[str, Split] = {}
@@ -91,7 +91,7 @@ def repair_benchmark(
                 split.clusters,
                 families,
                 answers=split.rows["answers"].to_pylist(),
-                rejected=rejections.texts(split.rows) if rejections is not None else (),
+                rejected=() if verdicts is None else rejected_texts(verdicts, split.rows),
                 pool=CandidatePool(candidates, numbered[_POOL], ids, images) if candidates else None,
                 budget=budget,
                 seed=seed,
@@ -149,9 +149,9 @@ def repair_benchmark(
             "images_in_common": images_in_common(candidates, benchmark) if about_images else None,
             "used": sum(not one["donor"] for one in changes),
         }
-    if rejections is not None:
+    if rejected:
         tested = sum(one.get("refused", {}).get(Refusal.VERDICT, 0) for one in figures.values())
-        statistics["rejected"] = rejections.as_json(tested, 0)
+        statistics["rejected"] = {**rejected, "candidates": tested}
     return Remedied(replace(benchmark, splits=splits), statistics)
 
 
@@ -200,7 +200,7 @@ def repair(
         pool: candidates from elsewhere, for every fold.
         budget: largest share of the decoys that are changed, in [0, 1].
         rounds: largest number of rounds.
-        seed: random seed.
+        seed: of the folds and probes.
         progress: called with (step, done, total).
 
     Raises:

@@ -208,19 +208,11 @@ def choice_columns(
 def similar_rows(
     spaces: Sequence[TextSpace], asked: Ints, groups: Ints, of: Ints, among: Ints, most: int, kinds: Ints | None = None
 ) -> tuple[Int64s, Float32s]:
-    """The ``most`` rows with the most similar questions, from other groups, for each of the rows ``of``.
+    """For each of the rows ``of``, the ``most`` similar questions ``among`` rows (ascending) of other groups.
 
-    Args:
-        spaces: embeddings; similarity is the mean of their cosines.
-        asked: (rows,): number of each row's question.
-        groups: (rows,): image, video or context.
-        of: rows whose neighbours are searched.
-        among: rows that may be neighbours, ascending.
-        most: maximum number of neighbours.
-        kinds: (rows,): neighbours are of the same kind.
-
-    Returns:
-        Row numbers int64 (of, most), padded with MISSING, the most similar first, and similarities in [-1, 1].
+    ``asked``, ``groups`` (image, video or context) and ``kinds``, in which neighbours are equal, are (rows,).
+    Similarity is the mean cosine over the spaces. Returns row numbers int64 (of, most), padded with MISSING, the most
+    similar first, and similarities in [-1, 1].
     """
     most = min(most, len(among))
     found, similarity = np.full((len(of), most), MISSING, np.int64), np.full((len(of), most), -1.0, np.float32)

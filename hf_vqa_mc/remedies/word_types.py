@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from hf_vqa_mc.decoys.candidates import Float64s, Int64s
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.text.embeddings import Embeddings, normalised
 from hf_vqa_mc.text.normalisation import words
@@ -83,37 +84,32 @@ def _form(text: Sequence[str]) -> str:
 
 
 @lru_cache
-def _hyponyms() -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+def _hyponyms() -> Int64s:
     """The number of hyponyms of each synset, itself included."""
     wordnet = load_wordnet()
     return np.bincount(wordnet.ancestors, minlength=len(wordnet.min_depths))
 
 
-def _types(sense: int) -> list[int]:
-    wordnet = load_wordnet()
-    start, end = wordnet.ancestor_starts[sense : sense + 2]
-    depths = wordnet.min_depths
-    return [one for one in wordnet.ancestors[start:end].tolist() if LEAST_DEPTH <= depths[one] <= MOST_DEPTH]
-
-
 @lru_cache(maxsize=200_000)
-def _word_vector(word: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _word_vector(word: str) -> Float64s:
     """The sum of the directions of a word's types, with norm 1 for its senses and for its form."""
     wordnet = load_wordnet()
     nouns, adjectives = wordnet.nouns.senses(word), wordnet.adjectives.senses(word)
-    types = _types(nouns[0]) if nouns else []
+    types = []
+    if nouns:
+        above = wordnet.ancestors[slice(*wordnet.ancestor_starts[nouns[0] : nouns[0] + 2])]
+        depths = wordnet.min_depths[above]
+        types = above[(depths >= LEAST_DEPTH) & (depths <= MOST_DEPTH)].tolist()
     if adjectives:
         types += [adjectives[0], *wordnet.similar[slice(*wordnet.similar_starts[adjectives[0] : adjectives[0] + 2])]]
     total = np.sum([_direction(f"synset {one}") for one in types], axis=0) if types else np.zeros(SIZE)
     norm = float(np.linalg.norm(total))
     form = next((ending for ending in _ENDINGS if word.endswith(ending)), "digits" if word.isdigit() else "none")
-    parts = f"{form} {bool(nouns)} {bool(adjectives)}"
-    found = total / max(norm, 1e-6) + 0.5 * _direction(f"form {parts}")
-    return found
+    return np.asarray(total / max(norm, 1e-6) + 0.5 * _direction(f"form {form} {bool(nouns)} {bool(adjectives)}"))
 
 
 @lru_cache(maxsize=200_000)
-def _direction(name: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _direction(name: str) -> Float64s:
     """A random direction of norm 1 for a name."""
     drawn = np.random.default_rng(int(text_hashes([name])[0])).normal(size=SIZE)
     return np.asarray(drawn / np.linalg.norm(drawn))
